@@ -1,0 +1,55 @@
+# Two commands matter: `make trial` puts the bundled broker on trial, `make test` runs every check of the project.
+
+PYTHON  ?= python3
+BIN     := .venv/bin
+FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
+CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
+RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select idempotence/lost-ack
+
+.PHONY: trial test lint types layers unit slow mutants wheel clean
+
+trial: .venv/base
+	$(BIN)/brokertrial run --target reference --profile smoke
+	@echo
+	@echo "To see a red one, a broker with one planted bug (exit status 1):"
+	@echo "  $(RED)"
+
+test: lint types layers unit
+
+lint: .venv/dev
+	$(BIN)/ruff check $(CHECKED)
+
+types: .venv/dev
+	$(BIN)/mypy $(CHECKED)
+
+layers: .venv/dev
+	$(BIN)/lint-imports
+
+unit: .venv/dev
+	$(BIN)/python -P -m pytest -q
+
+slow: .venv/dev
+	$(BIN)/python -P -m pytest -q -m slow
+
+# Every planted bug of the bundled broker, and what finds it.
+mutants: .venv/dev
+	$(BIN)/python -P -m reference_impl mutants --json
+
+wheel: .venv/dev
+	$(BIN)/python -m build --wheel
+
+clean:
+	rm -rf .venv dist build
+
+# The environment, in two sizes; made again when what it is made from changes.
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("brokertrial needs Python 3.11 or newer; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/base: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+.venv/dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@ .venv/base

@@ -1,0 +1,22 @@
+"""Rules for all tests: on a CI machine nothing is skipped quietly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With CI=true, a test that skips itself because a real component is missing is a failure that says so."""
+    report = yield
+    if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
+        reason: Any = report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which a CI machine may not do: {reason[2] if isinstance(reason, tuple) else reason}"
+    return report
