@@ -1,0 +1,1 @@
+"""What happened: row types, recorder, storage and reader of histories."""

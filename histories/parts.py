@@ -1,0 +1,59 @@
+"""Part files: rows to Parquet bytes to a closed file, each marked with the history that it belongs to."""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from histories.header import Part
+from histories.rows import Row
+from histories.tables import columns_of, encoding_of
+
+IDENTITY = b"brokertrial.history"
+SLICE_ROWS = 4_096
+"""Rows turned into columns at a time: few enough that the recording threads hardly wait for the interpreter."""
+
+
+class PartWriter:
+    """Writes the parts of one history and remembers them for its footer."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        """Nothing is created before the first part."""
+        self.written: list[Part] = []
+        self._folder = folder
+        self._mark = {IDENTITY: identity.encode()}
+        self._count: Counter[str] = Counter()
+
+    def write(self, table: str, rows: list[Row]) -> None:
+        """Closes one part that holds these rows."""
+        slices = [columns_of(table, rows[at : at + SLICE_ROWS]) for at in range(0, len(rows), SLICE_ROWS)]
+        self.write_columns(table, pa.concat_tables(slices))
+
+    def write_columns(self, table: str, columns: pa.Table) -> None:
+        """Closes one part that holds these columns."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(columns.replace_schema_metadata(self._mark), sink, **encoding_of(table))
+        content = sink.getvalue()
+        self._count[table] += 1
+        file = self._folder / table / f"{self._count[table]:05}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        temporary = file.with_suffix(".tmp")
+        temporary.write_bytes(content)
+        temporary.replace(file)
+        self.written.append(
+            Part(
+                table=table,
+                file=f"{table}/{file.name}",
+                rows=columns.num_rows,
+                bytes=content.size,
+                sha256=hashlib.sha256(content).hexdigest(),
+            )
+        )
+
+
+def identity_of(file: Path) -> str | None:
+    """The history that a part says it belongs to; None when it says nothing."""
+    mark: bytes | None = (pq.read_schema(file).metadata or {}).get(IDENTITY)
+    return mark.decode() if mark is not None else None

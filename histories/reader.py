@@ -1,0 +1,122 @@
+"""Reads a history back, after making sure that it is whole and that every part is its own."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from histories.header import Header, HistoryIncomplete, HistoryTampered, Part, Title, read_title
+from histories.parts import identity_of
+from histories.rows import TABLES, Row
+from histories.tables import rows_of, schema_of
+
+READ_ROWS = 65_536
+
+
+class History:
+    """One verified history. Tables that it does not have read as empty."""
+
+    def __init__(self, folder: Path, title: Title, parts: dict[str, list[Path]]) -> None:
+        """Use `History.open`."""
+        self.folder = folder
+        self.title = title
+        self._parts = parts
+
+    @classmethod
+    def open(cls, folder: Path | str, allow_incomplete: bool = False) -> "History":
+        """Opens a history folder; raises HistoryIncomplete or HistoryTampered, with the reason in one sentence.
+
+        With `allow_incomplete` a run that was killed, or closed as cut short, is opened as far as its parts go.
+        """
+        folder = Path(folder)
+        title = read_title(folder)
+        closed = title.closed_ns is not None
+        if not title.complete and not allow_incomplete:
+            why = "it was closed as cut short" if closed else "its run was killed"
+            raise HistoryIncomplete(f"{folder} was never completed: {why}.")
+        found = {table: sorted((folder / table).glob("*.parquet")) for table in TABLES}
+        if closed:
+            _match_footer(folder, title, found)
+        else:
+            _match_numbers(found)
+        for file in (file for files in found.values() for file in files):
+            _match_identity(file, title.identity)
+        return cls(folder, title, found)
+
+    @property
+    def header(self) -> Header:
+        """What was known when the case began."""
+        return self.title.header
+
+    @property
+    def identity(self) -> str:
+        """The name that no other history has."""
+        return self.title.identity
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recorder closed it as complete."""
+        return self.title.complete
+
+    def parts(self, table: str) -> list[Path]:
+        """The part files of a table, in the order in which they were written."""
+        return self._parts[table]
+
+    def columns(self, table: str) -> frozenset[str]:
+        """The columns that every part of the table has; none when it has no parts."""
+        schemas = [frozenset(pq.read_schema(file).names) for file in self._parts[table]]
+        return frozenset.intersection(*schemas) if schemas else frozenset()
+
+    def arrow(self, table: str) -> pa.Table:
+        """The whole table in memory."""
+        if not self._parts[table]:
+            return schema_of(table).empty_table()
+        return pa.concat_tables([pq.read_table(file) for file in self._parts[table]], promote_options="default")
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table one by one, in bounded memory."""
+        for file in self._parts[table]:
+            with pq.ParquetFile(file) as part:
+                for batch in part.iter_batches(batch_size=READ_ROWS):
+                    yield from rows_of(table, batch)
+
+
+def _match_footer(folder: Path, title: Title, found: dict[str, list[Path]]) -> None:
+    listed = {folder / part.file: part for part in title.parts}
+    present = {file for files in found.values() for file in files}
+    if missing := sorted(listed.keys() - present):
+        raise HistoryTampered(f"{missing[0]} is missing: history.json lists it with {listed[missing[0]].rows} rows.")
+    if foreign := sorted(present - listed.keys()):
+        raise HistoryTampered(f"{foreign[0]} does not belong to this history: history.json does not list it.")
+    for file, part in listed.items():
+        _match_checksum(file, part, title.identity)
+
+
+def _match_checksum(file: Path, part: Part, identity: str) -> None:
+    size = file.stat().st_size
+    with file.open("rb") as content:
+        if size == part.bytes and hashlib.file_digest(content, "sha256").hexdigest() == part.sha256:
+            return
+    _match_identity(file, identity)
+    what = "its checksum differs" if size == part.bytes else f"it has {size} bytes of {part.bytes}"
+    raise HistoryTampered(f"{file} was changed after it was written: {what}.")
+
+
+def _match_numbers(found: dict[str, list[Path]]) -> None:
+    """A killed run has no list of its parts, but it numbered them without gaps."""
+    for files in found.values():
+        for number, file in enumerate(files, start=1):
+            expected = file.with_stem(f"{number:05}")
+            if file != expected:
+                raise HistoryTampered(f"{expected} is missing: a later part of the same table is there.")
+
+
+def _match_identity(file: Path, identity: str) -> None:
+    try:
+        mark = identity_of(file)
+    except (pa.ArrowException, OSError) as problem:
+        raise HistoryTampered(f"{file} is cut short or was changed: it is no readable Parquet file.") from problem
+    if mark != identity:
+        raise HistoryTampered(f"{file} belongs to another history ({mark or 'unmarked'}), not to {identity}.")
