@@ -1,0 +1,1 @@
+"""Guarantees, cases, workloads, targets and the pytest plugin that puts a broker on trial."""

@@ -1,0 +1,34 @@
+"""Starts one target by hand: `python -P -m suites.targets kafka:4.4.0` prints its bootstrap and runs until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from suites.targets import TargetProblem, open_target
+
+
+def main(text: str) -> int:
+    """Runs the target until SIGINT or SIGTERM; its exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with tempfile.TemporaryDirectory(prefix="brokertrial-target-") as folder:
+            begun = time.monotonic()
+            with open_target(text, Path(folder)) as target:
+                print(target.bootstrap, flush=True)
+                took = time.monotonic() - begun
+                print(f"{text}: version {target.version()}, ready after {took:.1f} s; Ctrl-C stops it", file=sys.stderr)
+                signal.pause()
+    except TargetProblem as problem:
+        print(f"brokertrial: {problem}", file=sys.stderr)
+        return problem.exit_status
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""What the target `kafka:` is made of: jars, a JVM, settings, a formatted data folder."""

@@ -1,0 +1,104 @@
+"""Broker settings for a trial: everything that Kafka does by a clock is done soon, everything else as by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One node of the cluster: its id and its two ports on this machine."""
+
+    node_id: int
+    port: int
+    controller_port: int
+
+
+_TIMERS = """
+num.network.threads=2
+num.io.threads=4
+background.threads=2
+log.cleaner.dedupe.buffer.size=2097152
+offsets.topic.segment.bytes=1048576
+transaction.state.log.segment.bytes=1048576
+share.coordinator.state.topic.segment.bytes=1048576
+auto.create.topics.enable=false
+unclean.leader.election.enable=false
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+group.consumer.min.session.timeout.ms=1000
+group.consumer.session.timeout.ms=6000
+group.consumer.min.heartbeat.interval.ms=200
+group.consumer.heartbeat.interval.ms=500
+group.share.min.session.timeout.ms=1000
+group.share.session.timeout.ms=6000
+group.share.min.heartbeat.interval.ms=200
+group.share.heartbeat.interval.ms=500
+group.share.min.record.lock.duration.ms=1000
+replica.lag.time.max.ms=3000
+replica.fetch.wait.max.ms=100
+replica.socket.timeout.ms=3000
+replica.fetch.backoff.ms=200
+controller.socket.timeout.ms=3000
+transaction.max.timeout.ms=60000
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+broker.heartbeat.interval.ms=300
+broker.session.timeout.ms=2000
+controller.quorum.election.timeout.ms=500
+controller.quorum.election.backoff.max.ms=300
+controller.quorum.fetch.timeout.ms=1000
+controller.quorum.request.timeout.ms=1000
+controller.quorum.retry.backoff.ms=50
+controller.quorum.append.linger.ms=5
+leader.imbalance.check.interval.seconds=5
+log.initial.task.delay.ms=500
+log.retention.check.interval.ms=500
+log.cleaner.backoff.ms=500
+log.segment.delete.delay.ms=1000
+offsets.retention.check.interval.ms=5000
+"""
+
+
+def text(member: Member, members: list[Member], data: str) -> str:
+    """The server.properties of one combined node (broker and controller) of this cluster."""
+    copies = min(3, len(members))
+    quorum = ",".join(f"127.0.0.1:{each.controller_port}" for each in members)
+    listeners = f"PLAINTEXT://127.0.0.1:{member.port},CONTROLLER://127.0.0.1:{member.controller_port}"
+    lines = [
+        "process.roles=broker,controller",
+        f"node.id={member.node_id}",
+        f"log.dirs={data}",
+        "controller.listener.names=CONTROLLER",
+        f"controller.quorum.bootstrap.servers={quorum}",
+        "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        f"listeners={listeners}",
+        f"advertised.listeners={listeners}",
+        "inter.broker.listener.name=PLAINTEXT",
+        f"default.replication.factor={copies}",
+        f"min.insync.replicas={max(1, copies - 1)}",
+    ]
+    for topic in ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"):
+        lines += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=3"]
+    for topic in ("transaction.state.log", "share.coordinator.state.topic"):
+        lines.append(f"{topic}.min.isr={max(1, copies - 1)}")
+    return "\n".join(lines) + _TIMERS
+
+
+LOG4J_2 = """Configuration:
+  Appenders:
+    Console:
+      name: out
+      PatternLayout:
+        pattern: "[%d] %p %m (%c{1})%n"
+  Loggers:
+    Root:
+      level: INFO
+      AppenderRef:
+        - ref: out
+"""
+
+LOG4J_1 = """log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c{1})%n
+"""

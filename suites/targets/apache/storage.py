@@ -1,0 +1,129 @@
+"""Data folders that a Kafka accepts as its own, and the class archive that halves its start."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+
+from suites.targets import guardian, readiness
+from suites.targets.apache import settings
+from suites.targets.apache.jars import Release
+from suites.targets.apache.jvm import FLAGS, Java
+from suites.targets.apache.settings import Member
+from suites.targets.base import TargetNotReady
+from suites.targets.ports import free_ports
+
+_FORMAT_WITHIN_S = 120
+
+
+def folder(data: Path, member: Member) -> Path:
+    """Where this node's settings and log folder are."""
+    return data / f"node-{member.node_id}"
+
+
+def logging_flags(release: Release, workdir: Path) -> list[str]:
+    """JVM flags that send the log to stdout, whichever logger the release has. Absolute: a node has its own folder."""
+    old = release.number < (4, 0)
+    workdir.mkdir(parents=True, exist_ok=True)
+    path = workdir.resolve() / ("log4j.properties" if old else "log4j2.yaml")
+    path.write_text(settings.LOG4J_1 if old else settings.LOG4J_2)
+    return [f"-Dlog4j.configuration=file:{path}" if old else f"-Dlog4j2.configurationFile={path}"]
+
+
+def format_all(run: list[str], members: list[Member], data: Path) -> None:
+    """Writes settings and formats the storage of every node; `run` is java with its class path.
+
+    One JVM formats the first node; the others get a copy with their own ids, for the checkpoint (which holds the
+    voters) is the same everywhere.
+    """
+    cluster = _uuid()
+    directories = {member.node_id: _uuid() for member in members}
+    for member in members:
+        place = folder(data, member)
+        place.mkdir(parents=True)
+        (place / "server.properties").write_text(settings.text(member, members, str(place / "log")))
+    voters = ",".join(f"{m.node_id}@127.0.0.1:{m.controller_port}:{directories[m.node_id]}" for m in members)
+    first = folder(data, members[0])
+    _format([*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")], voters)
+    for member in members[1:]:
+        log = folder(data, member) / "log"
+        shutil.copytree(first / "log", log)
+        identity = {"cluster.id": cluster, "directory.id": directories[member.node_id], "node.id": member.node_id}
+        lines = [f"{key}={value}" for key, value in identity.items()]
+        (log / "meta.properties").write_text("\n".join([*lines, "version=1", ""]))
+
+
+def archived(java: Java, release: Release) -> Path:
+    """The class archive, made now if this JVM has not yet run these jars. Without it a start just takes longer."""
+    archive = java.archive(release)
+    if not archive.is_file():
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".making-") as scratch:
+            made = Path(scratch) / archive.name
+            _train(java, release, Path(scratch), made)
+            if made.is_file():
+                made.replace(archive)
+    return archive
+
+
+def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:
+    """Starts one node, waits until it serves, and stops it: the JVM writes the archive at its end."""
+    if not (flags := java.train(made)):
+        return
+    member = Member(1, *free_ports(2))
+    run = [str(java.path), *FLAGS]
+    rest = [*logging_flags(release, scratch), "-cp", release.class_path]
+    format_all([*run, *rest], [member], scratch / "data")
+    log = scratch / "log"
+    with log.open("wb") as out:
+        command = [*run, *flags, *rest, "kafka.Kafka", str(folder(scratch / "data", member) / "server.properties")]
+        process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+    guardian.watch(process.pid)
+    try:
+        _until_started(process, member.port)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+    except (TargetNotReady, subprocess.TimeoutExpired):
+        return
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        guardian.forget(process.pid)
+
+
+def _until_started(process: subprocess.Popen[bytes], port: int) -> None:
+    def must_run() -> None:
+        if process.poll() is not None:
+            raise TargetNotReady("the run that makes the class archive ended early")
+
+    def question() -> None:
+        readiness.ask(("127.0.0.1", port))
+
+    readiness.wait_until("the run that makes the class archive did not serve", question, 60, must_run)
+
+
+def _format(command: list[str], voters: str) -> None:
+    try:
+        done = subprocess.run(
+            [*command, "-I", voters], capture_output=True, text=True, timeout=_FORMAT_WITHIN_S, start_new_session=True
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TargetNotReady(f"Kafka's storage was not formatted within {_FORMAT_WITHIN_S} s") from error
+    if done.returncode:
+        lines = tuple((done.stdout + done.stderr).splitlines()[-20:])
+        raise TargetNotReady("Kafka's storage could not be formatted", last_lines=lines)
+
+
+def _uuid() -> str:
+    """An id as Kafka writes it; none that begins with a dash, which its tools take for an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        if not text.startswith("-"):
+            return text

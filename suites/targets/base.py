@@ -1,0 +1,174 @@
+"""What every target offers: how a broker on trial is started, stopped, paused and asked for its version."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
+
+from suites.targets.address import Address
+
+CAPABILITIES: dict[str, str] = {
+    "started": "the suite started it: nothing else lives on it, and its settings are known",
+    "kill": "one node can be killed as by `kill -9`",
+    "terminate": "one node can be asked to stop",
+    "pause": "one node can be frozen and thawed",
+    "restart": "a stopped node can be started again on its port with its data",
+    "nodes": "it has more than one node",
+    "create_topics": "topics are made by request, not only on first use",
+    "settings": "topic and broker settings can be changed",
+    "logs": "the broker's own log lines can be shown",
+    "version": "the broker says which version it is",
+}
+
+# What a feature is called in [claims] of a file: target, in --claims and in the cases claims/<feature>.
+FEATURES: dict[str, str] = {
+    "idempotence": "producer ids and sequences: a retry is written once",
+    "transactions": "InitProducerId with a transactional id, AddPartitionsToTxn, EndTxn, read_committed",
+    "groups": "classic consumer groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup",
+    "consumer-protocol": "KIP-848 groups: ConsumerGroupHeartbeat",
+    "share-groups": "KIP-932 share groups",
+    "commits": "OffsetCommit and OffsetFetch",
+    "admin": "CreateTopics, DeleteTopics, CreatePartitions",
+    "configs": "DescribeConfigs, IncrementalAlterConfigs",
+    "delete-records": "DeleteRecords moves the log start",
+    "retention": "old segments are deleted by time and size",
+    "compaction": "cleanup.policy=compact",
+    "timestamps": "ListOffsets by time",
+}
+
+
+class Victim(Protocol):
+    """One node that faults may hurt; the shape that faults/ asks for."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def address(self) -> tuple[str, int]: ...
+    def kill(self) -> None: ...
+    def terminate(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def restart(self) -> None: ...
+    def alive(self) -> bool: ...
+    def paused(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line that a node wrote, and when it was seen (CLOCK_MONOTONIC)."""
+
+    node: int
+    text: str
+    ns: int
+
+
+class TargetProblem(Exception):
+    """Why there is no target to try; one clear sentence, perhaps a hint, and the exit status that it asks for."""
+
+    exit_status: ClassVar[int] = 4
+
+    def __init__(self, sentence: str, *, hint: str = "") -> None:
+        super().__init__(sentence if not hint else f"{sentence}\n  {hint}")
+        self.sentence = sentence
+        self.hint = hint
+
+
+class UnknownTarget(TargetProblem):
+    """The target string names nothing that the suite knows, or asks of it what it does not have."""
+
+
+class TargetNotBuilt(TargetProblem):
+    """The target string is understood, but its part of the suite is not built yet."""
+
+
+class TargetNotAvailable(TargetProblem):
+    """This machine lacks something that the target needs: Java, Maven, a package."""
+
+    exit_status = 7
+
+
+class TargetNotReady(TargetProblem):
+    """The broker was started, or looked for, and never served. Carries its last log lines."""
+
+    exit_status = 7
+
+    def __init__(self, sentence: str, *, hint: str = "", last_lines: tuple[str, ...] = ()) -> None:
+        super().__init__(sentence, hint=hint)
+        self.last_lines = last_lines
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"    | {line}" for line in self.last_lines)])
+
+
+class Target(ABC):
+    """A broker or cluster on trial. A context manager: entering starts it, leaving ends everything that was started.
+
+    A target is one file of this folder: a subclass with a `scheme` (the word before the colon) is found by itself.
+    """
+
+    scheme: ClassVar[str]
+    summary: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+    options: ClassVar[Mapping[str, str]] = {}
+
+    capabilities: frozenset[str] = frozenset()
+    leaderless: bool = False
+
+    def __init__(self, address: Address, workdir: Path) -> None:
+        """Understands the address, or raises a TargetProblem; starts nothing."""
+        self.name = address.text
+        self.workdir = workdir
+
+    @abstractmethod
+    def start(self) -> None:
+        """Returns when every node serves; otherwise ends what it started and raises a TargetProblem."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends everything that was started; may be called twice."""
+
+    @property
+    @abstractmethod
+    def bootstrap(self) -> str:
+        """`host:port,...` of every node known at the start."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """What the broker says it is, or `not stated`."""
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether every node runs and is not paused."""
+
+    @abstractmethod
+    def recover(self) -> None:
+        """Brings every node back after a case; raises TargetNotReady where that is not possible."""
+
+    @property
+    def nodes(self) -> dict[int, Victim]:
+        """The nodes that can be hurt one by one, by the id that Metadata gives them."""
+        return {}
+
+    @property
+    def claims(self) -> dict[str, bool]:
+        """What the target says that it has, or has not; what it does not mention is absent here."""
+        return {}
+
+    def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+        """The log lines of all nodes seen in these nanoseconds, in order of time."""
+        return []
+
+    def alarms(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+        """Those of its log lines that the target itself calls alarming."""
+        return []
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()

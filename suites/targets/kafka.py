@@ -1,0 +1,83 @@
+"""`kafka:VERSION` or `kafka:FOLDER`: Apache Kafka in KRaft mode, one process a node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from suites.targets.address import Address
+from suites.targets.apache import jars, jvm, settings, storage
+from suites.targets.base import FEATURES, TargetNotBuilt, UnknownTarget
+from suites.targets.ports import free_ports
+from suites.targets.process import Plan
+from suites.targets.processes import ProcessTarget
+
+
+class Kafka(ProcessTarget):
+    """One or three combined nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm."""
+
+    scheme = "kafka"
+    summary = "Apache Kafka (KRaft) from Maven Central, or the folder of an unpacked Kafka"
+    examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:/opt/kafka_2.13-4.4.0")
+    options: ClassVar[Mapping[str, str]] = {"nodes": "1 or 3", "mode": "kraft"}
+
+    def __init__(self, address: Address, workdir: Path) -> None:
+        super().__init__(address, workdir)
+        self._where = address.where
+        self._count = _count(address)
+        if not address.where:
+            raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
+        if not _is_version(address.where) and not Path(address.where).is_dir():
+            raise UnknownTarget(f"`{address.where}` is neither a version such as 4.4.0 nor a folder that is there.")
+        if self._count > 1:
+            self.capabilities |= {"nodes"}
+        self.capabilities |= {"version"}
+        self._release: jars.Release | None = None
+
+    @property
+    def claims(self) -> dict[str, bool]:
+        old = self._release is not None and self._release.number < (4, 0)
+        later = {"consumer-protocol", "share-groups"}
+        return {feature: not (old and feature in later) for feature in FEATURES}
+
+    def version(self) -> str:
+        return self._release.version if self._release else self._where
+
+    def plans(self) -> dict[int, Plan]:
+        java = jvm.find(self.name)
+        release = self._release = self.release()
+        ports = free_ports(2 * self._count)
+        members = [settings.Member(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
+        flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
+        run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
+        storage.format_all(run, members, self.data)
+        return {
+            member.node_id: self.plan(
+                member.node_id,
+                [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")],
+                member.port,
+            )
+            for member in members
+        }
+
+    def release(self) -> jars.Release:
+        """The jars: fetched the first time that this version is wanted."""
+        if _is_version(self._where):
+            return jars.fetched(self._where)
+        return jars.unpacked(Path(self._where))
+
+
+def _is_version(where: str) -> bool:
+    return re.fullmatch(r"\d+\.\d+(\.\d+)?", where) is not None
+
+
+def _count(address: Address) -> int:
+    mode = address.options.get("mode", "kraft")
+    if mode != "kraft":
+        raise TargetNotBuilt(f"{address.text}: mode={mode} is not built yet; a Kafka is run in KRaft mode.")
+    nodes = address.options.get("nodes", "1")
+    if nodes not in ("1", "3"):
+        raise UnknownTarget(f"{address.text}: nodes is 1 or 3, not {nodes}.")
+    return int(nodes)

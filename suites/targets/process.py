@@ -1,0 +1,184 @@
+"""A node as a child process: started, killed, paused and started again on the same port with the same data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suites.targets import guardian
+from suites.targets.base import TargetNotReady
+from suites.targets.logs import LogWatch, last_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one node is run. `stdout` and `stderr` are appended to over restarts; `logs` it writes itself."""
+
+    command: Sequence[str]
+    address: tuple[str, int]
+    folder: Path
+    stdout: Path
+    stderr: Path
+    logs: Sequence[Path] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_within_s: float = 30.0
+    start_within_s: float = 60.0
+
+
+class Node:
+    """A supervised process in a session and process group of its own; a victim for faults/.
+
+    `serves` is the target's own question (asked again and again until it says yes): does this node serve?
+    """
+
+    def __init__(self, node_id: int, plan: Plan, serves: Callable[[Node], None], watch: LogWatch) -> None:
+        self.node_id = node_id
+        self.plan = plan
+        self.ended_when_asked: bool | None = None
+        self._serves = serves
+        self._process: subprocess.Popen[bytes] | None = None
+        self._group: int | None = None
+        self._paused = False
+        self._lock = threading.RLock()
+        for path in self.log_files:
+            watch.follow(node_id, path)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return self.plan.address
+
+    @property
+    def log_files(self) -> list[Path]:
+        """Everything that it writes to, stdout and stderr first."""
+        return list(dict.fromkeys([self.plan.stdout, self.plan.stderr, *self.plan.logs]))
+
+    @property
+    def exit_status(self) -> int | None:
+        """How it ended (minus the signal's number for a kill), or None while it runs or before it ever did."""
+        return None if self._process is None else self._process.poll()
+
+    def launch(self) -> None:
+        """Starts the process and returns at once. Raises TargetNotReady if the command cannot be run at all."""
+        with self._lock:
+            if self.alive():
+                return
+            self._clear_group()
+            self._paused = False
+            self.plan.folder.mkdir(parents=True, exist_ok=True)
+            with self.plan.stdout.open("ab") as out, self.plan.stderr.open("ab") as err:
+                try:
+                    self._process = subprocess.Popen(
+                        self.plan.command,
+                        cwd=self.plan.folder,
+                        env={**os.environ, **self.plan.environment},
+                        stdin=subprocess.DEVNULL,
+                        stdout=out,
+                        stderr=err,
+                        start_new_session=True,
+                    )
+                except OSError as error:
+                    raise TargetNotReady(f"`{self.plan.command[0]}` cannot be run: {error.strerror}") from error
+            self._group = self._process.pid
+            guardian.watch(self._group)
+
+    def wait_until_it_serves(self) -> None:
+        """Returns when the node serves; a process that ends before that is TargetNotReady at once."""
+        self._serves(self)
+
+    def must_run(self) -> None:
+        """Raises TargetNotReady with the last 20 log lines if the process has ended."""
+        status = self.exit_status
+        if status is not None:
+            ended = f"was ended by signal {-status}" if status < 0 else f"exited with status {status}"
+            raise TargetNotReady(f"node {self.node_id} {ended} before it served", last_lines=last_lines(self.log_files))
+
+    def kill(self) -> None:
+        """As `kill -9` of all its processes; returns when they are gone."""
+        with self._lock:
+            self._clear_group()
+            if self._process is not None:
+                self._process.wait(timeout=30)
+            self._paused = False
+
+    def terminate(self) -> None:
+        """Asks it to stop and waits; kills it after its time limit. `ended_when_asked` says which it was."""
+        with self._lock:
+            if self._process is None or not self.alive():
+                return
+            self.resume()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, self.plan.stop_signal)
+            try:
+                self._process.wait(timeout=self.plan.stop_within_s)
+                self.ended_when_asked = True
+            except subprocess.TimeoutExpired:
+                self.ended_when_asked = False
+            self.kill()
+
+    def pause(self) -> None:
+        """Freezes all its processes; returns when the first of them is seen to stand still."""
+        with self._lock:
+            self._signal(signal.SIGSTOP)
+            self._paused = True
+            self._wait_for_state(stopped=True)
+
+    def resume(self) -> None:
+        """Thaws what pause froze."""
+        with self._lock:
+            if self._paused:
+                self._signal(signal.SIGCONT)
+                self._paused = False
+                self._wait_for_state(stopped=False)
+
+    def restart(self) -> None:
+        """Stops it if it runs, starts it on its port with its data, and returns when it serves."""
+        with self._lock:
+            self.terminate()
+            self.launch()
+        self.wait_until_it_serves()
+
+    def alive(self) -> bool:
+        """Whether the process exists, paused or not."""
+        return self._process is not None and self._process.poll() is None
+
+    def paused(self) -> bool:
+        """Whether it is frozen by `pause`."""
+        return self._paused and self.alive()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is None or not self.alive():
+            raise ProcessLookupError(f"node {self.node_id} does not run")
+        os.killpg(self._process.pid, number)
+
+    def _clear_group(self) -> None:
+        """Kills whatever is left of the process group, the first process included."""
+        if self._group is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._group, signal.SIGKILL)
+        guardian.forget(self._group)
+        self._group = None  # its number may belong to somebody else from now on
+
+    def _wait_for_state(self, *, stopped: bool) -> None:
+        """A signal is on its way when kill returns; waits (at most 5 s, where /proc tells) until it has arrived."""
+        assert self._process is not None
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        deadline = time.monotonic() + 5
+        pulse = threading.Event()
+        while time.monotonic() < deadline:
+            try:
+                state = stat.read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                return
+            if (state in "Tt") is stopped:
+                return
+            pulse.wait(0.002)
