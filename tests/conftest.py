@@ -18,5 +18,6 @@ def pytest_runtest_makereport(
     if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
         reason: Any = report.longrepr
         report.outcome = "failed"
-        report.longrepr = f"skipped, which a CI machine may not do: {reason[2] if isinstance(reason, tuple) else reason}"
+        why = reason[2] if isinstance(reason, tuple) else reason
+        report.longrepr = f"skipped, which a CI machine may not do: {why}"
     return report

@@ -1,0 +1,141 @@
+"""The command line. Every command is a few lines here; what it does lives in a file of its name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ci.story import suite_version
+from ci.trouble import MEANING, USAGE, Trouble
+
+STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 118}, epilog=STATUSES)
+@click.version_option(suite_version(), prog_name="brokertrial")
+def cli() -> None:
+    """Puts a Kafka-compatible broker on trial: real clients, real faults, a recorded history, a verdict with proof."""
+
+
+@cli.command()
+@click.option("--target", required=True, metavar="TARGET", help="What to try: see `brokertrial targets`.")
+@click.option("--select", multiple=True, metavar="AREA/NAME", help="Only these cases; * is a wildcard. Repeatable.")
+@click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Not these cases. Repeatable.")
+@click.option("--profile", type=click.Choice(["smoke", "full"]), default=None, help="How much: smoke (2 min) or full.")
+@click.option(
+    "--budget", type=float, metavar="MIN", help="Leave out, and list, what does not fit into so many minutes."
+)
+@click.option("--seed", type=int, help="Of everything random; printed and kept when it is not given.")
+@click.option("--known", type=click.Path(dir_okay=False), metavar="FILE", help="Failures that are known (TOML).")
+@click.option(
+    "--claims", type=click.Path(dir_okay=False), metavar="FILE", help="What the target claims to offer (TOML)."
+)
+@click.option(
+    "--keep", type=click.Choice(["all", "failed"]), default="all", help="Whose histories stay.", show_default=True
+)
+@click.option(
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Where run folders go.", show_default=True
+)
+def run(**options: Any) -> None:
+    """Drive a broker, judge what was seen, write a run folder with the report."""
+    from ci.run import run as command
+
+    sys.exit(command(**options))
+
+
+@cli.command()
+@click.argument("place", metavar="RUN[/CASE]")
+def check(place: str) -> None:
+    """Judge a stored history again, without a broker."""
+    from ci.check import check as command
+
+    sys.exit(command(place))
+
+
+@cli.command()
+@click.argument("place", metavar="RUN/CASE")
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often.")
+@click.option(
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Where run folders go.", show_default=True
+)
+def replay(place: str, times: int, runs: str) -> None:
+    """Provoke one case again with the same target, seed and schedule; says k of N."""
+    from ci.replay import replay as command
+
+    sys.exit(command(place, times, Path(runs)))
+
+
+@cli.command()
+@click.option("--coverage", is_flag=True, help="The guarantees that a case decides, and those that none does.")
+def cases(coverage: bool) -> None:
+    """List the cases: id, level, guarantees, statement, needs."""
+    from ci.cases import coverage_page, list_page
+
+    click.echo(coverage_page() if coverage else list_page())
+
+
+@cli.command()
+@click.option("--example", is_flag=True, help="Print a commented broker.toml for `file:` targets.")
+def targets(example: bool) -> None:
+    """List what --target takes."""
+    from ci.targets import example_page, list_page
+
+    click.echo(example_page() if example else list_page(), nl=False)
+
+
+@cli.command()
+@click.option("--target", metavar="TARGET", help="Start it once and try every ability that it has.")
+@click.option("--clean", metavar="RUN", help="Remove what a killed run left on a shared cluster.")
+def doctor(target: str | None, clean: str | None) -> None:
+    """Say what this machine can do, and what each missing thing costs."""
+    from ci.doctor import doctor as command
+
+    sys.exit(command(target, clean))
+
+
+def _passes_on(name: str, module: str, text: str) -> None:
+    """A command that is a module of another folder, started as a process with all arguments as they are."""
+
+    @cli.command(name, help=text, context_settings={"ignore_unknown_options": True, "help_option_names": []})
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> None:
+        from ci.child import run_module
+
+        sys.exit(run_module(module, arguments))
+
+
+_passes_on("broker", "reference_impl", "Run the bundled broker by itself: broker node --data DIR --port N.")
+_passes_on("proxy", "faults.proxy", "Run the Kafka-aware fault proxy by itself.")
+
+
+def _not_built(name: str) -> None:
+    """A name that is kept for a later version: it says so, and does not pretend."""
+
+    @cli.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> None:
+        raise Trouble(f"`brokertrial {name}` is not built yet.")
+
+
+for _name in ("shrink", "analyze", "compare", "gate"):
+    _not_built(_name)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a command; trouble is one sentence on the standard error and an exit status, never a traceback."""
+    try:
+        cli.main(arguments, prog_name="brokertrial", standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except Trouble as trouble:
+        click.echo(f"brokertrial: {trouble}", err=True)
+        sys.exit(trouble.status)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,146 @@
+"""known.toml: failures that are known, so that only what is new turns a run red.
+
+    [[known]]
+    case = "idempotence/lost-ack"
+    anomaly = "duplicate"            # or: statement = "..." for a case that compares answers
+    reason = "fixed in 2.4"
+    issue = "BROKER-17"              # optional
+    expires = 2027-03-01             # optional
+
+An entry forgives one anomaly of one case. Another anomaly in the same case still fails the run. An entry whose case has
+passed, or whose day has come, fails the run too, and the line to remove is named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from checkers.verdict import Verdict
+from ci.trouble import Trouble, nearest
+from suites.result import CaseResult
+
+KEYS = {"case", "anomaly", "statement", "reason", "issue", "expires"}
+HEADER = re.compile(r"^\s*\[\[\s*known\s*\]\]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One known failure, and the line of the file that it starts on."""
+
+    case: str
+    failure: str
+    reason: str
+    issue: str = ""
+    expires: date | None = None
+    line: int = 0
+
+    def expired(self, today: date) -> bool:
+        return self.expires is not None and self.expires <= today
+
+
+@dataclass(frozen=True)
+class Stale:
+    """An entry that no longer holds, and why."""
+
+    entry: Entry
+    why: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """The entries of one file; empty without `--known`."""
+
+    path: str = ""
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path, cases: Collection[str]) -> Known:
+        """Reads the file; an unknown key or case is an error that offers the nearest name."""
+        text = _text(path)
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise Trouble(f"{path}: not valid TOML: {error}.") from None
+        if unknown := set(tables) - {"known"}:
+            raise Trouble(f"{path}: unknown table `{min(unknown)}`; the file holds [[known]] tables only.")
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if HEADER.match(line)]
+        rows = tables.get("known", [])
+        if len(lines) != len(rows):
+            raise Trouble(f"{path}: write each entry as a [[known]] table of its own, not inline.")
+        return cls(str(path), tuple(_entry(row, path, line, cases) for row, line in zip(rows, lines, strict=True)))
+
+    def forgives(self, result: CaseResult, today: date) -> bool:
+        """Whether everything that this case did wrong is known, and still may be."""
+        known = {e.failure for e in self.entries if e.case == result.case and not e.expired(today)}
+        return set(failures(result)) <= known
+
+    def reasons(self, result: CaseResult) -> list[Entry]:
+        """The entries that speak of this result."""
+        return [e for e in self.entries if e.case == result.case and e.failure in failures(result)]
+
+    def stale(self, results: Iterable[CaseResult], today: date) -> list[Stale]:
+        """The entries to remove: expired, or of a case that has passed."""
+        passed = {r.case for r in results if r.verdict is Verdict.PASS}
+        found = []
+        for entry in self.entries:
+            if entry.expired(today):
+                found.append(Stale(entry, f"expired on {entry.expires}"))
+            elif entry.case in passed:
+                found.append(Stale(entry, "the case passed"))
+        return found
+
+    def sentence(self, stale: Stale) -> str:
+        return f"{self.path}:{stale.entry.line}: remove the entry for {stale.entry.case}: {stale.why}."
+
+
+def failures(result: CaseResult) -> tuple[str, ...]:
+    """What a failed case is known by: the names of its anomalies, or its statement where it has none."""
+    if result.verdict is not Verdict.FAIL:
+        return ()
+    return tuple(dict.fromkeys(anomaly.name for anomaly in result.anomalies)) or (result.statement,)
+
+
+def lines_to_record(result: CaseResult) -> list[str]:
+    """The TOML that would make these failures known."""
+    lines = []
+    for failure in failures(result):
+        key = "statement" if failure == result.statement else "anomaly"
+        lines += ["[[known]]", f"case = {_quoted(result.case)}", f"{key} = {_quoted(failure)}", 'reason = ""', ""]
+    return lines
+
+
+def _entry(row: dict[str, Any], path: Path, line: int, cases: Collection[str]) -> Entry:
+    where = f"{path}:{line}"
+    if unknown := set(row) - KEYS:
+        raise Trouble(f"{where}: unknown key `{min(unknown)}`.", nearest(min(unknown), sorted(KEYS)))
+    case = str(row.get("case", ""))
+    if case not in cases:
+        raise Trouble(f"{where}: there is no case `{case}`.", nearest(case, cases))
+    if ("anomaly" in row) == ("statement" in row):
+        raise Trouble(f"{where}: name either the `anomaly` or the `statement` that is known to fail.")
+    if not row.get("reason"):
+        raise Trouble(f"{where}: a known failure needs a `reason`.")
+    expires = row.get("expires")
+    if expires is not None and type(expires) is not date:
+        raise Trouble(f"{where}: `expires` is a day, as in 2027-03-01, without quotes.")
+    failure = str(row.get("anomaly") or row.get("statement"))
+    return Entry(case, failure, str(row["reason"]), str(row.get("issue", "")), expires, line)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Trouble(f"{path}: cannot be read: {error.strerror}.") from None
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; JSON's escapes are a subset of TOML's, once DEL is escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,129 @@
+"""The pytest side of `brokertrial run`: hands every event to the writers and has the last word on the exit status.
+
+It runs in the child process that `ci/child.py` starts. Writers are independent: one that fails is named at the end, the
+others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from ci import manifest
+from ci.known import Known
+from ci.story import Story, host, suite_version
+from ci.trouble import INTERNAL, INTERRUPTED, Trouble
+from ci.writers import Writer, discover
+from suites.case import all_cases
+from suites.events import Event, RunFinished, RunStarted
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("brokertrial")
+    group.addoption("--known", default=None, metavar="FILE", help="failures that are known")
+    group.addoption("--parent-pipe", default=None, type=int, metavar="FD", help="closed when the parent is gone")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = Path(config.getoption("--run-dir"))
+    known_file = config.getoption("--known")
+    try:
+        known = Known.read(Path(known_file), [case.id for case in all_cases()]) if known_file else Known()
+    except Trouble as trouble:
+        raise pytest.UsageError(str(trouble)) from None
+    config.pluginmanager.register(Reporter(Story(folder, known)), "brokertrial-reporter")
+    if (pipe := config.getoption("--parent-pipe")) is not None:
+        threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True, name="parent-watch").start()
+
+
+class Reporter:
+    """Receives the events of suites.plugin, keeps the story, feeds the writers, seals the run folder."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.writers: dict[str, Writer] = discover(story)
+        self.broken: dict[str, str] = {}
+
+    def brokertrial_event(self, event: Event) -> None:
+        self.story.on(event)
+        if isinstance(event, RunStarted):
+            self._seal(complete=False)
+        for name, writer in self.writers.items():
+            self._tell(name, writer, event)
+
+    def _tell(self, name: str, writer: Writer, event: Event) -> None:
+        if name in self.broken:
+            return
+        try:
+            writer.on(event)
+        except Exception:  # noqa: BLE001  one writer must never end the run, nor silence the others
+            self.broken[name] = traceback.format_exc()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """After everybody else: the run folder is sealed and the status is final."""
+        result = yield
+        if self.story.end is None:
+            self.brokertrial_event(RunFinished(status=int(session.exitstatus), error=_unfinished(session)))
+        self._close_writers()
+        status = self.story.status
+        if self.broken and status not in (1, INTERRUPTED):
+            status = INTERNAL
+        session.exitstatus = status
+        self._seal(complete=True, status=status)
+        for name, trace in self.broken.items():
+            print(f"brokertrial: the {name} writer failed:\n{trace}", file=sys.__stderr__)
+        return result
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        print(f"brokertrial: internal error:\n{excrepr}", file=sys.__stderr__)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            print(f"brokertrial: {report.nodeid} cannot be read:\n{report.longreprtext}", file=sys.__stderr__)
+
+    def _close_writers(self) -> None:
+        for writer in self.writers.values():
+            if close := getattr(writer, "close", None):
+                close()
+
+    def _seal(self, *, complete: bool, status: int | None = None) -> None:
+        run = self.story.run
+        if run is None:
+            return
+        facts = {
+            "suite_version": suite_version(),
+            "target": run.target,
+            "target_version": run.target_version,
+            "profile": run.profile,
+            "seed": run.seed,
+            "started_at": run.started_at,
+            "host": host(),
+            "cases": [info.case for info in run.cases],
+            "left_out": {entry.case: entry.reason for entry in run.left_out},
+            "status": status,
+        }
+        try:
+            manifest.write(self.story.folder, facts, complete=complete)
+        except OSError as error:
+            self.broken["run.json"] = f"{self.story.folder}: {error.strerror}"
+
+
+def _unfinished(session: pytest.Session) -> str:
+    if int(session.exitstatus) == INTERRUPTED:
+        return "interrupted before the first case"
+    return "" if session.testscollected else "no case was run"
+
+
+def _end_with_parent(pipe: int) -> None:
+    """The command line holds the other end: when it dies, even by kill -9, this process heals its faults and ends."""
+    select.select([pipe], [], [])
+    os.kill(os.getpid(), signal.SIGINT)

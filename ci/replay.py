@@ -1,0 +1,76 @@
+"""`brokertrial replay`: the same case, target, seed and schedule once more, and whether the same anomaly came back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from checkers.verdict import Verdict
+from ci import child, manifest, places
+from ci.known import failures
+from ci.trouble import FAILED, INTERRUPTED, PASSED, Trouble, nearest
+from ci.writers import results as stored
+from suites.case import CASES
+from suites.result import CaseResult
+
+
+def replay(text: str, times: int, runs: Path) -> int:
+    """Runs the case `times` times; 1 when an anomaly was seen, else the status of the last run."""
+    place = places.find(text)
+    if place.run is None or place.case is None:
+        raise Trouble(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
+    manifest.verify(place.run)
+    header, results, _ = stored.read(place.run)
+    before = {result.case: result for result in results}.get(place.case)
+    if before is None:
+        raise Trouble(f"{place.run} has no case `{place.case}`.", nearest(place.case, [r.case for r in results]))
+    wanted = _marks(before)
+    same, failed, status = 0, False, PASSED
+    for number in range(1, times + 1):
+        again, status = _once(header.run.target, header.run.profile, header.run.seed, place, runs)
+        if status == INTERRUPTED:
+            break
+        failed |= status == FAILED
+        came_back = again is not None and _marks(again) == wanted
+        same += came_back
+        click.echo(f"replay {number} of {times}: {_said(again, came_back)}")
+    what = ", ".join(sorted(wanted))
+    click.echo(f"{same} of {times} reproduced {what}." + ("" if same else " Not reproduced."))
+    return FAILED if failed and status != INTERRUPTED else status
+
+
+def _once(target: str, profile: str, seed: int, place: places.Place, runs: Path) -> tuple[CaseResult | None, int]:
+    folder = places.new_run(runs, target, seed)
+    options = [
+        "--target",
+        target,
+        "--seed",
+        str(seed),
+        "--profile",
+        profile,
+        "--keep",
+        "all",
+        "--select",
+        str(place.case),
+    ]
+    status = child.run(folder, options, [str(CASES)])
+    try:
+        _, results, _ = stored.read(folder)
+    except Trouble:
+        return None, status
+    return (results[0] if results else None), status
+
+
+def _marks(result: CaseResult) -> set[str]:
+    """What a result is recognised by: the names of what went wrong, or its verdict."""
+    return set(failures(result)) or {result.verdict.name.lower().replace("_", " ")}
+
+
+def _said(result: CaseResult | None, came_back: bool) -> str:
+    if result is None:
+        return "no result"
+    if came_back:
+        return "reproduced"
+    word = ", ".join(sorted(_marks(result))) if result.verdict is Verdict.FAIL else result.verdict.name.lower()
+    return f"not reproduced ({word})"

@@ -1,0 +1,71 @@
+"""`brokertrial run`: checks what can be checked at once, makes the run folder, and hands over to the child."""
+
+from __future__ import annotations
+
+import fnmatch
+import random
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ci import child, places
+from ci.known import Known
+from ci.trouble import Trouble, nearest
+from suites.case import CASES, all_cases
+
+LARGEST_SEED = 2**31 - 1
+
+
+def run(
+    target: str,
+    select: Sequence[str],
+    deselect: Sequence[str],
+    profile: str | None,
+    budget: float | None,
+    seed: int | None,
+    known: str | None,
+    claims: str | None,
+    keep: str,
+    runs: str,
+) -> int:
+    """Runs the trial and returns its exit status."""
+    ids = [case.id for case in all_cases()]
+    for pattern in (*select, *deselect):
+        _must_match(pattern, ids)
+    if known:
+        Known.read(Path(known), ids)
+    _must_exist(claims)
+    if seed is None:
+        seed = random.SystemRandom().randint(1, 999_999)
+    options = ["--target", target, "--seed", str(seed), "--keep", keep]
+    options += ["--profile", profile or ("full" if select else "smoke")]
+    options += ["--budget", str(budget)] if budget is not None else []
+    for name in select:
+        options += ["--select", name]
+    for name in deselect:
+        options += ["--deselect", name]
+    options += ["--known", str(Path(known).resolve())] if known else []
+    options += ["--claims", str(Path(claims).resolve())] if claims else []
+    folder = places.new_run(Path(runs), target, seed)
+    try:
+        return child.run(folder, options, [str(CASES)])
+    finally:
+        _drop_if_empty(folder)
+
+
+def _must_match(pattern: str, ids: Collection[str]) -> None:
+    if not fnmatch.filter(ids, pattern) and not any(case.startswith(pattern.rstrip("/") + "/") for case in ids):
+        raise Trouble(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
+
+
+def _must_exist(file: str | None) -> None:
+    if file and not Path(file).is_file():
+        raise Trouble(f"{file}: there is no such file.")
+
+
+def _drop_if_empty(folder: Path) -> None:
+    """A run that never began leaves no folder behind."""
+    try:
+        folder.rmdir()
+    except OSError:
+        print(f"Run folder: {folder}", file=sys.stderr) if not (folder / "report.html").exists() else None

@@ -1,0 +1,79 @@
+"""The story of a run as it is known so far: what every writer reads, built from the events alone."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ci.known import Known
+from ci.tally import Tally, local_day
+from suites.events import CaseFinished, Event, RunFinished, RunStarted
+from suites.result import CaseResult
+
+
+@dataclass
+class Story:
+    """One run, from its first event to its last. `today` is fixed once, so that every writer agrees."""
+
+    folder: Path
+    known: Known = field(default_factory=Known)
+    today: date = field(default_factory=local_day)
+    run: RunStarted | None = None
+    results: list[CaseResult] = field(default_factory=list)
+    end: RunFinished | None = None
+
+    def on(self, event: Event) -> None:
+        """Takes in one event."""
+        if isinstance(event, RunStarted):
+            self.run = event
+        elif isinstance(event, CaseFinished):
+            self.results.append(event.result)
+        elif isinstance(event, RunFinished):
+            self.end = event
+
+    @property
+    def tally(self) -> Tally:
+        return Tally.of(self.results, self.known, self.today)
+
+    @property
+    def status(self) -> int:
+        """The exit status, known failures taken into account."""
+        return self.tally.status(self.end.status if self.end else 0)
+
+    @property
+    def place(self) -> str:
+        """The run folder as the user would type it."""
+        try:
+            return str(self.folder.relative_to(Path.cwd()))
+        except ValueError:
+            return str(self.folder)
+
+
+def suite_version() -> str:
+    try:
+        return version("brokertrial")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def host() -> dict[str, str]:
+    """What the machine is, without its name."""
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cores": str(os.cpu_count() or "?"),
+        "memory": _memory(),
+        "python": platform.python_version(),
+    }
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "unknown"
+    return f"{size / 2**30:.0f} GiB"

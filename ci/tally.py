@@ -1,0 +1,93 @@
+"""From the results of a run to its exit status, and to the last line that counts every verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from checkers.verdict import Verdict
+from ci.known import Known, Stale
+from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
+from suites.result import CaseResult
+
+OURS = "suite"
+WORDS = {
+    Verdict.PASS: "passed",
+    Verdict.FAIL: "failed",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.NOT_APPLICABLE: "not applicable",
+}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The results of a run, sorted by what they mean for it."""
+
+    passed: list[CaseResult] = field(default_factory=list)
+    failed: list[CaseResult] = field(default_factory=list)
+    known: list[CaseResult] = field(default_factory=list)
+    warned: list[CaseResult] = field(default_factory=list)
+    inconclusive: list[CaseResult] = field(default_factory=list)
+    not_applicable: list[CaseResult] = field(default_factory=list)
+    stale: list[Stale] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, results: Sequence[CaseResult], known: Known | None = None, today: date | None = None) -> Tally:
+        """Sorts results; only a failed `must` that is not known is a failure of the run."""
+        known, today = known or Known(), today or local_day()
+        tally = cls(stale=known.stale(results, today))
+        for result in results:
+            tally._place(result, known, today).append(result)
+        return tally
+
+    def _place(self, result: CaseResult, known: Known, today: date) -> list[CaseResult]:
+        if result.verdict is Verdict.PASS:
+            return self.passed
+        if result.verdict is Verdict.INCONCLUSIVE:
+            return self.inconclusive
+        if result.verdict is Verdict.NOT_APPLICABLE:
+            return self.not_applicable
+        if known.forgives(result, today):
+            return self.known
+        return self.failed if result.level == "must" else self.warned
+
+    def status(self, base: int = PASSED) -> int:
+        """The exit status. `base` is what the suite itself ended with: an interrupted run stays one."""
+        if base not in (PASSED, FAILED, INTERNAL, NOTHING_JUDGED, INCONCLUSIVE):
+            return FAILED if self.failed and base not in (INTERRUPTED, USAGE) else base
+        if self.failed or self.stale:
+            return FAILED
+        if base == INTERNAL or any(_kind(result) == OURS for result in self.inconclusive):
+            return INTERNAL
+        if self.inconclusive:
+            return INCONCLUSIVE
+        return PASSED if self.passed or self.known or self.warned else NOTHING_JUDGED
+
+    def line(self) -> str:
+        """Every verdict counted, the ones that are neither green nor red split by reason."""
+        parts = [f"{len(self.passed)} passed", f"{len(self.failed)} failed"]
+        if self.known:
+            parts.append(f"{len(self.known)} known to fail")
+        if self.warned:
+            parts.append(f"{len(self.warned)} warned (a `should` that does not hold)")
+        parts.append(f"{len(self.inconclusive)} inconclusive{_by_reason(self.inconclusive)}")
+        parts.append(f"{len(self.not_applicable)} not applicable{_by_reason(self.not_applicable)}")
+        if self.stale:
+            parts.append(f"{len(self.stale)} known failures to remove")
+        return ", ".join(parts)
+
+
+def local_day() -> date:
+    """Today where the user is: `expires` in known.toml is a day of theirs."""
+    return datetime.now(UTC).astimezone().date()
+
+
+def _kind(result: CaseResult) -> str:
+    return result.reason.kind if result.reason else "no reason given"
+
+
+def _by_reason(results: Iterable[CaseResult]) -> str:
+    counts = Counter(_kind(result) for result in results)
+    return f" ({', '.join(f'{kind} {count}' for kind, count in counts.most_common())})" if counts else ""

@@ -1,0 +1,40 @@
+"""Trouble: something that the user can mend, said in one sentence, with the exit status that it asks for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+PASSED, FAILED, INTERRUPTED, INTERNAL, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
+
+MEANING = {
+    PASSED: "all clear",
+    FAILED: "a guarantee was broken, or the list of known failures is out of date",
+    INTERRUPTED: "interrupted",
+    INTERNAL: "an error of the suite itself",
+    USAGE: "the command, a name or a file was not understood",
+    NOTHING_JUDGED: "nothing was judged",
+    INCONCLUSIVE: "inconclusive only",
+    NOT_READY: "the target never became ready",
+}
+
+
+class Trouble(Exception):
+    """One clear sentence, what to do about it, and the exit status."""
+
+    def __init__(self, sentence: str, hint: str = "", status: int = USAGE) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.hint = hint
+        self.status = status
+
+    def __str__(self) -> str:
+        return self.sentence + "".join(f"\n  {line}" for line in self.hint.splitlines())
+
+
+def nearest(word: str, known: Iterable[str], count: int = 3) -> str:
+    """`Nearest: a, b.` for a name that nothing has; empty where nothing comes near."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=count, cutoff=0.5)
+    close += [name for name in known if word and word in name and name not in close][: count - len(close)]
+    return f"Nearest: {', '.join(close)}." if close else ""

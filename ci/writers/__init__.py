@@ -1,0 +1,25 @@
+"""Writers: each turns the events of a run into one thing for one reader. They do not know each other.
+
+A new file here with a `writer(story)` function is found by ci/plugin.py; nothing else lists it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Protocol
+
+from ci.story import Story
+from suites.events import Event
+
+
+class Writer(Protocol):
+    """Takes every event in order; the story has already taken it in."""
+
+    def on(self, event: Event) -> None: ...
+
+
+def discover(story: Story) -> dict[str, Writer]:
+    """One writer of each kind, by the name of its file."""
+    modules = {info.name: importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)}
+    return {name: module.writer(story) for name, module in modules.items() if hasattr(module, "writer")}

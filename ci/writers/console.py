@@ -1,0 +1,195 @@
+"""The console: a live line on a terminal, plain lines elsewhere; at the end the table of verdicts and the last line.
+
+pytest's own output is off; this writes to a copy of the standard output that was made before pytest captured it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from checkers.verdict import Verdict
+from ci.details import details, headline
+from ci.known import lines_to_record
+from ci.story import Story
+from ci.trouble import FAILED, MEANING, PASSED
+from suites.events import (
+    CaseFinished,
+    CaseStarted,
+    Event,
+    PhaseChanged,
+    Progress,
+    RunFinished,
+    RunStarted,
+)
+from suites.result import CaseResult
+
+STYLE = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.NOT_APPLICABLE: "dim",
+}
+COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
+MOST_LEFT_OUT = 8
+
+_stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") if "pytest" in sys.modules else sys.stdout
+
+
+class ConsoleWriter:
+    """Tells the run to a person while it happens."""
+
+    def __init__(self, story: Story, console: Console, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._story = story
+        self._console = console
+        self._clock = clock
+        self._line = StatusLine(clock)
+        self._live = Live(self._line, console=console, refresh_per_second=8, transient=True) if live else None
+
+    def on(self, event: Event) -> None:
+        self._line.on(event)
+        match event:
+            case RunStarted():
+                self._begin(event)
+            case CaseStarted() if event.attempt > 1 and not self._live:
+                self._say(f"      {event.case}: again, attempt {event.attempt}", "dim")
+            case CaseFinished():
+                self._result(event.result)
+            case RunFinished():
+                self._finish(event)
+
+    def close(self) -> None:
+        """Gives the terminal back, also when the run never finished."""
+        if self._live:
+            self._live.stop()
+        self._console.file.flush()
+
+    def _begin(self, run: RunStarted) -> None:
+        self._say(f"On trial: {run.target} ({run.target_version or 'version not stated'}), seed {run.seed}", "bold")
+        self._say(
+            f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._story.place}"
+        )
+        if run.left_out:
+            names = [entry.case for entry in run.left_out]
+            more = (
+                f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
+            )
+            self._say(f"Left out: {', '.join(names[:MOST_LEFT_OUT])}{more}", "dim")
+        self._say("")
+        if self._live:
+            self._live.start()
+
+    def _result(self, result: CaseResult) -> None:
+        self._say(headline(result), STYLE[result.verdict])
+        if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+            head, _, rest = details(result, self._story.place).partition("\n")
+            self._say(rest if head.startswith(headline(result)) else f"      {head}\n{rest}")
+
+    def _finish(self, end: RunFinished) -> None:
+        if self._live:
+            self._live.stop()
+        tally = self._story.tally
+        self._say("")
+        if self._story.results:
+            self._console.print(verdict_table(self._story.results))
+        for result in tally.known:
+            for entry in self._story.known.reasons(result):
+                self._say(f"known  {result.case}: {entry.failure} ({entry.reason})", "dim")
+        for stale in tally.stale:
+            self._say(self._story.known.sentence(stale), "red")
+        if tally.failed:
+            self._say("To make these failures known, add to the file that you give as --known:", "bold")
+            self._say("\n".join(line for result in tally.failed for line in lines_to_record(result)))
+        if end.error:
+            self._say(f"brokertrial: {end.error}", "red")
+            for line in end.tail:
+                self._say(f"    | {line}", "dim")
+        if self._story.run:
+            self._say(f"Report: {self._story.place}/report.html")
+        status = self._story.status
+        style = "green" if status == PASSED else "bold red" if status == FAILED else "yellow"
+        meaning = f" = {MEANING[status]}" if status in MEANING else ""
+        self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
+        self._console.file.flush()
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(Text(text, style=style), soft_wrap=True)
+
+
+class StatusLine:
+    """The one moving line: case, phase, acknowledged operations, active fault, time left."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._case: CaseStarted | None = None
+        self._phase = ""
+        self._progress: Progress | None = None
+        self._estimates: dict[str, float] = {}
+        self._began = clock()
+
+    def on(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._estimates = {info.case: info.estimate_s for info in event.cases}
+            case CaseStarted():
+                self._case, self._phase, self._progress, self._began = event, "", None, self._clock()
+            case PhaseChanged():
+                self._phase = event.phase
+            case Progress():
+                self._progress = event
+            case CaseFinished():
+                self._estimates.pop(event.result.case, None)
+
+    def left_s(self) -> float:
+        """The estimates of what is still to come, less what the current case has used of its own."""
+        spent = self._clock() - self._began
+        current = self._case.case if self._case else ""
+        own = max(0.0, self._estimates.get(current, 0.0) - spent)
+        return own + sum(seconds for case, seconds in self._estimates.items() if case != current)
+
+    def __rich__(self) -> Text:
+        if self._case is None:
+            return Text("starting the target ...", style="dim")
+        parts = [f"[{self._case.index}/{self._case.total}] {self._case.case}"]
+        if self._case.attempt > 1:
+            parts.append(f"attempt {self._case.attempt}")
+        if self._phase:
+            parts.append(self._phase)
+        if self._progress:
+            parts.append(f"{self._progress.acked:,} acknowledged")
+            parts += [f"! {fault}" for fault in self._progress.active]
+        parts.append(f"about {duration(self.left_s())} left")
+        return Text("  ".join(parts), style="cyan", no_wrap=True, overflow="ellipsis")
+
+
+def verdict_table(results: list[CaseResult]) -> Table:
+    """Areas by verdicts."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("area")
+    for verdict in COLUMNS:
+        table.add_column(verdict.name.lower().replace("_", " "), justify="right")
+    for area in dict.fromkeys(result.case.partition("/")[0] for result in results):
+        verdicts = [result.verdict for result in results if result.case.partition("/")[0] == area]
+        counts = [(verdict, verdicts.count(verdict)) for verdict in COLUMNS]
+        table.add_row(area, *(Text(str(count or "·"), style=STYLE[v] if count else "dim") for v, count in counts))
+    return table
+
+
+def duration(seconds: float) -> str:
+    """`42 s`, `3 min 5 s`."""
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def writer(story: Story) -> ConsoleWriter:
+    """Live on a terminal that is not a CI log, plain lines elsewhere."""
+    console = Console(file=_stdout, highlight=False, emoji=False, markup=False)
+    live = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
+    return ConsoleWriter(story, console, live)

@@ -1,0 +1,85 @@
+"""junit.xml, as CI systems read it: a failed `must` is a failure, inconclusive an error, not applicable skipped."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+from checkers.verdict import Verdict
+from ci.details import details
+from ci.story import Story
+from suites.events import Event, RunFinished
+from suites.result import CaseResult
+
+FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class JunitWriter:
+    """Written once, at the end."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    def on(self, event: Event) -> None:
+        if isinstance(event, RunFinished):
+            (self._story.folder / "junit.xml").write_text(render(self._story), encoding="utf-8")
+
+
+def writer(story: Story) -> JunitWriter:
+    return JunitWriter(story)
+
+
+def render(story: Story) -> str:
+    """The whole file."""
+    tally = story.tally
+    suite = ET.Element(
+        "testsuite",
+        name=f"brokertrial {story.run.target if story.run else ''}".strip(),
+        tests=str(len(story.results)),
+        failures=str(len(tally.failed)),
+        errors=str(len(tally.inconclusive)),
+        skipped=str(len(tally.not_applicable) + len(tally.known) + len(tally.warned)),
+        time=f"{story.end.duration_s if story.end else 0.0:.3f}",
+    )
+    if story.run:
+        suite.set("timestamp", story.run.started_at)
+        _properties(suite, {"target": story.run.target, "version": story.run.target_version, "seed": story.run.seed})
+    for result in story.results:
+        _case(suite, result, story)
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
+    area, _, name = result.case.partition("/")
+    case = ET.SubElement(suite, "testcase", classname=area, name=name, time=f"{result.duration_s:.3f}")
+    _properties(case, {"guarantees": " ".join(result.guarantees), "level": result.level, "seed": result.seed})
+    message = _clean(result.reason.sentence if result.reason else result.statement)
+    if result.verdict is Verdict.INCONCLUSIVE:
+        _outcome(case, "error", message, result, story)
+    elif result.verdict is Verdict.NOT_APPLICABLE:
+        ET.SubElement(case, "skipped", message=message)
+    elif result.verdict is Verdict.FAIL:
+        if result in story.tally.failed:
+            _outcome(case, "failure", message, result, story)
+        else:
+            why = "known to fail" if result in story.tally.known else "a `should` that does not hold"
+            ET.SubElement(case, "skipped", message=f"{why}: {message}")
+
+
+def _outcome(case: ET.Element, tag: str, message: str, result: CaseResult, story: Story) -> None:
+    kind = result.reason.kind if result.reason else "anomaly"
+    ET.SubElement(case, tag, message=message, type=kind).text = _clean(details(result, story.place))
+
+
+def _properties(parent: ET.Element, values: dict[str, object]) -> None:
+    properties = ET.SubElement(parent, "properties")
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=_clean(str(value)))
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML 1.0 cannot carry."""
+    return FORBIDDEN.sub("\ufffd", text)

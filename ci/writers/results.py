@@ -1,0 +1,95 @@
+"""results.jsonl: a header, one line a case as soon as it is judged, a footer. Without the footer the run was killed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from ci.story import Story, host, suite_version
+from ci.trouble import Trouble
+from suites.events import CaseFinished, Event, RunFinished, RunStarted
+from suites.result import CaseResult
+
+NAME = "results.jsonl"
+FORMAT = 1
+
+
+class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
+    """The first line: what was run, on what."""
+
+    run: RunStarted
+    suite_version: str
+    host: dict[str, str]
+    format: int = FORMAT
+
+
+class Result(msgspec.Struct, frozen=True, tag="result", tag_field="line"):
+    """One case."""
+
+    result: CaseResult
+
+
+class Footer(msgspec.Struct, frozen=True, tag="footer", tag_field="line"):
+    """The last line: how the run ended, and a checksum of all lines above."""
+
+    end: RunFinished
+    status: int
+    results: int
+    sha256: str
+
+
+class ResultsWriter:
+    """Appends a line an event, flushed at once: what was judged survives a kill."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self._file: IO[bytes] | None = None
+        self._digest = hashlib.sha256()
+
+    def on(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._add(Header(event, suite_version(), host()))
+        elif isinstance(event, CaseFinished):
+            self._add(Result(event.result))
+        elif isinstance(event, RunFinished):
+            self._add(Footer(event, self._story.status, len(self._story.results), self._digest.hexdigest()))
+            if self._file:
+                self._file.close()
+
+    def _add(self, line: Header | Result | Footer) -> None:
+        if self._file is None:
+            self._file = (self._story.folder / NAME).open("ab")
+        data = msgspec.json.encode(line) + b"\n"
+        self._digest.update(data)
+        self._file.write(data)
+        self._file.flush()
+
+
+def writer(story: Story) -> ResultsWriter:
+    return ResultsWriter(story)
+
+
+def read(folder: Path) -> tuple[Header, list[CaseResult], Footer]:
+    """The lines of a closed run; raises Trouble when one is missing, changed or cut."""
+    path = folder / NAME
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+        parsed = [msgspec.json.decode(line, type=Header | Result | Footer) for line in lines]
+    except FileNotFoundError:
+        raise Trouble(f"{path} is missing.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Trouble(f"{path} is damaged: {error}.") from None
+    if not parsed or not isinstance(parsed[0], Header):
+        raise Trouble(f"{path} has no header line.")
+    footer = parsed[-1]
+    if not isinstance(footer, Footer):
+        raise Trouble(f"{path} has no footer: the run was killed, or the file was cut.")
+    results = [line.result for line in parsed if isinstance(line, Result)]
+    if len(results) != footer.results or len(parsed) != footer.results + 2:
+        raise Trouble(f"{path} holds {len(results)} results; its footer counts {footer.results}.")
+    if hashlib.sha256(b"".join(lines[:-1])).hexdigest() != footer.sha256:
+        raise Trouble(f"{path} was changed after it was written: its checksum does not match its footer.")
+    return parsed[0], results, footer

@@ -1,0 +1,94 @@
+"""summary.md: the job summary that GitHub and GitLab show, at most a few hundred kilobytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checkers.verdict import Verdict
+from ci.details import details
+from ci.known import lines_to_record
+from ci.story import Story, suite_version
+from suites.events import Event, RunFinished
+from suites.result import CaseResult
+
+MOST_DETAILS = 40
+MARK = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.INCONCLUSIVE: "?", Verdict.NOT_APPLICABLE: "–"}
+
+
+class SummaryWriter:
+    """Written once, at the end."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    def on(self, event: Event) -> None:
+        if isinstance(event, RunFinished):
+            (self._story.folder / "summary.md").write_text(render(self._story), encoding="utf-8")
+
+
+def writer(story: Story) -> SummaryWriter:
+    return SummaryWriter(story)
+
+
+def render(story: Story) -> str:
+    """The whole page."""
+    return "\n".join(_page(story)) + "\n"
+
+
+def _page(story: Story) -> Iterator[str]:
+    tally = story.tally
+    run = story.run
+    yield f"## brokertrial: {run.target if run else 'no target'}"
+    if run:
+        yield ""
+        yield (
+            f"{run.target_version or 'version not stated'} · profile {run.profile} · seed {run.seed} · "
+            f"{run.started_at} · brokertrial {suite_version()}"
+        )
+    yield ""
+    yield f"**{tally.line()}**"
+    if story.end and story.end.error:
+        yield ""
+        yield f"> {story.end.error}"
+    yield ""
+    yield from _areas(story.results)
+    yield from _section("Failed", tally.failed, story)
+    yield from _section("Warned (`should`)", tally.warned, story)
+    yield from _section("Inconclusive", tally.inconclusive, story)
+    if tally.known:
+        yield "### Known to fail"
+        for result in tally.known:
+            for entry in story.known.reasons(result):
+                yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
+        yield ""
+    for stale in tally.stale:
+        yield f"- {story.known.sentence(stale)}"
+    if tally.failed:
+        yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```toml"
+        for result in tally.failed:
+            yield from lines_to_record(result)
+        yield "```\n</details>"
+
+
+def _areas(results: list[CaseResult]) -> Iterator[str]:
+    areas = list(dict.fromkeys(result.case.partition("/")[0] for result in results))
+    if not areas:
+        return
+    yield "| area | ✓ | ✗ | ? | – |"
+    yield "|---|--:|--:|--:|--:|"
+    for area in areas:
+        verdicts = [r.verdict for r in results if r.case.partition("/")[0] == area]
+        yield f"| {area} | " + " | ".join(str(verdicts.count(verdict) or "") for verdict in MARK) + " |"
+    yield ""
+
+
+def _section(title: str, results: list[CaseResult], story: Story) -> Iterator[str]:
+    if not results:
+        return
+    yield f"### {title}"
+    yield ""
+    for result in results[:MOST_DETAILS]:
+        body = details(result, story.place).replace("```", "'''")
+        yield f"<details><summary><code>{result.case}</code></summary>\n\n```text\n{body}```\n</details>\n"
+    if len(results) > MOST_DETAILS:
+        yield f"... and {len(results) - MOST_DETAILS} more: see report.html in the run folder.\n"
