@@ -1,0 +1,77 @@
+"""The APIs that this broker serves: one file each (or one for a few close relatives).
+
+A file opens with what the API does here, its versions and its gaps, and registers its handlers:
+
+    @handles("Metadata", 0, 13)
+    def metadata(request: Struct, context: Context) -> Struct | None: ...
+
+A handler may be plain or `async`; a plain one that has to wait may return an awaitable. The connection answers in order, so it
+takes no other request until the answer is there. None means: no answer is sent (acks=0).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wire import apis
+from wire.messages import Struct
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+
+Answer = Struct | None | Awaitable[Struct | None]
+Handler = Callable[[Struct, "Context"], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who asks: everything a handler may know beside the request's body."""
+
+    node: Node
+    api: apis.Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    connection_id: int
+    client_host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One API as it is advertised: a range of versions and the function that answers."""
+
+    api: apis.Api
+    min_version: int
+    max_version: int
+    handler: Handler
+
+
+class CloseConnection(Exception):
+    """A handler gives up on the connection: the protocol has no answer for what happened (acks=0 that failed)."""
+
+
+_served: dict[int, Served] = {}
+
+
+def handles(name: str, min_version: int, max_version: int) -> Callable[[Handler], Handler]:
+    """Registers a function as the one that answers the API of this name, in these versions."""
+
+    def register(handler: Handler) -> Handler:
+        api = apis.by_name(name)
+        if api.key in _served and _served[api.key].handler.__module__ != handler.__module__:
+            raise ValueError(f"{name} has two handlers: {_served[api.key].handler.__module__} and {handler.__module__}")
+        _served[api.key] = Served(api, min_version, max_version, handler)
+        return handler
+
+    return register
+
+
+def served() -> dict[int, Served]:
+    """All APIs by key; importing every file of this folder is the only registration."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return dict(sorted(_served.items()))

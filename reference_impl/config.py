@@ -1,0 +1,95 @@
+"""What this broker was told: its command line, and settings by Kafka's names over Kafka's defaults."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reference_impl.log.partition_log import LogSettings
+from reference_impl.settings.broker import BROKER_SETTINGS
+from reference_impl.settings.setting import InvalidSetting
+from reference_impl.settings.topic import TOPIC_SETTINGS
+
+
+@dataclass(slots=True)
+class BrokerConfig:
+    """The command line as data. `config["some.setting"]` is the typed value in force."""
+
+    data: Path
+    port: int = 0
+    host: str = "127.0.0.1"
+    node_id: int = 0
+    without: frozenset[str] = frozenset()
+    emulate: str = "4.4"
+    settings: dict[str, str] = field(default_factory=dict)
+    dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
+
+    def __post_init__(self) -> None:
+        for name, text in self.settings.items():
+            if name not in BROKER_SETTINGS:
+                near = difflib.get_close_matches(name, BROKER_SETTINGS, n=3)
+                hint = f"; near: {', '.join(near)}" if near else ""
+                raise InvalidSetting(f"there is no broker setting {name!r}{hint}")
+            BROKER_SETTINGS[name].parse(text)
+
+    def text(self, name: str) -> str:
+        """The value in force as text: altered, given at the start, or the default."""
+        if name in self.dynamic:
+            return self.dynamic[name]
+        return self.settings.get(name, BROKER_SETTINGS[name].default)
+
+    def __getitem__(self, name: str) -> Any:
+        return BROKER_SETTINGS[name].parse(self.text(name))
+
+    def topic_text(self, overrides: dict[str, str], name: str) -> str:
+        """A topic setting in force: the topic's own, else the broker's, else the default."""
+        if name in overrides:
+            return overrides[name]
+        setting = TOPIC_SETTINGS[name]
+        return self.text(setting.synonym) if setting.synonym else setting.default
+
+    def topic(self, overrides: dict[str, str], name: str) -> Any:
+        """The same, typed."""
+        return TOPIC_SETTINGS[name].parse(self.topic_text(overrides, name))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRules:
+    """The settings of one topic that are looked at with every request, typed once."""
+
+    max_message_bytes: int
+    timestamp_type: str
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    compression: str
+    compacted: bool
+    min_insync_replicas: int
+    log: LogSettings
+
+    @classmethod
+    def of(cls, config: BrokerConfig, overrides: dict[str, str]) -> TopicRules:
+        """Resolves a topic's overrides against the broker's settings."""
+
+        def value(name: str) -> Any:
+            return config.topic(overrides, name)
+
+        policy = value("cleanup.policy")
+        return cls(
+            max_message_bytes=value("max.message.bytes"),
+            timestamp_type=value("message.timestamp.type"),
+            timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
+            timestamp_after_max_ms=value("message.timestamp.after.max.ms"),
+            compression=value("compression.type"),
+            compacted="compact" in policy,
+            min_insync_replicas=value("min.insync.replicas"),
+            log=LogSettings(
+                segment_bytes=value("segment.bytes"),
+                segment_ms=value("segment.ms"),
+                retention_bytes=value("retention.bytes"),
+                retention_ms=value("retention.ms"),
+                delete="delete" in policy,
+                flush_messages=1 if config["flush.mode"] == "always" else value("flush.messages"),
+            ),
+        )

@@ -1,0 +1,281 @@
+"""The log of one partition: segments, producer state, leader epochs. Synchronous; knows the file system and nothing else."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from reference_impl import bugs
+from reference_impl.log import batch as batches
+from reference_impl.log.batch import Header
+from reference_impl.log.epochs import LeaderEpochs
+from reference_impl.log.producers import Completed, ProducerTable
+from reference_impl.log.segment import Aborted, Segment
+
+NO_TIMESTAMP = -1
+_Predicate = Callable[[Segment, int], bool]
+
+
+@dataclass(slots=True)
+class LogSettings:
+    """The topic settings that the log itself obeys."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    delete: bool = True
+    flush_messages: int = (1 << 63) - 1
+
+
+class TimedOffset(NamedTuple):
+    """A record found by its time."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+class PartitionLog:
+    """Batches by offset. Opened by `recovery.open_log`, which finds out what survived."""
+
+    def __init__(self, folder: Path, settings: LogSettings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.segments: list[Segment] = []
+        self.start_offset = 0
+        self.end_offset = 0
+        self.producers = ProducerTable()
+        self.epochs = LeaderEpochs(folder / "leader-epochs")
+        self._unflushed = 0
+        self._unstable: int | None = None
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def first_unstable(self) -> int | None:
+        """Where the oldest open transaction begins, never below the log's start."""
+        return None if self._unstable is None else max(self._unstable, self.start_offset)
+
+    # Writing
+
+    def append(self, batch: bytearray, header: Header, now_ms: int) -> None:
+        """Appends a batch whose offset and epoch are already in place, and follows it in every table."""
+        if self._must_roll(header, now_ms):
+            self.roll(now_ms)
+        self.active.append(batch, header)
+        self.end_offset = header.last_offset + 1
+        self.follow(batch, header)
+        self.epochs.assign(header.leader_epoch, header.base_offset)
+        self._unflushed += header.count
+        if self._unflushed >= self.settings.flush_messages:
+            self.flush()
+
+    def follow(self, batch: bytes | bytearray | memoryview, header: Header, *, index_aborted: bool = True) -> None:
+        """Updates producers and the aborted transactions for a batch that is in the log."""
+        if header.producer_id < 0:
+            return
+        if not header.is_control:
+            self.producers.record(header)
+            if header.is_transactional and self._unstable is None:
+                self._unstable = header.base_offset
+            return
+        commit = batches.marker_is_commit(batch)
+        if commit is None:
+            return
+        epoch = batches.marker_coordinator_epoch(batch)
+        completed = self.producers.record_marker(header, epoch, commit=commit)
+        self._unstable = self.producers.first_unstable()
+        if completed is not None and completed.aborted and index_aborted:
+            self._remember_aborted(completed)
+
+    def _remember_aborted(self, completed: Completed) -> None:
+        stable = self.producers.first_unstable()
+        self.active.add_aborted(
+            Aborted(
+                completed.producer_id,
+                completed.first_offset,
+                completed.last_offset,
+                completed.last_offset + 1 if stable is None else stable,
+            )
+        )
+
+    def refresh_unstable(self) -> None:
+        """Asks the producers again (after recovery and restored snapshots)."""
+        self._unstable = self.producers.first_unstable()
+
+    def _must_roll(self, header: Header, now_ms: int) -> bool:
+        active = self.active
+        if active.size == 0:
+            return False
+        if active.size > self.settings.segment_bytes - header.size:
+            return True
+        if active.first_timestamp is not None and active.first_timestamp >= 0 and header.max_timestamp >= 0:
+            waited = header.max_timestamp - active.first_timestamp
+        else:
+            waited = now_ms - active.created_ms
+        return waited > self.settings.segment_ms
+
+    def roll(self, now_ms: int) -> None:
+        """Finishes the active segment and begins a new one at the log's end."""
+        self.active.write_index()
+        if self._unflushed:
+            self.flush()
+        fresh = Segment(self.folder, self.end_offset, now_ms)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fresh.path.touch()
+        self.write_snapshot()
+        self.segments.append(fresh)
+
+    def flush(self) -> None:
+        self.active.sync()
+        self._unflushed = 0
+
+    # Reading
+
+    def segment_index(self, offset: int) -> int:
+        """The index of the segment that holds this offset."""
+        return max(bisect_right(self.segments, offset, key=lambda s: s.base_offset) - 1, 0)
+
+    def read(self, offset: int, max_bytes: int, below: int, *, at_least_one: bool) -> bytes:
+        """Whole batches from the one that holds `offset`, none at or above `below`; at least one if asked, however large."""
+        for segment in self.segments[self.segment_index(offset) :]:
+            if segment.base_offset >= below:
+                break
+            position = segment.position_of(offset)
+            if position < segment.size:
+                return segment.read(position, max_bytes, below, at_least_one)
+        return b""
+
+    def aborted(self, from_offset: int, upper_bound: int) -> list[Aborted]:
+        """The aborted transactions that touch this range of offsets, in the order in which they ended."""
+        found: list[Aborted] = []
+        first = self.segment_index(from_offset)
+        for segment in self.segments[first:]:
+            for entry in segment.aborted:
+                if entry.last_offset >= from_offset and entry.first_offset < upper_bound:
+                    if bugs.on("M16") and entry.first_offset < self.segments[first].base_offset:
+                        continue
+                    found.append(entry)
+                if entry.last_stable_offset >= upper_bound:
+                    return found
+        return found
+
+    def walk(self, from_offset: int | None = None) -> Iterator[tuple[Header, Segment, int]]:
+        """Every batch header with its place, from the batch that holds an offset."""
+        start = self.start_offset if from_offset is None else from_offset
+        for segment in self.segments[self.segment_index(start) :]:
+            for position, header in segment.headers(segment.position_of(start)):
+                yield header, segment, position
+
+    def by_timestamp(self, timestamp: int) -> tuple[Header, bytes] | None:
+        """The first batch at or above the log's start with a record at or after this time."""
+        for segment in self.segments:
+            if segment.max_timestamp < timestamp:
+                continue
+            for position, header in segment.headers(segment.locate_time(timestamp)):
+                if header.max_timestamp >= timestamp and header.last_offset >= self.start_offset:
+                    return header, segment.pread(header.size, position)
+        return None
+
+    def with_largest_timestamp(self) -> tuple[Header, bytes] | None:
+        """The first batch that carries the largest timestamp of the log."""
+        if not any(segment.size for segment in self.segments):
+            return None
+        newest = max(self.segments, key=lambda s: s.max_timestamp)  # the first of equals
+        for position, header in newest.headers(newest.locate_time(newest.max_timestamp)):
+            if header.max_timestamp == newest.max_timestamp:
+                return header, newest.pread(header.size, position)
+        return None
+
+    # Shrinking
+
+    def advance_start(self, offset: int) -> None:
+        """Offsets below this one are gone for readers; durable before it returns."""
+        if offset > self.start_offset:
+            self.start_offset = offset
+            self.epochs.truncate_start(offset)
+            self._save_start()
+
+    def _save_start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = self.folder / "log-start.new"
+        temporary.write_text(f"{self.start_offset}\n", "ascii")
+        temporary.replace(self.folder / "log-start")
+
+    def apply_retention(self, now_ms: int, high_watermark: int) -> int:
+        """Deletes the oldest segments that no limit keeps; the number of segments deleted."""
+        deleted = self._delete_while(lambda _, following: following <= self.start_offset, now_ms, high_watermark)
+        if not self.settings.delete or bugs.on("M35d"):
+            return deleted
+        limit = self.settings.retention_bytes
+        if limit >= 0 and self.size >= limit:
+            excess = self.size - limit
+
+            def too_much(segment: Segment, _: int) -> bool:
+                nonlocal excess
+                excess -= segment.size
+                return excess >= 0 or bugs.on("M35a")
+
+            deleted += self._delete_while(too_much, now_ms, high_watermark)
+        age = self.settings.retention_ms
+        if age >= 0:
+            deleted += self._delete_while(lambda s, _: now_ms - _newest(s) > age, now_ms, high_watermark)
+        return deleted
+
+    def _delete_while(self, condemned: _Predicate, now_ms: int, high_watermark: int) -> int:
+        unstable = self.first_unstable()
+        ceiling = high_watermark if unstable is None else min(high_watermark, unstable)
+        deletable = 0
+        for index, segment in enumerate(self.segments):
+            last = index + 1 == len(self.segments)
+            following = self.end_offset if last else self.segments[index + 1].base_offset
+            if following > ceiling or (last and segment.size == 0) or not condemned(segment, following):
+                break
+            deletable += 1
+        if deletable == len(self.segments):
+            self.roll(now_ms)
+        if deletable:
+            self.advance_start(self.segments[deletable].base_offset)
+            for segment in self.segments[:deletable]:
+                segment.delete()
+            del self.segments[:deletable]
+        return deletable
+
+    # Stopping
+
+    def write_snapshot(self) -> None:
+        """Saves the producers as they are at the log's end; the two newest snapshots stay."""
+        if not self.folder.exists():
+            return
+        path = self.folder / f"{self.end_offset:020d}.snapshot"
+        temporary = path.with_suffix(".snapshot.new")
+        temporary.write_bytes(self.producers.snapshot())
+        temporary.replace(path)
+        for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
+            old.unlink(missing_ok=True)
+
+    def close(self, *, clean: bool) -> None:
+        """Closes the files; a clean close leaves what the next start needs to skip recovery."""
+        if clean and self.end_offset > 0:
+            self.write_snapshot()
+            self.active.write_index()
+        for segment in self.segments:
+            if clean:
+                segment.sync()
+            segment.close()
+
+
+def _newest(segment: Segment) -> int:
+    """The time that retention counts from: the largest timestamp, or the file's own where no record has one."""
+    if segment.max_timestamp >= 0:
+        return segment.max_timestamp
+    return int(segment.path.stat().st_mtime * 1000) if segment.path.exists() else segment.created_ms

@@ -1,0 +1,205 @@
+"""What a partition remembers of each producer: epoch, the five newest batches, the open transaction (KIP-98, KIP-360).
+
+Pure: a batch header in, a verdict out; `admit` changes nothing, `record` follows a batch that really is in the log.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reference_impl import bugs
+from reference_impl.log.batch import Header
+from wire import errors
+
+REMEMBERED_BATCHES = 5
+_MAX_SEQUENCE = 0x7FFFFFFF
+
+
+class RememberedBatch(NamedTuple):
+    """One of the newest batches of a producer, enough to recognise it and to answer it again."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    timestamp: int
+
+
+@dataclass(slots=True)
+class ProducerEntry:
+    """All that one partition knows of one producer id."""
+
+    producer_id: int
+    epoch: int = -1
+    coordinator_epoch: int = -1
+    last_timestamp: int = -1
+    open_transaction: int | None = None
+    batches: list[RememberedBatch] = field(default_factory=list)
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else -1
+
+
+class Duplicate(NamedTuple):
+    """The batch is in the log already: the answer is the one given the first time."""
+
+    batch: RememberedBatch
+
+
+class Refused(NamedTuple):
+    """The batch must not be appended."""
+
+    error: int
+    message: str
+
+
+class Completed(NamedTuple):
+    """A transaction that a marker has just ended."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class ProducerTable:
+    """The producers of one partition."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, ProducerEntry] = {}
+
+    def admit(self, batch: Header, *, verified: bool = True) -> Duplicate | Refused | None:
+        """Judges a client's batch by producer id, epoch and sequence; None means that it may be appended."""
+        if batch.producer_id < 0:
+            return None
+        entry = self.entries.get(batch.producer_id) or ProducerEntry(batch.producer_id)
+        if (earlier := self._same_batch(entry, batch)) is not None and not bugs.on("M09"):
+            return Duplicate(earlier)
+        if batch.is_transactional and entry.open_transaction is None and not verified:
+            return Refused(errors.INVALID_TXN_STATE, "the transaction was not verified on this partition")
+        if (refused := self._out_of_line(entry, batch)) is not None:
+            return refused
+        if entry.open_transaction is not None and not batch.is_transactional:
+            return Refused(errors.INVALID_TXN_STATE, "a plain batch while the producer's transaction is open here")
+        return None
+
+    def _same_batch(self, entry: ProducerEntry, batch: Header) -> RememberedBatch | None:
+        if batch.producer_epoch != entry.epoch:
+            return None
+        known = entry.batches[-1:] if bugs.on("M10") else entry.batches
+        for earlier in known:
+            if earlier.first_sequence == batch.base_sequence and earlier.last_sequence == batch.last_sequence:
+                return earlier
+        return None
+
+    def _out_of_line(self, entry: ProducerEntry, batch: Header) -> Refused | None:
+        first = batch.base_sequence
+        if batch.producer_epoch < entry.epoch and not bugs.on("M13a"):
+            return Refused(errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}")
+        if entry.epoch == -1:
+            return None  # nothing is known, perhaps because retention took it: any first sequence will do
+        if batch.producer_epoch != entry.epoch:
+            if first != 0 and not bugs.on("M12b"):
+                return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch begins at sequence {first}")
+            return None
+        if not follows(entry.last_sequence, first) and not bugs.on("M12") and not bugs.on("M09b"):
+            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} after {entry.last_sequence}")
+        return None
+
+    def record(self, batch: Header) -> None:
+        """Follows a data batch into the log."""
+        if batch.producer_id < 0:
+            return
+        entry = self.entries.setdefault(batch.producer_id, ProducerEntry(batch.producer_id))
+        if batch.producer_epoch != entry.epoch:
+            entry.batches.clear()
+            entry.epoch = batch.producer_epoch
+        entry.batches.append(
+            RememberedBatch(
+                batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
+            )
+        )
+        del entry.batches[:-REMEMBERED_BATCHES]
+        entry.last_timestamp = batch.max_timestamp
+        if batch.is_transactional and entry.open_transaction is None:
+            entry.open_transaction = batch.base_offset
+
+    def admit_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> Refused | None:
+        """Judges a transaction marker: an old producer or an old coordinator must not end anything."""
+        entry = self.entries.get(producer_id)
+        if entry is None:
+            return None
+        if producer_epoch < entry.epoch:
+            return Refused(errors.INVALID_PRODUCER_EPOCH, f"marker of epoch {producer_epoch} after {entry.epoch}")
+        if coordinator_epoch < entry.coordinator_epoch:
+            return Refused(errors.TRANSACTION_COORDINATOR_FENCED, f"coordinator epoch {coordinator_epoch} is over")
+        return None
+
+    def record_marker(self, marker: Header, coordinator_epoch: int, *, commit: bool) -> Completed | None:
+        """Follows a marker into the log; the transaction that it ended, if it had data here."""
+        entry = self.entries.setdefault(marker.producer_id, ProducerEntry(marker.producer_id))
+        if marker.producer_epoch != entry.epoch:
+            entry.batches.clear()
+            entry.epoch = marker.producer_epoch
+        began, entry.open_transaction = entry.open_transaction, None
+        entry.coordinator_epoch = coordinator_epoch
+        entry.last_timestamp = marker.max_timestamp
+        if began is None:
+            return None
+        return Completed(marker.producer_id, began, marker.base_offset, aborted=not commit)
+
+    def first_unstable(self) -> int | None:
+        """Where the oldest open transaction begins."""
+        return min((e.open_transaction for e in self.entries.values() if e.open_transaction is not None), default=None)
+
+    def expire(self, older_than_ms: int) -> None:
+        """Forgets idle producers that have no transaction open."""
+        idle = [
+            e.producer_id for e in self.entries.values() if e.open_transaction is None and e.last_timestamp < older_than_ms
+        ]
+        for producer_id in idle:
+            del self.entries[producer_id]
+
+    # Snapshots: so that recovery need not read the log from its beginning.
+
+    _ENTRY = struct.Struct(">qhiqqH")
+    _BATCH = struct.Struct(">iiqqq")
+
+    def snapshot(self) -> bytes:
+        """All entries as bytes; `restore` reads them back."""
+        out = bytearray()
+        for e in self.entries.values():
+            began = -1 if e.open_transaction is None else e.open_transaction
+            out += self._ENTRY.pack(e.producer_id, e.epoch, e.coordinator_epoch, e.last_timestamp, began, len(e.batches))
+            for batch in e.batches:
+                out += self._BATCH.pack(*batch)
+        return bytes(out)
+
+    @classmethod
+    def restore(cls, data: bytes) -> ProducerTable:
+        """The table that `snapshot` wrote."""
+        table = cls()
+        for entry in cls._entries(data):
+            table.entries[entry.producer_id] = entry
+        return table
+
+    @classmethod
+    def _entries(cls, data: bytes) -> Iterator[ProducerEntry]:
+        at = 0
+        while at < len(data):
+            producer_id, epoch, coordinator_epoch, timestamp, began, count = cls._ENTRY.unpack_from(data, at)
+            at += cls._ENTRY.size
+            batches = [RememberedBatch(*cls._BATCH.unpack_from(data, at + i * cls._BATCH.size)) for i in range(count)]
+            at += count * cls._BATCH.size
+            yield ProducerEntry(
+                producer_id, epoch, coordinator_epoch, timestamp, None if began == -1 else began, batches
+            )
+
+
+def follows(last: int, following: int) -> bool:
+    """True when a sequence is the next one; after the largest int32 comes zero."""
+    return following == last + 1 or (following == 0 and last == _MAX_SEQUENCE)

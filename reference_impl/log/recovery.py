@@ -1,0 +1,118 @@
+"""Opens a partition's log and finds out what survived: torn tails go, producer state and indexes come back.
+
+After a clean stop the saved indexes are believed. After a crash the newest segment is read from its start, batch by batch with its
+checksum, and cut at the first that does not hold; segments behind a cut are dropped.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reference_impl import bugs
+from reference_impl.log import batch as batches
+from reference_impl.log.batch import HEADER_SIZE, Header, read_header
+from reference_impl.log.partition_log import LogSettings, PartitionLog
+from reference_impl.log.producers import ProducerTable
+from reference_impl.log.segment import Segment
+
+
+def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -> PartitionLog:
+    """The log in this folder as it can be trusted; an empty one if there is none."""
+    log = PartitionLog(folder, settings)
+    bases = sorted(int(path.stem) for path in folder.glob("*.log")) if folder.exists() else []
+    rebuilt: list[Segment] = []
+    for base in bases:
+        segment = Segment(folder, base, now_ms)
+        if base != bases[0] and base < log.end_offset or rebuilt and base != log.end_offset:
+            segment.delete()  # what lies behind a cut, or overlaps what is already there
+            continue
+        newest = base == bases[-1]
+        if not (segment.load_index() and (clean or not newest)):
+            _scan(segment)
+            rebuilt.append(segment)
+        log.segments.append(segment)
+        log.end_offset = _end_of(segment)
+    if not log.segments:
+        log.segments.append(Segment(folder, 0, now_ms))
+    log.start_offset = _start_offset(log)
+    _drop_last_acknowledged(log, clean)
+    _restore_producers(log, rebuilt)
+    log.epochs.truncate_end(log.end_offset)
+    for header, _, _ in log.walk(rebuilt[0].base_offset if rebuilt else log.end_offset):
+        log.epochs.assign(header.leader_epoch, header.base_offset)
+    return log
+
+
+def _scan(segment: Segment) -> None:
+    """Reads a segment from its start and cuts it at the first batch that is torn, damaged or out of order."""
+    segment.reset()
+    size, position, expected = segment.size, 0, segment.base_offset
+    while (header := _sound(segment, position, size, expected)) is not None:
+        segment.note(header, position)
+        position, expected = position + header.size, header.last_offset + 1
+        segment.size = size
+    if position < size and not bugs.on("M02c"):
+        segment.truncate(position)
+    segment.size = position
+
+
+def _sound(segment: Segment, position: int, size: int, expected: int) -> Header | None:
+    if position + HEADER_SIZE > size:
+        return None
+    header = read_header(segment.pread(HEADER_SIZE, position))
+    if header.magic != 2 or header.size < HEADER_SIZE or position + header.size > size:
+        return None
+    if header.base_offset < expected or header.last_offset < header.base_offset:
+        return None
+    whole = segment.pread(header.size, position)
+    return header if batches.crc_matches(header, whole) else None
+
+
+def _end_of(segment: Segment) -> int:
+    last = segment.base_offset
+    newest = segment.headers(segment.locate(1 << 62))
+    for _, header in newest:
+        last = header.last_offset + 1
+    return last
+
+
+def _start_offset(log: PartitionLog) -> int:
+    checkpoint = log.folder / "log-start"
+    saved = int(checkpoint.read_text("ascii")) if checkpoint.exists() else 0
+    return min(max(saved, log.segments[0].base_offset), max(log.end_offset, log.segments[0].base_offset))
+
+
+def _drop_last_acknowledged(log: PartitionLog, clean: bool) -> None:
+    """Does nothing in a healthy broker; home of the planted losses at a restart."""
+    if log.active.size == 0 or not (bugs.on("M02b") if clean else bugs.on("M02a")):
+        return
+    *_, (position, header) = log.active.headers(log.active.locate(1 << 62))
+    log.active.truncate(position)
+    _scan(log.active)
+    log.end_offset = header.base_offset
+
+
+def _restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:
+    """Takes the newest snapshot that is not ahead of what must be read again, and follows the log from there."""
+    replay_limit = rebuilt[0].base_offset if rebuilt else log.end_offset
+    begin = log.start_offset
+    for path in sorted(log.folder.glob("*.snapshot"), reverse=True):
+        at = int(path.stem)
+        if at > log.end_offset or at > replay_limit:
+            if at > log.end_offset:
+                path.unlink(missing_ok=True)
+            continue
+        log.producers, begin = ProducerTable.restore(path.read_bytes()), at
+        break
+    for segment in rebuilt:
+        segment.forget_aborted()
+    if bugs.on("M11a"):
+        log.producers, begin = ProducerTable(), log.end_offset
+    active = log.segments
+    for header, segment, position in log.walk(begin) if begin < log.end_offset else ():
+        log.segments = [segment]  # an aborted transaction is indexed in the segment of its marker
+        if header.base_offset >= begin:
+            body = segment.pread(header.size if header.is_control else HEADER_SIZE, position)
+            log.follow(body, header, index_aborted=segment in rebuilt)
+    log.segments = active
+    log.refresh_unstable()

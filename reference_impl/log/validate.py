@@ -1,0 +1,191 @@
+"""Judges a client's batch before it is appended, in Kafka's order (ProduceRequest.validateRecords, UnifiedLog, LogValidator).
+
+Every record is looked at. The batch is copied once, into the bytes that will be stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reference_impl import bugs
+from reference_impl.config import TopicRules
+from reference_impl.log import batch as batches
+from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, read_header
+from reference_impl.log.survey import BrokenRecords, Survey, survey
+from wire import errors, records
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_LARGEST_UNPACKED = 256 << 20
+
+
+@dataclass
+class Rejected(Exception):
+    """A batch that must not be appended: the code, and for record-level errors which records and why."""
+
+    error: int
+    message: str
+    records: tuple[tuple[int, str], ...] = ()
+    shows_log_start: bool = False
+
+    def __str__(self) -> str:
+        return f"{errors.name(self.error)}: {self.message}"
+
+
+def _invalid(message: str, records: tuple[tuple[int, str], ...] = ()) -> Rejected:
+    return Rejected(errors.INVALID_RECORD, message, records, shows_log_start=True)
+
+
+def check_frame(data: memoryview | None, version: int) -> Header:
+    """The header of the one v2 batch that a partition's records must be; anything else is refused before the log is asked."""
+    if data is None or len(data) == 0:
+        raise Rejected(errors.INVALID_RECORD, "no record batch")
+    size = _size_of_first(data)
+    if size is None:
+        raise Rejected(errors.INVALID_RECORD, "the record batch is cut short")
+    if data[16] != 2:
+        raise Rejected(errors.INVALID_RECORD, f"record batches of version {data[16]} are not accepted")
+    if size < HEADER_SIZE:
+        raise Rejected(errors.CORRUPT_MESSAGE, "the record batch is smaller than its own header")
+    header = read_header(data)
+    if version < 7 and header.codec == 4:
+        raise Rejected(errors.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
+    if len(data) > size and _size_of_first(data[size:]) is not None:
+        raise Rejected(errors.INVALID_RECORD, "more than one record batch")
+    return header
+
+
+def _size_of_first(data: memoryview) -> int | None:
+    """The size of the batch that begins here; None when it is not whole, as Kafka's reader sees it."""
+    if len(data) < OVERHEAD:
+        return None
+    length = int.from_bytes(data[8:12], "big", signed=True)
+    if length < 14:
+        raise Rejected(errors.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
+    if len(data) < 17:
+        return None
+    if data[16] > 2:
+        raise Rejected(errors.CORRUPT_MESSAGE, f"record batch version {data[16]}")
+    return length + OVERHEAD if length + OVERHEAD <= len(data) else None
+
+
+def validate(data: memoryview, header: Header, rules: TopicRules, now_ms: int) -> tuple[bytearray, int]:
+    """The batch as it will be stored, offset and epoch not yet in place, and the append time to answer (-1: CreateTime)."""
+    data = data[: header.size]
+    if header.base_offset != 0:
+        raise _invalid(f"the batch begins at offset {header.base_offset}, not 0")
+    if header.size > rules.max_message_bytes and not bugs.on("M40a"):
+        raise Rejected(errors.MESSAGE_TOO_LARGE, f"{header.size} bytes, {rules.max_message_bytes} are allowed")
+    if not batches.crc_matches(header, data) and not bugs.on("M31"):
+        raise Rejected(errors.CORRUPT_MESSAGE, "the checksum does not match")
+    if header.codec >= len(CODECS):
+        raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}", shows_log_start=True)
+    _check_header(header)
+    found = _survey(data, header)
+    _check_records(header, found, rules, now_ms)
+    batch = _recompressed(data, header, rules, found)
+    return batch, _stamp(batch, header, found, rules, now_ms)
+
+
+def _check_header(header: Header) -> None:
+    if bugs.on("M31c"):
+        return
+    if header.last_offset_delta < 0:
+        raise _invalid(f"last offset delta {header.last_offset_delta}")
+    if header.count <= 0:
+        raise _invalid(f"{header.count} records")
+    if header.count != header.last_offset_delta + 1:
+        raise _invalid(f"{header.count} records with a last offset delta of {header.last_offset_delta}")
+    if header.is_control and not bugs.on("M31d"):
+        raise _invalid("clients must not write control batches")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise _invalid(f"producer id {header.producer_id} without a sequence")
+
+
+def _survey(data: memoryview, header: Header) -> Survey:
+    try:
+        return survey(_unpacked(data, header), header.count)
+    except BrokenRecords as error:
+        raise _invalid(str(error)) from None
+
+
+def _unpacked(data: memoryview, header: Header) -> bytes | memoryview:
+    if header.codec == 0:
+        return data[HEADER_SIZE:]
+    try:
+        return records.decompress(CODECS[header.codec], data[HEADER_SIZE:], _LARGEST_UNPACKED)
+    except ValueError as error:
+        raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"cannot unpack: {error}", shows_log_start=True) from None
+
+
+def _check_records(header: Header, found: Survey, rules: TopicRules, now_ms: int) -> None:
+    wrong: dict[int, str] = {}
+    if rules.compacted and not bugs.on("M36d"):
+        wrong |= dict.fromkeys(found.keyless, "Compacted topic cannot accept message without key")
+    late = _untimely(header, found, rules, now_ms)
+    for index, message in late.items():
+        wrong.setdefault(index, message)
+    if not wrong:
+        return
+    listed = tuple(sorted(wrong.items()))
+    if any(index in late and wrong[index] == late[index] for index in wrong):
+        message = "One or more records have been rejected due to invalid timestamp"
+        raise Rejected(errors.INVALID_TIMESTAMP, message, listed, shows_log_start=True)
+    raise _invalid(f"One or more records have been rejected due to {len(listed)} record errors in total", listed)
+
+
+def _untimely(header: Header, found: Survey, rules: TopicRules, now_ms: int) -> dict[int, str]:
+    """Records whose time is out of the topic's bounds (KIP-937), or whose kind of time the producer must not set."""
+    if rules.timestamp_type == "LogAppendTime":
+        message = "Producer should not set timestamp type to LogAppendTime"
+        return dict.fromkeys(range(header.count), message) if header.is_log_append_time else {}
+    earliest, latest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
+    if header.is_log_append_time:
+        inside = header.max_timestamp == -1 or earliest <= header.max_timestamp <= latest
+        times = [] if inside else [header.max_timestamp] * header.count
+    else:
+        base = header.base_timestamp
+        if earliest <= base + found.smallest_delta and base + found.largest_delta <= latest:
+            return {}
+        times = [base + delta for delta in found.deltas]
+    return {
+        index: f"Timestamp {time} of message with offset {index} is out of range. "
+        f"The timestamp should be within [{earliest}, {latest}]"
+        for index, time in enumerate(times)
+        if time != -1 and not earliest <= time <= latest
+    }
+
+
+def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Survey) -> bytearray:
+    """The batch in the topic's own codec; the same bytes where nothing has to change."""
+    codec = CODECS[header.codec]
+    wanted = {"producer": codec, "uncompressed": "none"}.get(rules.compression, rules.compression)
+    if wanted == codec and (found.dense or codec == "none"):
+        return bytearray(data)
+    rebuilt = records.build_batch(
+        [
+            records.Record(r.key, r.value, r.headers, timestamp=r.timestamp)
+            for r in next(iter(records.batches(data))).records(_LARGEST_UNPACKED)
+        ],
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        transactional=header.is_transactional,
+        compression=wanted,
+    )
+    if len(rebuilt) > rules.max_message_bytes:
+        raise Rejected(errors.MESSAGE_TOO_LARGE, f"{len(rebuilt)} bytes after compression with {wanted}")
+    return bytearray(rebuilt)
+
+
+def _stamp(batch: bytearray, header: Header, found: Survey, rules: TopicRules, now_ms: int) -> int:
+    """Makes the batch's largest timestamp and its kind what the topic wants; the append time to answer."""
+    if rules.timestamp_type == "LogAppendTime" and not bugs.on("M39e"):
+        batches.set_max_timestamp(batch, now_ms, log_append_time=True)
+        return now_ms
+    stored = read_header(batch)
+    largest = max(header.base_timestamp + found.largest_delta, -1)
+    if header.is_log_append_time:
+        largest = header.max_timestamp
+    if stored.is_log_append_time or stored.max_timestamp != largest:
+        batches.set_max_timestamp(batch, largest, log_append_time=False)
+    return -1

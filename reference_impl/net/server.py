@@ -1,0 +1,300 @@
+"""The listener: frames in, answers out, one request at a time on each connection (which is all that keeps answers in order).
+
+A frame that is negative or too large, an API or version that is not served, bytes that do not decode: each closes its own connection
+and touches nothing else. The one exception is ApiVersions in an unknown version, which is answered in version 0 with error 35.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import struct
+from collections import deque
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import TYPE_CHECKING
+
+from reference_impl import bugs
+from reference_impl.api import CloseConnection, Context, Served
+from wire import frames
+from wire.codec import Malformed, decode
+from wire.messages import Struct
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Timer
+    from reference_impl.node import Node
+
+log = logging.getLogger("listener")
+
+API_VERSIONS, PRODUCE = 18, 0
+_FIRST = struct.Struct(">hhi")
+_QUEUED_FRAMES = 32
+_HELD_BACK_S = 0.05
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection."""
+
+    def __init__(self, listener: Listener, number: int) -> None:
+        self._listener, self._node, self.number = listener, listener.node, number
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._frames: deque[bytes] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+        self._writable = True
+        self._reading = True
+        self._host = ""
+        self._kept_answer: list[bytes | memoryview] | None = None
+        self._held_back: bytes | None = None
+        self._held_timer: Timer | None = None
+        self.last_used = self._node.clock.monotonic()
+
+    # asyncio calls these
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        self._host = peer[0] if peer else ""
+        if not self._listener.admit(self):
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._frames.clear()
+        self._listener.forget(self)
+        if self._held_timer is not None:
+            self._held_timer.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._pump()
+
+    def data_received(self, data: bytes) -> None:
+        self.last_used = self._node.clock.monotonic()
+        self._buffer += data
+        self._take_frames()
+        self._pump()
+
+    # Frames
+
+    def _take_frames(self) -> None:
+        at, buffer = 0, self._buffer
+        while len(buffer) - at >= 4:
+            size = int.from_bytes(buffer[at : at + 4], "big", signed=True)
+            if size < 0 or size > self._listener.largest_frame:
+                log.info("connection %d: a frame of %d bytes; closed", self.number, size)
+                self.close()
+                return
+            if len(buffer) - at - 4 < size:
+                break
+            with memoryview(buffer) as view:
+                self._frames.append(bytes(view[at + 4 : at + 4 + size]))
+            at += 4 + size
+        if at:
+            del buffer[:at]
+
+    def _pump(self) -> None:
+        """Answers what is queued until something has to wait."""
+        while self._frames and self._waiting is None and self._writable and self._transport is not None:
+            frame = self._frames.popleft()
+            if self._keep_back(frame):
+                continue
+            self._handle(frame)
+        self._throttle()
+
+    def _throttle(self) -> None:
+        """Stops reading from a client that sends faster than it is answered."""
+        if self._transport is None:
+            return
+        crowded = len(self._frames) >= _QUEUED_FRAMES
+        if crowded and self._reading:
+            self._transport.pause_reading()
+        elif not crowded and not self._reading:
+            self._transport.resume_reading()
+        self._reading = not crowded
+
+    # One request
+
+    def _handle(self, frame: bytes) -> None:
+        try:
+            result = self._ask(frame)
+        except (Malformed, CloseConnection) as error:
+            log.info("connection %d closed: %s", self.number, error)
+            self.close()
+        except Exception:  # noqa: BLE001 - one broken request must not take the broker with it
+            log.exception("connection %d closed: the handler failed", self.number)
+            self.close()
+        else:
+            if isawaitable(result):
+                self._waiting = asyncio.ensure_future(self._later(result))
+
+    async def _later(self, result: Awaitable[None]) -> None:
+        try:
+            await result
+        except asyncio.CancelledError:
+            return
+        except CloseConnection as error:
+            log.info("connection %d closed: %s", self.number, error)
+            self.close()
+        except Exception:  # noqa: BLE001
+            log.exception("connection %d closed: the handler failed", self.number)
+            self.close()
+        self._waiting = None
+        self._pump()
+
+    def _ask(self, frame: bytes) -> Awaitable[None] | None:
+        if len(frame) < _FIRST.size:
+            raise CloseConnection(f"a request of {len(frame)} bytes")
+        key, version, correlation_id = _FIRST.unpack_from(frame)
+        served = self._listener.served.get(key)
+        if served is None:
+            raise CloseConnection(f"API key {key} is not served")
+        if not served.min_version <= version <= served.max_version:
+            if key != API_VERSIONS or bugs.on("M39b"):
+                raise CloseConnection(f"{served.api.name} v{version} is not served")
+            self._send(frames.encode_response(self._listener.unsupported_version(), 0, correlation_id))
+            return None
+        header = frames.request_header(frame)
+        if header.client_id is None and bugs.on("M39f"):
+            raise CloseConnection("a request without a client id")
+        request = decode(served.api.name, "request", version, header.body)
+        if request._unknown_tags and bugs.on("M39c"):
+            raise CloseConnection("a request with an unknown tag")
+        context = Context(self._node, served.api, version, correlation_id, header.client_id, self.number, self._host)
+        answer = served.handler(request, context)
+        if isinstance(answer, Struct) or answer is None:
+            self._answer(answer, context)
+            return None
+        return self._answer_later(answer, context)
+
+    async def _answer_later(self, answer: Awaitable[Struct | None], context: Context) -> None:
+        self._answer(await answer, context)
+
+    def _answer(self, answer: Struct | None, context: Context) -> None:
+        if answer is None:
+            return
+        buffers = frames.encode_response_buffers(answer, context.version, context.correlation_id)
+        if context.api.key == API_VERSIONS and bugs.on("M39a"):
+            whole = b"".join(buffers)[4:]
+            buffers = [struct.pack(">i", len(whole) + 1), whole[:4], b"\x00", whole[4:]]
+        if bugs.on("M38d"):
+            return
+        if self._kept_answer is None and bugs.on("M38c"):
+            self._kept_answer = buffers
+            return
+        self._send(*buffers)
+        kept, self._kept_answer = self._kept_answer, None
+        if kept is not None:
+            self._send(*kept)
+
+    def _send(self, *buffers: bytes | memoryview) -> None:
+        if self._transport is not None:
+            self._transport.writelines(buffers)
+
+    def _keep_back(self, frame: bytes) -> bool:
+        """Home of a planted bug: a Produce is kept back, and the one behind it is appended first."""
+        if frame[:2] != b"\x00\x00":
+            return False
+        held, self._held_back = self._held_back, None
+        if held is not None:
+            if self._held_timer is not None:
+                self._held_timer.cancel()
+            self._answer_swapped(held, frame)
+            return True
+        if not bugs.on("M05"):
+            return False
+        self._held_back = frame
+        self._held_timer = self._node.clock.call_later(_HELD_BACK_S, self._release)
+        return True
+
+    def _answer_swapped(self, first: bytes, second: bytes) -> None:
+        transport, answers = self._transport, _Answers()
+        self._transport = answers  # type: ignore[assignment]
+        self._handle(second)
+        late, answers.buffers = answers.buffers, []
+        self._handle(first)
+        self._transport = transport
+        self._send(*answers.buffers, *late)
+
+    def _release(self) -> None:
+        held, self._held_back = self._held_back, None
+        if held is not None and self._transport is not None:
+            self._handle(held)
+            self._pump()
+
+    def close(self) -> None:
+        self._frames.clear()
+        if self._transport is not None:
+            self._transport.close()
+
+
+class _Answers:
+    """Collects what would have been written."""
+
+    def __init__(self) -> None:
+        self.buffers: list[bytes | memoryview] = []
+
+    def writelines(self, buffers: tuple[bytes | memoryview, ...]) -> None:
+        self.buffers += buffers
+
+    def close(self) -> None:
+        self.buffers.clear()
+
+
+class Listener:
+    """Accepts connections and knows them all."""
+
+    def __init__(self, node: Node, served: dict[int, Served]) -> None:
+        self.node = node
+        self.served = served
+        self.largest_frame: int = node.config["socket.request.max.bytes"]
+        self.port = 0
+        self._numbers = itertools.count(1)
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def open(self, host: str, port: int) -> None:
+        """Listens; `port` tells where."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Connection(self, next(self._numbers)), host, port, backlog=512)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def admit(self, connection: Connection) -> bool:
+        """Takes a connection in, unless there are too many."""
+        if len(self._connections) >= self.node.config["max.connections"]:
+            log.info("connection %d refused: max.connections is reached", connection.number)
+            return False
+        self._connections.add(connection)
+        return True
+
+    def forget(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+
+    def close_idle(self, limit_s: float) -> None:
+        """Closes connections that nobody has used for this long."""
+        now = self.node.clock.monotonic()
+        for connection in tuple(self._connections):
+            if now - connection.last_used > limit_s:
+                connection.close()
+
+    def unsupported_version(self) -> Struct:
+        """The answer to an ApiVersions request of a version that is not served."""
+        from reference_impl.api.api_versions import unsupported_version
+
+        return unsupported_version(self.node)
+
+    async def close(self) -> None:
+        """Stops listening, lets answers that are on their way leave, closes every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        for connection in tuple(self._connections):
+            connection.close()
+        await asyncio.sleep(0)

@@ -1,0 +1,61 @@
+"""The broker's settings: Kafka's names; defaults are Kafka's too, except that nothing here makes a test wait (marked `fast`)."""
+
+from __future__ import annotations
+
+from reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
+from reference_impl.settings.topic import TOPIC_SETTINGS
+
+_ROWS = [
+    # the listener
+    Setting("socket.request.max.bytes", "int", "104857600", low=1),
+    Setting("connections.max.idle.ms", "long", "600000"),
+    Setting("max.connections", "int", str(INT_MAX), low=0, dynamic=True),
+    # topics
+    Setting("auto.create.topics.enable", "boolean", "true"),
+    Setting("delete.topic.enable", "boolean", "true"),
+    Setting("num.partitions", "int", "1", low=1),
+    Setting("default.replication.factor", "int", "1", low=1),
+    Setting("max.request.partition.size.limit", "int", "2000", low=1),
+    # logs
+    Setting("log.retention.check.interval.ms", "long", "500", low=1, doc="fast: Kafka's default is 300000"),
+    Setting("log.cleaner.enable", "boolean", "true"),
+    Setting("producer.id.expiration.ms", "int", "86400000", low=1, dynamic=True),
+    Setting("flush.mode", "string", "never", choices=("never", "interval", "always"), doc="not in Kafka"),
+    # fetch
+    Setting("fetch.max.bytes", "int", "57671680", low=1024),
+    Setting("max.incremental.fetch.session.cache.slots", "int", "1000", low=0),
+    # groups and offsets
+    Setting("group.initial.rebalance.delay.ms", "int", "0", doc="fast: Kafka's default is 3000"),
+    Setting("group.min.session.timeout.ms", "int", "100", low=1, doc="fast: Kafka's default is 6000"),
+    Setting("group.max.session.timeout.ms", "int", "1800000"),
+    Setting("group.max.size", "int", str(INT_MAX), low=1),
+    Setting("offset.metadata.max.bytes", "int", "4096"),
+    Setting("offsets.topic.num.partitions", "int", "50", low=1),
+    Setting("offsets.topic.replication.factor", "short", "1", low=1),
+    Setting("offsets.retention.minutes", "int", "10080", low=1),
+    Setting("offsets.retention.check.interval.ms", "long", "600000", low=1),
+    Setting("group.version", "short", "0", low=0, high=1, doc="finalized feature level; not in Kafka's file"),
+    # transactions
+    Setting("transaction.state.log.num.partitions", "int", "50", low=1),
+    Setting("transaction.state.log.replication.factor", "short", "1", low=1),
+    Setting("transaction.max.timeout.ms", "int", "900000", low=1),
+    Setting("transactional.id.expiration.ms", "int", "604800000", low=1),
+    Setting(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", "int", "100", low=1,
+        doc="fast: Kafka's default is 10000",
+    ),
+    Setting("transaction.partition.verification.enable", "boolean", "true", dynamic=True),
+    Setting("transaction.version", "short", "0", low=0, high=2, doc="finalized feature level; not in Kafka's file"),
+    # what a topic inherits and nothing else names
+    *(
+        Setting(s.synonym, s.kind, s.default, s.low, s.high, s.choices, dynamic=True)
+        for s in TOPIC_SETTINGS.values()
+        if s.synonym
+    ),
+    Setting("background.threads", "int", "10", low=1, dynamic=True, doc="kept, no effect"),
+    Setting("num.io.threads", "int", "8", low=1, dynamic=True, doc="kept, no effect"),
+    Setting("num.network.threads", "int", "3", low=1, dynamic=True, doc="kept, no effect"),
+    Setting("log.flush.scheduler.interval.ms", "long", str(LONG_MAX), doc="kept, no effect"),
+]
+
+BROKER_SETTINGS = {row.name: row for row in _ROWS}

@@ -1,0 +1,79 @@
+"""One setting: its name, kind, default and bounds, and how its text becomes a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Value = int | float | bool | str | list[str]
+
+LONG_MAX = (1 << 63) - 1
+INT_MAX = (1 << 31) - 1
+
+# ConfigDef.Type as DescribeConfigs v3 numbers it
+TYPE_CODES = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "password": 9}
+
+
+class InvalidSetting(ValueError):
+    """A value that this setting cannot have; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A row of a settings table."""
+
+    name: str
+    kind: str
+    default: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    synonym: str = ""  # the broker setting that gives a topic setting its default
+    doc: str = ""
+    dynamic: bool = False  # may be altered while the broker runs
+
+    def parse(self, text: str) -> Value:
+        """The typed value of a text, or InvalidSetting."""
+        try:
+            value = self._typed(text.strip())
+        except ValueError:
+            raise InvalidSetting(
+                f"Invalid value {text} for configuration {self.name}: Not a number of type {self.kind.upper()}"
+            ) from None
+        self._check(value, text)
+        return value
+
+    def _typed(self, text: str) -> Value:
+        if self.kind in ("int", "long", "short"):
+            return int(text)
+        if self.kind == "double":
+            return float(text)
+        if self.kind == "boolean":
+            if text.lower() not in ("true", "false"):
+                raise InvalidSetting(
+                    f"Invalid value {text} for configuration {self.name}: Expected value to be either true or false"
+                )
+            return text.lower() == "true"
+        if self.kind == "list":
+            return [item.strip() for item in text.split(",")] if text else []
+        return text
+
+    def _check(self, value: Value, text: str) -> None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            width = {"int": INT_MAX, "short": 32767}.get(self.kind, LONG_MAX)
+            if self.kind != "double" and not -width - 1 <= value <= width:
+                raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: Not a number of its type")
+            if self.low is not None and value < self.low:
+                raise InvalidSetting(
+                    f"Invalid value {text} for configuration {self.name}: Value must be at least {self.low:g}"
+                )
+            if self.high is not None and value > self.high:
+                raise InvalidSetting(
+                    f"Invalid value {text} for configuration {self.name}: Value must be no more than {self.high:g}"
+                )
+        if self.choices:
+            for item in value if isinstance(value, list) else [str(value)]:
+                if item not in self.choices:
+                    raise InvalidSetting(
+                        f"Invalid value {text} for configuration {self.name}: String must be one of: "
+                        f"{', '.join(self.choices)}"
+                    )
