@@ -17,22 +17,26 @@ MOST_LOG_LINES = 12
 LABEL = {
     Verdict.PASS: "pass",
     Verdict.FAIL: "FAIL",
-    Verdict.INCONCLUSIVE: "incl",
-    Verdict.NOT_APPLICABLE: "n/a ",
+    Verdict.INCONCLUSIVE: "incon",
+    Verdict.NOT_APPLICABLE: "n/a",
 }
+
+
+def label(result: CaseResult) -> str:
+    """The verdict in five characters; a `should` that does not hold is a warning."""
+    return f"{'warn' if result.verdict is Verdict.FAIL and result.level != 'must' else LABEL[result.verdict]:<5}"
 
 
 def headline(result: CaseResult) -> str:
     """One line: verdict, case, seconds, and why it is not green."""
     reason = f"  {result.reason.kind}: {result.reason.sentence}" if result.reason else ""
-    seconds = f"{result.duration_s:6.1f} s" if result.verdict is not Verdict.NOT_APPLICABLE else " " * 8
-    return f"{LABEL[result.verdict]}  {result.case:<58} {seconds}{reason}"
+    return f"{label(result)} {result.case:<58} {_seconds(result)}{reason}"
 
 
 def details(result: CaseResult, place: str) -> str:
     """Everything a person needs to believe, or to dispute, a verdict that is not green. `place` is the run folder."""
     blocks = [
-        f"{LABEL[result.verdict]}  {result.case}   {citation(result)}",
+        f"{label(result)} {result.case:<58} {_seconds(result)}  {citation(result)}",
         _wrapped(result.statement),
         _reason(result),
         "\n".join(_proof_lines(result)),
@@ -61,6 +65,10 @@ def commands(result: CaseResult, place: str) -> list[str]:
         return []
     name = result.case.replace("/", ".")
     return [f"brokertrial check  {place}/{name}", f"brokertrial replay {place}/{name}"]
+
+
+def _seconds(result: CaseResult) -> str:
+    return f"{result.duration_s:6.1f} s" if result.verdict is not Verdict.NOT_APPLICABLE else " " * 8
 
 
 def _reason(result: CaseResult) -> str:

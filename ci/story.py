@@ -63,7 +63,7 @@ def suite_version() -> str:
 def host() -> dict[str, str]:
     """What the machine is, without its name."""
     return {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "machine": platform.machine(),
         "cores": str(os.cpu_count() or "?"),
         "memory": _memory(),

@@ -87,10 +87,12 @@ class ConsoleWriter:
             self._live.start()
 
     def _result(self, result: CaseResult) -> None:
-        self._say(headline(result), STYLE[result.verdict])
-        if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
-            head, _, rest = details(result, self._story.place).partition("\n")
-            self._say(rest if head.startswith(headline(result)) else f"      {head}\n{rest}")
+        if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE) or result in self._story.tally.known:
+            self._say(headline(result), STYLE[result.verdict])
+            return
+        head, _, proof = details(result, self._story.place).partition("\n")
+        self._say(head, STYLE[result.verdict])
+        self._say(proof)
 
     def _finish(self, end: RunFinished) -> None:
         if self._live:

@@ -1,0 +1,191 @@
+"""The timeline picture of a trial as inline SVG: acknowledgements a second and their latency, fault windows shaded.
+
+Read from the case's history alone, so a report can be drawn again at any time. Colours are CSS classes of the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from histories.header import HistoryRefused
+from histories.reader import History
+
+WIDTH, LEFT, RIGHT = 880.0, 54.0, 12.0
+TOP, PANEL, GAP, AXIS = 26.0, 78.0, 20.0, 22.0
+HEIGHT = TOP + 2 * PANEL + GAP + AXIS
+BUCKETS = 120
+LATENCY = 'latency in ms: <tspan class="of-median">median</tspan>, <tspan class="of-slow">99th percentile</tspan>'
+WRITES = ("send", "produce")
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shade:
+    """One fault window, in seconds since the case began."""
+
+    begin: float
+    end: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """What the picture shows: one value a bucket; latencies are NaN where nothing was acknowledged."""
+
+    length_s: float
+    rate: Floats
+    median_ms: Floats
+    slow_ms: Floats
+    shades: tuple[Shade, ...] = field(default=())
+
+
+def timeline(folder: Path) -> str:
+    """The picture, or an empty text for a case that drove no load."""
+    try:
+        series = read(History.open(folder, allow_incomplete=True))
+    except (HistoryRefused, OSError, ValueError):
+        return ""
+    return draw(series) if series else ""
+
+
+def read(history: History) -> Series | None:
+    """Puts the acknowledged writes of a history into buckets of time."""
+    table = history.arrow("operations").select(["kind", "outcome", "call_ns", "return_ns"])
+    kinds = np.asarray(table["kind"].to_pylist(), dtype=object)
+    outcomes = np.asarray(table["outcome"].to_pylist(), dtype=object)
+    kept = np.isin(kinds, WRITES) & (outcomes == "ok")
+    if kept.sum() < 20:
+        return None
+    start = history.title.started_ns
+    calls = np.asarray(table["call_ns"].to_numpy(), dtype=np.float64)[kept]
+    returns = np.asarray(table["return_ns"].to_numpy(), dtype=np.float64)[kept]
+    at, latency = (returns - start) / 1e9, (returns - calls) / 1e6
+    shades = tuple(_shades(history, float(at.max())))
+    length = max([float(at.max()), *(shade.end for shade in shades)])
+    edges = np.linspace(0.0, length, BUCKETS + 1)
+    bucket = np.clip(np.digitize(at, edges) - 1, 0, BUCKETS - 1)
+    rate = np.bincount(bucket, minlength=BUCKETS) / (length / BUCKETS)
+    median, slow = np.full(BUCKETS, np.nan), np.full(BUCKETS, np.nan)
+    for number in np.unique(bucket):
+        values = latency[bucket == number]
+        median[number], slow[number] = np.percentile(values, 50), np.percentile(values, 99)
+    return Series(length, rate, median, slow, shades)
+
+
+def _shades(history: History, last: float) -> Iterator[Shade]:
+    start, open_since = history.title.started_ns, dict[str, tuple[float, str]]()
+    for event in history.rows("events"):
+        kind, window = getattr(event, "kind", ""), getattr(event, "window", None)
+        at = (getattr(event, "at_ns", start) - start) / 1e9
+        if kind == "window-begin" and window:
+            open_since[window] = (at, _name(window, getattr(event, "fields", None)))
+        elif kind in ("window-end", "window-healed") and window in open_since:
+            begin, text = open_since.pop(window)
+            yield Shade(begin, at, text)
+    for begin, text in open_since.values():
+        yield Shade(begin, last, text)
+
+
+def _name(window: str, fields: str | None) -> str:
+    try:
+        return f"{window} {json.loads(fields or '{}').get('kind', '')}".strip()
+    except (ValueError, AttributeError):
+        return window
+
+
+def draw(series: Series) -> str:
+    """The SVG itself."""
+    return "".join(_draw(series))
+
+
+def _draw(series: Series) -> Iterator[str]:
+    scale = (WIDTH - LEFT - RIGHT) / series.length_s
+    lower = TOP + PANEL + GAP
+    yield f'<svg class="timeline" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
+    yield f'aria-label="Throughput and latency over {series.length_s:.0f} seconds">'
+    for number, shade in enumerate(series.shades):
+        yield from _shade(shade, number, scale)
+    yield from _panel(TOP, "acknowledged / s", _linear_ticks(float(series.rate.max())), _area(series.rate, TOP))
+    highest = float(np.nanmax(series.slow_ms))
+    lowest = max(0.05, float(np.nanmin(series.median_ms)))
+    yield from _panel(lower, LATENCY, _log_ticks(lowest, highest), _latencies(series, lower, lowest, highest))
+    yield from _seconds(series.length_s, scale, lower + PANEL)
+    yield "</svg>"
+
+
+def _shade(shade: Shade, number: int, scale: float) -> Iterator[str]:
+    x, width = LEFT + shade.begin * scale, max(1.5, (shade.end - shade.begin) * scale)
+    text = f"{shade.text}: {shade.begin:.1f} s to {shade.end:.1f} s"
+    yield f'<rect class="window" x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{2 * PANEL + GAP}">'
+    yield f"<title>{escape(text)}</title></rect>"
+    if number < 12:
+        side = f'x="{x:.1f}"' if x < WIDTH - 160 else f'x="{x + width:.1f}" text-anchor="end"'
+        yield f'<text class="fault" {side} y="{TOP - 5 - 10 * (number % 2):.1f}">{escape(shade.text)}</text>'
+
+
+def _panel(top: float, title: str, ticks: list[tuple[float, str]], content: str) -> Iterator[str]:
+    for height, label in ticks:
+        y = top + PANEL * (1 - height)
+        yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{LEFT - 6}" y="{y + 3:.1f}" text-anchor="end">{label}</text>'
+    yield content
+    yield f'<text class="title" x="{LEFT + 4}" y="{top + 10}">{title}</text>'
+
+
+def _area(values: Floats, top: float) -> str:
+    highest = float(values.max()) or 1.0
+    points = [f"{x:.1f},{top + PANEL * (1 - value / highest):.1f}" for x, value in zip(_xs(), values, strict=True)]
+    base = f"{top + PANEL:.1f}"
+    return f'<path class="rate" d="M{LEFT},{base} L{" L".join(points)} L{WIDTH - RIGHT},{base} Z"/>'
+
+
+def _latencies(series: Series, top: float, lowest: float, highest: float) -> str:
+    lines = []
+    for name, values in (("slow", series.slow_ms), ("median", series.median_ms)):
+        runs, pen = [], "M"
+        for x, value in zip(_xs(), values, strict=True):
+            if np.isnan(value):
+                pen = "M"
+                continue
+            y = top + PANEL * (1 - _log_height(float(value), lowest, highest))
+            runs.append(f"{pen}{x:.1f},{y:.1f}" + ("h0.1" if pen == "M" else ""))
+            pen = "L"
+        label = "99th percentile" if name == "slow" else "median"
+        lines.append(f'<path class="{name}" d="{" ".join(runs)}"><title>{label}</title></path>')
+    return "".join(lines)
+
+
+def _seconds(length: float, scale: float, y: float) -> Iterator[str]:
+    step = next(step for step in (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3600, 1e9) if length / step <= 10)
+    for number in range(int(length / step) + 1):
+        at = number * step
+        yield f'<text x="{LEFT + at * scale:.1f}" y="{y + 14:.1f}" text-anchor="middle">{at:g} s</text>'
+
+
+def _xs() -> list[float]:
+    width = (WIDTH - LEFT - RIGHT) / BUCKETS
+    return [LEFT + (number + 0.5) * width for number in range(BUCKETS)]
+
+
+def _linear_ticks(highest: float) -> list[tuple[float, str]]:
+    return [(0.0, "0"), (1.0, f"{highest:,.0f}")]
+
+
+def _log_ticks(lowest: float, highest: float) -> list[tuple[float, str]]:
+    powers = [10.0**power for power in range(-1, 7) if lowest <= 10.0**power <= highest]
+    return [(_log_height(power, lowest, highest), f"{power:g}") for power in powers] or [(1.0, f"{highest:.2g}")]
+
+
+def _log_height(value: float, lowest: float, highest: float) -> float:
+    if highest <= lowest:
+        return 0.5
+    height = float(np.log(max(value, lowest) / lowest) / np.log(highest / lowest))
+    return min(1.0, max(0.0, height))

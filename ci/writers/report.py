@@ -1,0 +1,177 @@
+"""report.html: one file that works offline, for the person who has to believe or to dispute a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from checkers.verdict import Verdict
+from ci.details import commands
+from ci.known import Entry
+from ci.picture import timeline
+from ci.story import Story, host, suite_version
+from suites.events import Event, RunFinished
+from suites.guarantees import Guarantee, registry
+from suites.result import CaseResult, Evidence
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+KINDS = {
+    "fail": ("✗", "failed"),
+    "warned": ("!", "warned"),
+    "inconclusive": ("?", "inconclusive"),
+    "known": ("✗", "known to fail"),
+    "pass": ("✓", "passed"),
+    "not_applicable": ("–", "not applicable"),
+}
+ATTENTION = ("fail", "warned", "inconclusive")
+
+
+class ReportWriter:
+    """Written once, at the end."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    def on(self, event: Event) -> None:
+        if isinstance(event, RunFinished):
+            (self._story.folder / "report.html").write_text(render(self._story), encoding="utf-8")
+
+
+def writer(story: Story) -> ReportWriter:
+    return ReportWriter(story)
+
+
+@dataclass(frozen=True)
+class Card:
+    """One case as the page shows it."""
+
+    result: CaseResult
+    kind: str
+    known: list[Entry]
+    picture: Markup
+    commands: list[str]
+
+    @property
+    def mark(self) -> str:
+        return KINDS[self.kind][0]
+
+    @property
+    def word(self) -> str:
+        return KINDS[self.kind][1]
+
+    @property
+    def open(self) -> bool:
+        return self.kind in ATTENTION
+
+    @property
+    def anchor(self) -> str:
+        return self.result.case.replace("/", ".")
+
+    @property
+    def lines(self) -> list[Evidence]:
+        return [entry for entry in self.result.evidence if "\n" not in entry.text]
+
+    @property
+    def messages(self) -> list[Evidence]:
+        return [entry for entry in self.result.evidence if "\n" in entry.text]
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        return [registry()[name] for name in self.result.guarantees if name in registry()]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One guarantee of the matrix, with the cases that decide it."""
+
+    guarantee: Guarantee
+    cards: list[Card]
+
+    @property
+    def kinds(self) -> str:
+        return " ".join(sorted({card.kind for card in self.cards}))
+
+
+@dataclass(frozen=True)
+class Area:
+    """The guarantees of one area; open when something in it needs a look."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def open(self) -> bool:
+        return any(card.open for row in self.rows for card in row.cards)
+
+    @cached_property
+    def summary(self) -> str:
+        kinds = [card.kind for card in {card.anchor: card for row in self.rows for card in row.cards}.values()]
+        return ", ".join(f"{kinds.count(kind)} {word}" for kind, (_, word) in KINDS.items() if kind in kinds)
+
+
+def render(story: Story) -> str:
+    """The whole page."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    environment.filters["figure"] = _figure
+    cards = sorted((_card(result, story) for result in story.results), key=lambda card: list(KINDS).index(card.kind))
+    kinds = [card.kind for card in cards]
+    run, end = story.run, story.end
+    return environment.get_template("report.html.j2").render(
+        run=run or {"target": "no target"},
+        sentence=story.tally.line() + ".",
+        strip=_strip(story),
+        cards=cards,
+        counts=[(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds],
+        areas=_areas(cards),
+        stale=[story.known.sentence(stale) for stale in story.tally.stale],
+        left_out=run.left_out if run else (),
+        error=end.error if end else "",
+        tail=end.tail if end else (),
+        version=suite_version(),
+        place=story.place,
+        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        script=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
+    )
+
+
+def _card(result: CaseResult, story: Story) -> Card:
+    tally = story.tally
+    kind = result.verdict.name.lower()
+    if result.verdict is Verdict.FAIL:
+        kind = "known" if result in tally.known else "warned" if result in tally.warned else "fail"
+    picture = timeline(story.folder / result.history) if result.history else ""
+    return Card(result, kind, story.known.reasons(result), Markup(picture), commands(result, story.place))
+
+
+def _areas(cards: list[Card]) -> list[Area]:
+    areas: dict[str, list[Row]] = {}
+    for entry in registry().values():
+        if deciders := [card for card in cards if entry.id in card.result.guarantees]:
+            areas.setdefault(entry.area, []).append(Row(entry, deciders))
+    return [Area(name, rows) for name, rows in areas.items()]
+
+
+def _strip(story: Story) -> list[tuple[str, str]]:
+    run, machine = story.run, host()
+    if run is None:
+        return []
+    return [
+        ("target", run.target),
+        ("reported version", run.target_version or "not stated"),
+        ("date", run.started_at.replace("T", " ").removesuffix("+00:00").split(".")[0].removesuffix("Z") + " UTC"),
+        ("profile", run.profile),
+        ("seed", str(run.seed)),
+        ("suite", f"brokertrial {suite_version()}"),
+        ("machine", f"{machine['system']}, {machine['machine']}, {machine['cores']} cores, {machine['memory']}"),
+        ("took", f"{story.end.duration_s:.0f} s" if story.end else "not finished"),
+    ]
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
