@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ci.story import suite_version
-from ci.trouble import MEANING, USAGE, Trouble
+from ci.trouble import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, Trouble
+from suites.targets.base import TargetProblem
 
 STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
 
@@ -129,13 +131,22 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         cli.main(arguments, prog_name="brokertrial", standalone_mode=False)
     except click.exceptions.Abort:
-        sys.exit(2)
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        where = (
+            f" {error.ctx.info_name}" if isinstance(error, click.UsageError) and error.ctx and error.ctx.parent else ""
+        )
+        click.echo(f"brokertrial{where}: {error.format_message()}\n  `brokertrial{where} --help` says more.", err=True)
         sys.exit(USAGE)
     except Trouble as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
+    except TargetProblem as problem:
+        click.echo(f"brokertrial: {problem}", err=True)
+        sys.exit(problem.exit_status)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(0)
+        sys.exit(PASSED)
+    except Exception:  # noqa: BLE001  status 1 would accuse the broker of our own mistake
+        traceback.print_exc()
+        sys.exit(INTERNAL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import random
 import sys
+import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ci import child, places
 from ci.known import Known
 from ci.trouble import Trouble, nearest
 from suites.case import CASES, all_cases
+from suites.targets import open_target
 
 LARGEST_SEED = 2**31 - 1
 
@@ -46,6 +48,7 @@ def run(
         options += ["--deselect", name]
     options += ["--known", str(Path(known).resolve())] if known else []
     options += ["--claims", str(Path(claims).resolve())] if claims else []
+    _must_be_a_target(target)
     folder = places.new_run(Path(runs), target, seed)
     try:
         return child.run(folder, options, [str(CASES)])
@@ -56,6 +59,12 @@ def run(
 def _must_match(pattern: str, ids: Collection[str]) -> None:
     if not fnmatch.filter(ids, pattern) and not any(case.startswith(pattern.rstrip("/") + "/") for case in ids):
         raise Trouble(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
+
+
+def _must_be_a_target(text: str) -> None:
+    """Fails at once on a string that names nothing, before a run folder is made. Nothing is started."""
+    with tempfile.TemporaryDirectory(prefix="brokertrial-") as scratch:
+        open_target(text, Path(scratch))
 
 
 def _must_exist(file: str | None) -> None:

@@ -15,9 +15,8 @@ from ci.story import Story
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
-from histories.rows import Client
+from histories.rows import Client, Operation
 from histories.rows import Event as HistoryEvent
-from histories.rows import Operation
 from suites.events import CaseFinished, CaseInfo, CaseStarted, Event, LeftOut, RunFinished, RunStarted
 from suites.result import Attempt, CaseResult, Evidence, LogLine, Proof, Reason
 
@@ -26,7 +25,7 @@ TODAY = date(2026, 11, 21)
 
 PASSED = CaseResult(
     case="offsets/by-time-within-a-batch",
-    statement="A query by time MUST name the first record at or after it, even inside a batch, and nothing after the last.",
+    statement="A query by time MUST name the first record at or after it, even inside a batch.",
     guarantees=("offs-002",),
     level="must",
     verdict=Verdict.PASS,
@@ -35,7 +34,7 @@ PASSED = CaseResult(
 )
 FAILED = CaseResult(
     case="idempotence/lost-ack",
-    statement="A batch re-sent because its answer was lost MUST be in the log exactly once, at the offset first given to it.",
+    statement="A batch re-sent because its answer was lost MUST be in the log exactly once, where it was first.",
     guarantees=("idem-002", "ord-003"),
     level="must",
     verdict=Verdict.FAIL,
@@ -77,7 +76,9 @@ WRONG_ANSWER = CaseResult(
     verdict=Verdict.FAIL,
     reason=Reason("statement", "error_code must be NONE (0); it is UNKNOWN_SERVER_ERROR (-1)"),
     evidence=(
-        Evidence("request", "Metadata v12\n  topics\n    name  t\n  _tags {99: 00ff}", at_s=0.010, bytes_hex="0003000c"),
+        Evidence(
+            "request", "Metadata v12\n  topics\n    name  t\n  _tags {99: 00ff}", at_s=0.010, bytes_hex="0003000c"
+        ),
         Evidence("answer", "Metadata v12\n  topics\n    error_code  -1\n    name  t", at_s=0.011, marked=(2,)),
     ),
     seed=42,
@@ -122,7 +123,15 @@ def events_of(results: tuple[CaseResult, ...], folder: Path, status: int = 1) ->
     infos = tuple(CaseInfo(r.case, r.statement, r.level, r.guarantees, estimate_s=2.0) for r in results)
     left_out = (LeftOut("chaos/pause-leader", "not in the smoke profile"),)
     started = RunStarted(
-        str(folder), "reference?mutant=M05", "reference 0.1", "smoke", 42, "2026-11-21T19:00:00+00:00", 40.0, infos, left_out
+        str(folder),
+        "reference?mutant=M05",
+        "reference 0.1",
+        "smoke",
+        42,
+        "2026-11-21T19:00:00+00:00",
+        40.0,
+        infos,
+        left_out,
     )
     told: list[Event] = [started]
     for index, result in enumerate(results, 1):
@@ -134,7 +143,9 @@ def record_trial(folder: Path, header: Header | None = None) -> Path:
     """A history of ten seconds with two fault windows."""
     rng = random.Random(7)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with Recorder.create(folder, header or Header(case=FAILED.case, target="reference?mutant=M05", seed=42)) as recorder:
+    with Recorder.create(
+        folder, header or Header(case=FAILED.case, target="reference?mutant=M05", seed=42)
+    ) as recorder:
         start = _started(folder)
         recorder.add(Client(client="p-1", library="confluent-kafka", acks=-1, idempotence=True))
         at = 0.05
@@ -145,7 +156,9 @@ def record_trial(folder: Path, header: Header | None = None) -> Path:
             at += rng.expovariate(60 if faulty else 400)
         for window, kind, begin, end in (("w1", "drop_response", 3, 5), ("w2", "pause", 7, 7.6)):
             fields = json.dumps({"kind": kind})
-            recorder.add(HistoryEvent(kind="window-begin", at_ns=start + int(begin * SECOND), window=window, fields=fields))
+            recorder.add(
+                HistoryEvent(kind="window-begin", at_ns=start + int(begin * SECOND), window=window, fields=fields)
+            )
             recorder.add(HistoryEvent(kind="window-healed", at_ns=start + int(end * SECOND), window=window))
         recorder.close(complete=True)
     return folder
@@ -159,7 +172,15 @@ def _send(op: int, start: int, at: float, latency: float, partition: int) -> Ope
     call = start + int(at * SECOND)
     done = call + int(latency * SECOND)
     return Operation(
-        op=op, client="p-1", kind="send", topic="t", partition=partition, node=1, call_ns=call, return_ns=done, outcome="ok"
+        op=op,
+        client="p-1",
+        kind="send",
+        topic="t",
+        partition=partition,
+        node=1,
+        call_ns=call,
+        return_ns=done,
+        outcome="ok",
     )
 
 

@@ -1,0 +1,101 @@
+"""--known: what it forgives, what it does not, and that it can only shrink by being right."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.verdict import Verdict
+from ci.known import Known, failures, lines_to_record
+from ci.tally import Tally
+from ci.trouble import FAILED, PASSED, Trouble
+from suites.result import CaseResult
+
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+def failed(results: tuple[CaseResult, ...]) -> CaseResult:
+    return next(r for r in results if r.case == "idempotence/lost-ack")
+
+
+@pytest.fixture
+def wrong(results: tuple[CaseResult, ...]) -> CaseResult:
+    return next(r for r in results if r.case == "protocol/unknown-tag")
+
+
+def known(tmp_path: Path, text: str) -> Known:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    return Known.read(path, ["idempotence/lost-ack", "protocol/unknown-tag", "idempotence/lost-request"])
+
+
+def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: CaseResult, wrong: CaseResult) -> None:
+    text = "\n".join([*lines_to_record(failed), *lines_to_record(wrong)]).replace('reason = ""', 'reason = "BROKER-17"')
+    tally = Tally.of([failed, wrong], known(tmp_path, text), TODAY)
+    assert (tally.failed, tally.status(FAILED)) == ([], PASSED)
+    assert "2 known to fail" in tally.line()
+
+
+def test_another_anomaly_in_the_same_case_still_fails(tmp_path: Path, failed: CaseResult) -> None:
+    more = (*failed.anomalies, msgspec.structs.replace(failed.anomalies[0], name="lost-write"))
+    text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
+    both = msgspec.structs.replace(failed, anomalies=more)
+    tally = Tally.of([both], known(tmp_path, text), TODAY)
+    assert (tally.failed, tally.status(FAILED)) == ([both], FAILED)
+
+
+@pytest.mark.parametrize("expires", ["2026-11-21", "2026-11-20"])
+def test_an_expired_entry_fails_the_run_and_names_its_line(tmp_path: Path, failed: CaseResult, expires: str) -> None:
+    entry = f'case = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\nexpires = {expires}\n'
+    text = "# ours\n\n[[known]]\n" + entry
+    entries = known(tmp_path, text)
+    tally = Tally.of([failed], entries, TODAY)
+    assert tally.status(FAILED) == FAILED
+    assert entries.sentence(tally.stale[0]).startswith(f"{tmp_path / 'known.toml'}:3: remove the entry")
+
+
+def test_an_entry_that_expires_tomorrow_still_holds(tmp_path: Path, failed: CaseResult) -> None:
+    text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\nexpires = 2026-11-22\n'
+    assert Tally.of([failed], known(tmp_path, text), TODAY).status(FAILED) == PASSED
+
+
+def test_an_entry_whose_case_passed_fails_the_run(tmp_path: Path, failed: CaseResult) -> None:
+    passed = msgspec.structs.replace(failed, verdict=Verdict.PASS, anomalies=(), reason=None)
+    text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
+    tally = Tally.of([passed], known(tmp_path, text), TODAY)
+    assert tally.status(PASSED) == FAILED
+    assert tally.stale[0].why == "the case passed"
+
+
+def test_an_entry_of_a_case_that_was_not_run_is_left_alone(tmp_path: Path, wrong: CaseResult) -> None:
+    passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
+    text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
+    assert Tally.of([passed], known(tmp_path, text), TODAY).status(PASSED) == PASSED
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "hint"),
+    [
+        ('[[known]]\ncase = "idempotence/lost-akc"\nanomaly = "a"\nreason = "r"\n', "no case", "idempotence/lost-ack"),
+        ('[[known]]\ncase = "idempotence/lost-ack"\nanomoly = "a"\nreason = "r"\n', "unknown key `anomoly`", "anomaly"),
+        ('[[known]]\ncase = "idempotence/lost-ack"\nreason = "r"\n', "either the `anomaly` or the `statement`", ""),
+        ('[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "a"\n', "needs a `reason`", ""),
+        ('[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "a"\nreason = "r"\nexpires = "x"\n', "is a day", ""),
+        ("[[known]\n", "not valid TOML", ""),
+        ("[known_failures]\n", "unknown table", ""),
+        ('known = [{case = "idempotence/lost-ack", anomaly = "a", reason = "r"}]\n', "table of its own", ""),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_line(tmp_path: Path, text: str, sentence: str, hint: str) -> None:
+    with pytest.raises(Trouble) as caught:
+        known(tmp_path, text)
+    assert sentence in caught.value.sentence
+    assert hint in caught.value.hint
+
+
+def test_a_case_without_anomalies_is_known_by_its_statement(wrong: CaseResult) -> None:
+    assert failures(wrong) == (wrong.statement,)

@@ -1,0 +1,122 @@
+"""A run folder is refused when any file of it was cut, is missing or came from another run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ci import manifest
+from ci.story import Story
+from ci.trouble import Trouble
+from ci.writers import discover, results
+from suites.events import Event
+
+
+@pytest.fixture
+def closed(run_folder: Path, told: list[Event]) -> Path:
+    """A run folder as a run leaves it."""
+    story = Story(run_folder)
+    writers = discover(story)
+    for event in told:
+        story.on(event)
+        for writer in writers.values():
+            writer.on(event)
+    manifest.write(run_folder, {"target": "reference", "seed": 42, "status": 1}, complete=True)
+    return run_folder
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_whole_folder_is_accepted(closed: Path) -> None:
+    assert manifest.verify(closed)["seed"] == 42
+    assert {path.name for path in files(closed)} >= {
+        "run.json",
+        "results.jsonl",
+        "junit.xml",
+        "summary.md",
+        "report.html",
+    }
+    header, stored, footer = results.read(closed)
+    assert header.run.seed == 42
+    assert (len(stored), footer.results) == (6, 6)
+
+
+def test_every_file_that_is_cut_is_refused_by_name(closed: Path) -> None:
+    for path in files(closed):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-100] if len(whole) > 100 else whole[:-1])
+        with pytest.raises(Trouble) as caught:
+            manifest.verify(closed)
+        assert path.name in caught.value.sentence
+        path.write_bytes(whole)
+    manifest.verify(closed)
+
+
+def test_every_file_that_is_missing_is_refused_by_name(closed: Path) -> None:
+    for path in files(closed):
+        whole = path.read_bytes()
+        path.unlink()
+        with pytest.raises(Trouble) as caught:
+            manifest.verify(closed)
+        assert path.name in caught.value.sentence
+        path.write_bytes(whole)
+
+
+def test_every_file_of_another_run_is_refused_by_name(closed: Path, tmp_path: Path) -> None:
+    """The near miss: the other run has the same names, and files of the same size."""
+    for path in files(closed):
+        whole = path.read_bytes()
+        other = bytes(byte ^ 1 for byte in whole[:1]) + whole[1:]
+        path.write_bytes(other)
+        with pytest.raises(Trouble) as caught:
+            manifest.verify(closed)
+        assert path.name in caught.value.sentence
+        path.write_bytes(whole)
+
+
+def test_run_json_of_another_run_does_not_match_the_files(closed: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(closed, other)
+    (other / "summary.md").write_text("another run\n", encoding="utf-8")
+    manifest.write(other, {"target": "reference", "seed": 43, "status": 1}, complete=True)
+    shutil.copy(other / manifest.NAME, closed / manifest.NAME)
+    with pytest.raises(Trouble, match=r"summary\.md"):
+        manifest.verify(closed)
+
+
+def test_a_run_that_was_killed_says_so(closed: Path) -> None:
+    manifest.write(closed, {"target": "reference"}, complete=False)
+    with pytest.raises(Trouble, match="never closed"):
+        manifest.verify(closed)
+
+
+def test_results_without_footer_or_with_a_line_changed_are_refused(closed: Path) -> None:
+    path = closed / results.NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(Trouble, match="no footer"):
+        results.read(closed)
+    path.write_bytes(b"".join([lines[0], *lines[2:]]))
+    with pytest.raises(Trouble, match="footer counts"):
+        results.read(closed)
+    path.write_bytes(b"".join(lines).replace(b"duplicate", b"duplicatf"))
+    with pytest.raises(Trouble, match="checksum"):
+        results.read(closed)
+    path.write_bytes(b"".join(lines[1:]))
+    with pytest.raises(Trouble, match="no header"):
+        results.read(closed)
+
+
+def test_a_later_format_is_named(closed: Path) -> None:
+    content = json.loads((closed / manifest.NAME).read_text())
+    del content["checksum"]
+    content["format"] = 9
+    content["checksum"] = manifest._checksum(content)
+    (closed / manifest.NAME).write_text(json.dumps(content))
+    with pytest.raises(Trouble, match="format 9"):
+        manifest.read(closed)

@@ -1,0 +1,196 @@
+"""What the writers make of a run that shows every verdict."""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from ci.details import details
+from ci.known import Entry, Known
+from ci.picture import timeline
+from ci.story import Story
+from ci.writers import console, discover, junit, report, summary
+from suites.events import CaseFinished, CaseStarted, Event, PhaseChanged, Progress, RunFinished
+from suites.result import CaseResult
+
+
+class Tags(HTMLParser):
+    """Collects ids and links, and that every tag is closed."""
+
+    VOID = frozenset({"meta", "br", "hr", "link", "img", "input", "col"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.ids |= {values["id"]} if "id" in values else set()
+        self.links += [values["href"]] if tag == "a" else []
+        self.sources += [values[name] for name in ("src", "srcset", "data") if name in values]
+        assert tag != "link"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.sources += [value or "" for name, value in attrs if name == "src"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def page(story: Story) -> str:
+    return report.render(story)
+
+
+def test_the_report_is_one_file_without_outside_resources(page: str) -> None:
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert tags.sources == []
+    assert not re.search(r"@import|url\(|<script[^>]+src", page)
+
+
+def test_every_anchor_that_the_report_names_exists(page: str) -> None:
+    tags = Tags()
+    tags.feed(page)
+    inside = {link[1:] for link in tags.links if link.startswith("#")}
+    assert inside <= tags.ids
+    assert {"idempotence.lost-ack", "offsets.by-time-within-a-batch"} <= tags.ids
+
+
+def test_the_report_shows_the_proof_of_a_failure(page: str) -> None:
+    for text in (
+        "t-1  offset 431  value 8812",
+        "the same record again",
+        "Apache Kafka 4.4.0, 2026-11-20",
+        "M05, M06",
+        "out of order sequence &lt;for&gt; producer 17 &amp; epoch 0",
+        "brokertrial check",
+        "brokertrial replay",
+        "<mark>    error_code  -1</mark>",
+        "not in the smoke profile",
+        '<svg class="timeline"',
+        "w1 drop_response",
+    ):
+        assert text in page
+
+
+def test_the_report_names_no_host(page: str) -> None:
+    import socket
+
+    assert socket.gethostname() not in page
+
+
+def test_the_picture_of_a_case_without_load_is_empty(tmp_path: Path) -> None:
+    assert timeline(tmp_path) == ""
+
+
+def test_junit_counts_what_ci_systems_count(story: Story) -> None:
+    suite = ET.fromstring(junit.render(story))[0]
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "6",
+        "failures": "2",
+        "errors": "1",
+        "skipped": "2",
+    }
+    assert len(suite.findall("testcase/failure")) == 2
+    assert len(suite.findall("testcase/error")) == 1
+    assert len(suite.findall("testcase/skipped")) == 2
+
+
+def test_junit_survives_characters_that_xml_cannot_carry(story: Story) -> None:
+    story.results[1] = msgspec.structs.replace(story.results[1], warnings=("a\x00b\x1bc\ud800",))
+    ET.fromstring(junit.render(story).encode("utf-8", "replace"))
+
+
+def test_the_summary_shows_what_is_not_green_and_how_to_record_it(story: Story) -> None:
+    text = summary.render(story)
+    assert story.tally.line() in text
+    assert "offset 431" in text
+    assert '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"' in text
+    assert len(text) < 1_000_000
+
+
+def spoken(told: list[Event], story: Story, live: bool = False) -> str:
+    out = io.StringIO()
+    screen = Console(file=out, width=140, force_terminal=live, color_system=None, highlight=False, markup=False)
+    writer = console.ConsoleWriter(story, screen, live)
+    for event in told:
+        story.on(event)
+        writer.on(event)
+    writer.close()
+    return out.getvalue()
+
+
+def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
+    run_folder: Path, told: list[Event]
+) -> None:
+    story = Story(run_folder)
+    text = spoken(told, story)
+    lines = text.splitlines()
+    for result in story.results:
+        assert sum(re.match(rf"\S+ +{re.escape(result.case)} ", line) is not None for line in lines) == 1
+    assert "about 40 s" in lines[1]
+    assert "Left out: chaos/pause-leader" in text
+    assert "<- the same record again" in text
+    assert "at or after it" not in text
+    assert lines[-1].startswith(story.tally.line())
+    assert "exit status 1" in lines[-1]
+
+
+def test_the_console_says_a_known_failure_in_one_line(
+    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+) -> None:
+    known = Known("known.toml", (Entry("idempotence/lost-ack", "duplicate", "fixed in 2.4"),))
+    text = spoken(told, Story(run_folder, known))
+    assert "<- the same record again" not in text
+    assert "known  idempotence/lost-ack: duplicate (fixed in 2.4)" in text
+
+
+def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[Event]) -> None:
+    now = [100.0]
+    line = console.StatusLine(lambda: now[0])
+    line.on(told[0])
+    line.on(CaseStarted("idempotence/lost-ack", 2, 6))
+    line.on(PhaseChanged("idempotence/lost-ack", "faults"))
+    line.on(Progress("idempotence/lost-ack", 1204, active=("drop_response w1",)))
+    now[0] += 1.5
+    text = line.__rich__().plain
+    for part in ("[2/6] idempotence/lost-ack", "faults", "1,204 acknowledged", "! drop_response w1", "about 10 s left"):
+        assert part in text
+
+
+def test_a_target_that_never_served_shows_its_last_lines(run_folder: Path) -> None:
+    story = Story(run_folder)
+    end = RunFinished(status=7, error="file:b.toml: exited before it was ready (status 1).", tail=("panic: no disk",))
+    text = spoken([end], story)
+    assert "| panic: no disk" in text
+    assert "exit status 7 = the target never became ready" in text
+
+
+def test_writers_are_found_by_their_file(story: Story) -> None:
+    assert set(discover(story)) == {"console", "junit", "report", "results", "summary"}
+
+
+def test_details_mark_the_field_that_differs(results: tuple[CaseResult, ...]) -> None:
+    wrong = next(r for r in results if r.case == "protocol/unknown-tag")
+    assert "\n      >     error_code  -1\n" in details(wrong, "runs/x")
+
+
+def test_a_case_finished_twice_is_not_lost(run_folder: Path, results: tuple[CaseResult, ...]) -> None:
+    story = Story(run_folder)
+    for result in results:
+        story.on(CaseFinished(result))
+    assert len(story.results) == len(results)
