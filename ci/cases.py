@@ -6,6 +6,12 @@ import textwrap
 
 from suites.case import all_cases
 from suites.guarantees import registry
+from suites.targets import FEATURES
+
+
+def names() -> list[str]:
+    """Every name that a case may be called by, the claims included: those are cases of no file."""
+    return [case.id for case in all_cases()] + [f"claims/{feature}" for feature in FEATURES]
 
 
 def list_page() -> str:

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from ci import manifest
+from ci.cases import names
 from ci.known import Known
 from ci.story import Story, host, suite_version
 from ci.trouble import INTERNAL, INTERRUPTED, Trouble
 from ci.writers import Writer, discover
-from suites.case import all_cases
 from suites.events import Event, RunFinished, RunStarted
 
 
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = Path(config.getoption("--run-dir"))
     known_file = config.getoption("--known")
     try:
-        known = Known.read(Path(known_file), [case.id for case in all_cases()]) if known_file else Known()
+        known = Known.read(Path(known_file), names()) if known_file else Known()
     except Trouble as trouble:
         raise pytest.UsageError(str(trouble)) from None
     config.pluginmanager.register(Reporter(Story(folder, known)), "brokertrial-reporter")

@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ci import child, places
+from ci.cases import names
 from ci.known import Known
 from ci.trouble import Trouble, nearest
-from suites.case import CASES, all_cases
+from suites.case import CASES
 from suites.targets import open_target
 
 LARGEST_SEED = 2**31 - 1
@@ -31,7 +32,7 @@ def run(
     runs: str,
 ) -> int:
     """Runs the trial and returns its exit status."""
-    ids = [case.id for case in all_cases()]
+    ids = names()
     for pattern in (*select, *deselect):
         _must_match(pattern, ids)
     if known:
@@ -57,7 +58,7 @@ def run(
 
 
 def _must_match(pattern: str, ids: Collection[str]) -> None:
-    if not fnmatch.filter(ids, pattern) and not any(case.startswith(pattern.rstrip("/") + "/") for case in ids):
+    if not fnmatch.filter(ids, pattern):
         raise Trouble(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
 
 

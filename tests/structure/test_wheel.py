@@ -1,0 +1,54 @@
+"""The wheel: everything that is needed is in it, and it works in an environment of its own outside the checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATA = {".toml", ".txt", ".json", ".j2", ".css", ".js", ".ini"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, timeout=240)
+    return next(folder.glob("brokertrial-*.whl"))
+
+
+def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "ci/")
+    wanted = {name for name in listed if name.startswith(folders) and (ROOT / name).is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+    assert wanted - held == set()
+    assert {Path(name).suffix for name in held} >= DATA - {".json"}
+    assert not [name for name in held if name.startswith(("tests/", "bench/", "docs/", "runs/"))]
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    constraints = str(ROOT / "constraints.txt")
+    subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, str(wheel)], check=True, timeout=600)
+    command = tmp_path / "env" / "bin" / "brokertrial"
+
+    def said(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([command, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    assert "Exit status" in said("--help").stdout
+    assert re.search(r"^\d+ cases\.$", said("cases").stdout, re.MULTILINE)
+    done = said("run", "--target", "reference", "--profile", "smoke", "--seed", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (next((tmp_path / "runs").iterdir()) / "report.html").is_file()
