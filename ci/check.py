@@ -45,9 +45,16 @@ def _one(run: Path, case: str) -> CaseResult:
     """The stored result of one case. A killed run has no seal; its closed histories can be judged all the same."""
     if manifest.read(run)["complete"]:
         results = {result.case: result for result in _verified(run)}
+        if case not in results and "~" in case:
+            return _attempt(run, case)
         if case not in results:
             raise Trouble(f"{run} has no case `{case}`.", nearest(case, results))
         return results[case]
+    return _attempt(run, case)
+
+
+def _attempt(run: Path, case: str) -> CaseResult:
+    """A history by the name of its folder: `area.name`, or `area.name~2` of a second attempt."""
     folder = run / "histories" / case.replace("/", ".")
     if not folder.is_dir():
         raise Trouble(f"{run} has no history of `{case}`.", nearest(folder.name, _names(run / "histories")))

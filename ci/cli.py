@@ -41,6 +41,7 @@ def cli() -> None:
 @click.option(
     "--runs", type=click.Path(file_okay=False), default="runs", help="Where run folders go.", show_default=True
 )
+@click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
     """Drive a broker, judge what was seen, write a run folder with the report."""
     from ci.run import run as command

@@ -12,8 +12,9 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         known = Known.read(Path(known_file), names()) if known_file else Known()
     except Trouble as trouble:
         raise pytest.UsageError(str(trouble)) from None
-    config.pluginmanager.register(Reporter(Story(folder, known)), "brokertrial-reporter")
+    asked = {name: config.getoption(f"--{name}") for name in ("target", "profile", "seed")}
+    config.pluginmanager.register(Reporter(Story(folder, known), asked), "brokertrial-reporter")
     if (pipe := config.getoption("--parent-pipe")) is not None:
         threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True, name="parent-watch").start()
 
@@ -47,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
 class Reporter:
     """Receives the events of suites.plugin, keeps the story, feeds the writers, seals the run folder."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, asked: Mapping[str, Any]) -> None:
         self.story = story
+        self.asked = asked
         self.writers: dict[str, Writer] = discover(story)
         self.broken: dict[str, str] = {}
 
@@ -66,6 +69,9 @@ class Reporter:
             writer.on(event)
         except Exception:  # noqa: BLE001  one writer must never end the run, nor silence the others
             self.broken[name] = traceback.format_exc()
+
+    def pytest_sessionstart(self) -> None:
+        self._seal(complete=False)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -96,21 +102,14 @@ class Reporter:
                 close()
 
     def _seal(self, *, complete: bool, status: int | None = None) -> None:
-        run = self.story.run
-        if run is None:
-            return
-        facts = {
-            "suite_version": suite_version(),
-            "target": run.target,
-            "target_version": run.target_version,
-            "profile": run.profile,
-            "seed": run.seed,
-            "started_at": run.started_at,
-            "host": host(),
-            "cases": [info.case for info in run.cases],
-            "left_out": {entry.case: entry.reason for entry in run.left_out},
-            "status": status,
-        }
+        facts = {**self.asked, "suite_version": suite_version(), "host": host(), "status": status}
+        if run := self.story.run:
+            facts |= {
+                "target_version": run.target_version,
+                "started_at": run.started_at,
+                "cases": [info.case for info in run.cases],
+                "left_out": {entry.case: entry.reason for entry in run.left_out},
+            }
         try:
             manifest.write(self.story.folder, facts, complete=complete)
         except OSError as error:

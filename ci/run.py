@@ -30,6 +30,7 @@ def run(
     claims: str | None,
     keep: str,
     runs: str,
+    unproven: str = "warn",
 ) -> int:
     """Runs the trial and returns its exit status."""
     ids = names()
@@ -40,7 +41,7 @@ def run(
     _must_exist(claims)
     if seed is None:
         seed = random.SystemRandom().randint(1, 999_999)
-    options = ["--target", target, "--seed", str(seed), "--keep", keep]
+    options = ["--target", target, "--seed", str(seed), "--keep", keep, "--unproven", unproven]
     options += ["--profile", profile or ("full" if select else "smoke")]
     options += ["--budget", str(budget)] if budget is not None else []
     for name in select:
