@@ -1,0 +1,22 @@
+"""DeleteGroups 0-3: forgets empty groups with all their offsets. Errors: 68 it has members, 69 there is none."""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from wire import errors
+from wire.messages import Struct, response
+
+_MESSAGES = {
+    errors.NON_EMPTY_GROUP: "The group is not empty.",
+    errors.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+}
+
+
+@handles("DeleteGroups", 0, 3)
+def delete_groups(request: Struct, context: Context) -> Struct:
+    """Each group on its own: one that cannot go does not keep the others."""
+    results = []
+    for group_id in dict.fromkeys(request.groups_names):
+        code = context.node.groups.delete(group_id)
+        results.append({"group_id": group_id, "error_code": code, "error_message": _MESSAGES.get(code)})
+    return response("DeleteGroups", results=results)

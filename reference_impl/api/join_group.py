@@ -1,0 +1,63 @@
+"""JoinGroup 0-9: a member asks to be part of the next generation of a classic group.
+
+Answered when all members have joined or the longest rebalance timeout is over. v4: a dynamic member without an id
+gets one and comes back with it (79). v5: static members; a returning one takes its old place without a rebalance (v9:
+its leader skips the assignment).
+Errors: 24 empty group id, 26 session timeout out of bounds, 23 no common protocol, 25 unknown member, 81 group full,
+82 fenced.
+Gaps: no conversion between classic and KIP-848 groups.
+"""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from reference_impl.group.effects import Joined
+from reference_impl.group.rebalance import JoinRequest
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("JoinGroup", 0, 9)
+async def join_group(request: Struct, context: Context) -> Struct:
+    """Parks the request until the generation is complete."""
+    config = context.node.config
+    if not request.group_id:
+        return response("JoinGroup", error_code=errors.INVALID_GROUP_ID, member_id=request.member_id)
+    low, high = config["group.min.session.timeout.ms"], config["group.max.session.timeout.ms"]
+    if not low <= request.session_timeout_ms <= high:
+        return response("JoinGroup", error_code=errors.INVALID_SESSION_TIMEOUT, member_id=request.member_id)
+    groups = context.node.groups
+    joined = await groups.join(
+        request.group_id,
+        JoinRequest(
+            member_id=request.member_id,
+            instance_id=request.group_instance_id,
+            client_id=context.client_id or "",
+            client_host=f"/{context.client_host}",
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=request.rebalance_timeout_ms if context.version >= 1 else request.session_timeout_ms,
+            protocol_type=request.protocol_type,
+            protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
+            fresh_id=groups.fresh_member_id(request.group_instance_id or context.client_id or ""),
+            id_required=context.version >= 4,
+            may_skip_assignment=context.version >= 9,
+        ),
+    )
+    return _answer(joined, context.version)
+
+
+def _answer(joined: Joined, version: int) -> Struct:
+    return response(
+        "JoinGroup",
+        error_code=joined.error,
+        generation_id=joined.generation,
+        protocol_type=joined.protocol_type,
+        protocol_name=joined.protocol if version >= 7 else joined.protocol or "",
+        leader=joined.leader,
+        skip_assignment=joined.skip_assignment,
+        member_id=joined.member_id,
+        members=[
+            {"member_id": m.member_id, "group_instance_id": m.instance_id, "metadata": m.metadata}
+            for m in joined.members
+        ],
+    )

@@ -1,0 +1,27 @@
+"""ListGroups 0-5: every group of this coordinator, once; filtered by state (v4) and by type (v5), in any case.
+
+Simple groups (offsets only) are listed as Empty with an empty protocol type.
+"""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from wire.messages import Struct, response
+
+
+@handles("ListGroups", 0, 5)
+def list_groups(request: Struct, context: Context) -> Struct:
+    """All groups that pass both filters; an empty filter lets everything through."""
+    states = {state.lower() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    groups = [
+        {
+            "group_id": group.group_id,
+            "protocol_type": group.protocol_type or "",
+            "group_state": group.state.value,
+            "group_type": "classic",
+        }
+        for group in context.node.groups.all()
+        if (not states or group.state.value.lower() in states) and (not types or "classic" in types)
+    ]
+    return response("ListGroups", groups=groups)

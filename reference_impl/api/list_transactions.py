@@ -1,0 +1,45 @@
+"""ListTransactions 0-2: every transactional id known here, by state, producer id, age (v1) or pattern (v2).
+
+State filters that name no state are given back in unknown_state_filters. Errors: 124 a pattern that is not a regular
+expression.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reference_impl.api import Context, handles
+from reference_impl.txn.state import State, Transaction
+from wire import errors
+from wire.messages import Struct, response
+
+_STATES = {state.shown for state in State} | {"Dead", "PrepareEpochFence"}
+
+
+@handles("ListTransactions", 0, 2)
+def list_transactions(request: Struct, context: Context) -> Struct:
+    """All ids that pass every filter; an empty filter lets everything through."""
+    unknown = [name for name in request.state_filters if name not in _STATES]
+    try:
+        pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
+    except re.error:
+        return response("ListTransactions", error_code=errors.INVALID_REGULAR_EXPRESSION)
+    now_ms = context.node.clock.now_ms()
+    found = [
+        {
+            "transactional_id": t.transactional_id,
+            "producer_id": t.producer_id,
+            "transaction_state": t.state.shown,
+        }
+        for t in context.node.transactions.all()
+        if _passes(t, request, now_ms) and (pattern is None or pattern.fullmatch(t.transactional_id))
+    ]
+    return response("ListTransactions", unknown_state_filters=unknown, transaction_states=found)
+
+
+def _passes(t: Transaction, request: Struct, now_ms: int) -> bool:
+    if request.producer_id_filters and t.producer_id not in request.producer_id_filters:
+        return False
+    if request.state_filters and t.state.shown not in request.state_filters:
+        return False
+    return request.duration_filter < 0 or (t.started_ms >= 0 and now_ms - t.started_ms > request.duration_filter)

@@ -1,0 +1,96 @@
+"""OffsetCommit 2-10: stores offsets, leader epochs and metadata of a group, in the log before the answer.
+
+A lower offset is as good as a higher one. Allowed to members of the current generation and, without generation, to
+anybody while the group is empty or absent. v10 names topics by id. Errors by partition: 3 no such partition, 100 no
+such topic id, 12 metadata above offset.metadata.max.bytes; for all that remain: 22, 25, 27, 82, and 69 for an absent
+group (from v9; 22 before).
+Gaps: retention_time_ms (v2-4) is not kept; offsets.retention.minutes rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.group.commits import commit_refusal
+from reference_impl.group.layout import Committed
+from wire import errors
+from wire.messages import Struct, response
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One offset to be stored, and the line of the answer that says how it went."""
+
+    topic: str
+    partition: int
+    value: Committed
+    line: dict[str, int]
+
+
+@handles("OffsetCommit", 2, 10)
+def offset_commit(request: Struct, context: Context) -> Struct:
+    """Checks partitions first, then the group: what is wrong with a partition never stops the others."""
+    topics, wanted = screen(request, context, by_id=context.version >= 10)
+    groups = context.node.groups
+    if wanted:
+        refusal = commit_refusal(
+            groups.find(request.group_id), request.member_id, request.group_instance_id,
+            request.generation_id_or_member_epoch, transactional=False, version=context.version,
+        )  # fmt: skip
+        if not refusal:
+            groups.keep_alive(request.group_id, request.member_id)
+        store(request.group_id, wanted, refusal, context)
+    return response("OffsetCommit", topics=topics)
+
+
+def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict[str, Any]], list[Wanted]]:
+    """The answer's topics, in which only partitions that do not exist have a code yet, and the offsets to be stored."""
+    topics: list[dict[str, Any]] = []
+    wanted: list[Wanted] = []
+    now_ms = context.node.clock.now_ms()
+    for asked in request.topics:
+        topic = context.node.topics.by_id(asked.topic_id) if by_id else context.node.topics.get(asked.name)
+        named = {"topic_id": asked.topic_id} if by_id else {"name": asked.name}
+        lines: list[dict[str, int]] = []
+        for p in asked.partitions:
+            line = {"partition_index": p.partition_index, "error_code": errors.NONE}
+            lines.append(line)
+            if topic is None:
+                line["error_code"] = errors.UNKNOWN_TOPIC_ID if by_id else errors.UNKNOWN_TOPIC_OR_PARTITION
+            elif not 0 <= p.partition_index < topic.partitions:
+                line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                metadata = p.committed_metadata or ""
+                value = Committed(p.committed_offset, p.committed_leader_epoch, metadata, now_ms)
+                wanted.append(Wanted(topic.name, p.partition_index, value, line))
+        topics.append({**named, "partitions": lines})
+    return topics, wanted
+
+
+def store(
+    group_id: str, wanted: list[Wanted], refusal: int, context: Context, producer: tuple[int, int] = (-1, -1)
+) -> None:
+    """Writes the offsets whose metadata is short enough, or gives all of them the group's refusal."""
+    limit = context.node.config["offset.metadata.max.bytes"]
+    offsets = []
+    for each in wanted:
+        each.line["error_code"] = refusal
+        if not refusal and _length(each.value.metadata) > limit:
+            each.line["error_code"] = errors.OFFSET_METADATA_TOO_LARGE
+        elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
+            offsets.append((each.topic, each.partition, each.value))
+    if offsets:
+        context.node.groups.commit(group_id, offsets, producer)
+
+
+def _length(metadata: str) -> int:
+    """As Java counts: UTF-16 units, whatever the setting's name says about bytes."""
+    return len(metadata.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _lower(group_id: str, wanted: Wanted, context: Context) -> bool:
+    there = context.node.groups.offsets_of(group_id).get(group_id, wanted.topic, wanted.partition)
+    return there is not None and wanted.value.offset < there.offset

@@ -1,0 +1,79 @@
+"""OffsetFetch 1-10: what a group has committed: offset, leader epoch (v5), metadata.
+
+Nothing committed is offset -1 and no error, also for partitions, topics and groups that do not exist. Null topics
+(v2) ask for everything. require_stable (v7) answers 88 for a partition that an open transaction may still change. v8
+asks for several groups, v10 names topics by id (100 when there is no such id).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.group.layout import Committed
+from wire import errors
+from wire.messages import Struct, response
+
+_NOTHING = Committed(-1, -1, "", -1)
+
+
+@handles("OffsetFetch", 1, 10)
+def offset_fetch(request: Struct, context: Context) -> Struct:
+    """Answers every group asked for on its own."""
+    if context.version >= 8:
+        groups = [_group(g.group_id, g.topics, request, context) for g in request.groups]
+        return response("OffsetFetch", groups=groups)
+    found = _group(request.group_id, request.topics, request, context)
+    return response("OffsetFetch", topics=found["topics"], error_code=found["error_code"])
+
+
+def _group(group_id: str, topics: list[Struct] | None, request: Struct, context: Context) -> dict[str, Any]:
+    committed = context.node.groups.committed(group_id)
+    by_id = context.version >= 10
+    answered = []
+    for name, named, indexes in _asked(topics, committed, context, by_id):
+        partitions = [_partition(group_id, name, i, committed, request.require_stable, context) for i in indexes]
+        answered.append({**named, "partitions": partitions})
+    return {"group_id": group_id, "topics": answered, "error_code": errors.NONE}
+
+
+def _asked(
+    topics: list[Struct] | None, committed: dict[tuple[str, int], Committed], context: Context, by_id: bool
+) -> list[tuple[str | None, dict[str, Any], list[int]]]:
+    """Topic name (None: no such id), how the answer names it, and its partitions."""
+    known = context.node.topics
+    if topics is not None:
+        if not by_id:
+            return [(t.name, {"name": t.name}, t.partition_indexes) for t in topics]
+        found = [(known.by_id(t.topic_id), t) for t in topics]
+        return [(topic.name if topic else None, {"topic_id": t.topic_id}, t.partition_indexes) for topic, t in found]
+    everything: dict[str, list[int]] = {}
+    for topic_name, index in committed:
+        everything.setdefault(topic_name, []).append(index)
+    if not by_id:
+        return [(name, {"name": name}, indexes) for name, indexes in everything.items()]
+    ids = [(known.get(name), indexes) for name, indexes in everything.items()]
+    return [(topic.name, {"topic_id": topic.id}, indexes) for topic, indexes in ids if topic is not None]
+
+
+def _partition(
+    group_id: str, topic: str | None, index: int, committed: dict[tuple[str, int], Committed], stable: bool,
+    context: Context,
+) -> dict[str, Any]:  # fmt: skip
+    error, value = errors.NONE, _NOTHING
+    if topic is None:
+        error = errors.UNKNOWN_TOPIC_ID
+    elif stable and context.node.groups.offsets_of(group_id).unstable(group_id, topic, index):
+        error = errors.UNSTABLE_OFFSET_COMMIT
+    else:
+        value = committed.get((topic, index), _NOTHING)
+    if bugs.on("M28"):
+        value = Committed(value.offset, -1, "", -1)
+    return {
+        "partition_index": index,
+        "committed_offset": value.offset,
+        "committed_leader_epoch": value.leader_epoch,
+        "metadata": value.metadata,
+        "error_code": error,
+    }

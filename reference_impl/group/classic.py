@@ -1,0 +1,232 @@
+"""A classic group as data: its members, the votes on a protocol, the deadlines that run. No clock, no sockets.
+
+    Empty -> PreparingRebalance -> CompletingRebalance -> Stable
+      ^            ^------ a join, a leave, a silent member ------'
+
+Deadlines are kept here as numbers of the caller's clock; `rebalance.tick` is told the time and acts on those that are
+due. What moves the group from state to state is in `rebalance.py`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from reference_impl.group.effects import Effect, Joined, JoinedMember, Saved, SavedMember, Synced, Ticket
+from reference_impl.group.layout import subscribed_topics
+from wire import errors
+
+CONSUMER = "consumer"
+Protocols = tuple[tuple[str, bytes], ...]
+
+
+class State(enum.Enum):
+    """The states of a classic group, by the names that ListGroups and DescribeGroups show."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+
+
+@dataclass(slots=True)
+class Member:
+    """One member: what it asked for, what it was given, and which of its requests wait for an answer."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: Protocols
+    assignment: bytes = b""
+    is_new: bool = False
+    join: Ticket | None = None
+    sync: Ticket | None = None
+
+    def metadata(self, protocol: str | None) -> bytes:
+        return next((metadata for name, metadata in self.protocols if name == protocol), b"")
+
+    def heard(self) -> bool:
+        """True when silence is excused: the member waits for us. A member's very first join is not excused."""
+        return not self.is_new and (self.join is not None or self.sync is not None)
+
+
+@dataclass(slots=True)
+class ClassicGroup:
+    """One group. Changed only by the functions in `rebalance.py`."""
+
+    group_id: str
+    state: State = State.EMPTY
+    was: State = State.EMPTY
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    static: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, None] = field(default_factory=dict)
+    """Member ids that were handed out (MEMBER_ID_REQUIRED) and have not come back yet; ordered like a set should be."""
+    awaited: set[str] = field(default_factory=set)
+    """Members of this generation that have not sent their SyncGroup."""
+    topics: frozenset[str] | None = None
+    """What the members subscribe to; None when the broker cannot know."""
+    deadlines: dict[tuple[str, str], int] = field(default_factory=dict)
+    initial_wait: tuple[int, int] = (0, 0)
+    grew: bool = False
+    since_ms: int = -1
+    """Wall time of the last completed change of state."""
+
+    # -- questions ---------------------------------------------------------------------------------------------
+
+    def supports(self, protocol_type: str, names: set[str]) -> bool:
+        """True when a member with these protocols leaves at least one that every member knows."""
+        if self.state is State.EMPTY:
+            return bool(protocol_type) and bool(names)
+        return self.protocol_type == protocol_type and bool(names & self.candidates())
+
+    def candidates(self) -> set[str]:
+        """The protocols that all members support."""
+        shared = [{name for name, _ in member.protocols} for member in self.members.values()]
+        return set.intersection(*shared) if shared else set()
+
+    def elected_protocol(self) -> str:
+        """Every member votes for the first of its protocols that all support; the most votes win."""
+        candidates = self.candidates()
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            choice = next(name for name, _ in member.protocols if name in candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(votes, key=lambda name: votes[name])
+
+    def waiting(self) -> int:
+        return sum(member.join is not None for member in self.members.values())
+
+    def all_joined(self) -> bool:
+        return self.waiting() == len(self.members) and not self.pending
+
+    def rebalance_timeout_ms(self) -> int:
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def subscribes(self, topic: str) -> bool:
+        return topic in self.topics if self.topics is not None else self.protocol_type == CONSUMER
+
+    def refusal(self, member_id: str, instance_id: str | None) -> int:
+        """0 for a member of this group, 25 for a stranger, 82 for one whose instance id another holds now."""
+        if instance_id is not None:
+            holder = self.static.get(instance_id)
+            if holder is None:
+                return errors.UNKNOWN_MEMBER_ID
+            if holder != member_id:
+                return errors.FENCED_INSTANCE_ID
+        return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
+
+    def roster(self) -> tuple[JoinedMember, ...]:
+        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(self.protocol)) for m in self.members.values())
+
+    def saved(self, assignments: dict[str, bytes] | None = None) -> Saved:
+        """This generation as it goes to the log; `assignments` are those about to be handed out."""
+        members = tuple(
+            SavedMember(
+                m.member_id, m.instance_id, m.client_id, m.client_host, m.rebalance_timeout_ms, m.session_timeout_ms,
+                m.metadata(self.protocol), m.assignment if assignments is None else assignments.get(m.member_id, b""),
+            )
+            for m in self.members.values()
+        )  # fmt: skip
+        return Saved(self.group_id, self.protocol_type or "", self.generation, self.protocol, self.leader, members)
+
+    # -- changes of membership ---------------------------------------------------------------------------------
+
+    def move_to(self, state: State) -> None:
+        self.was, self.state = self.state, state
+
+    def add(self, member: Member, protocol_type: str) -> None:
+        if not self.members:
+            self.protocol_type = protocol_type
+        if member.instance_id is not None:
+            self.static[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self.members[member.member_id] = member
+        self.pending.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> None:
+        """Forgets a member, its timer and its claim to lead; nobody is answered here."""
+        gone = self.members.pop(member_id, None)
+        if gone is not None and gone.instance_id is not None:
+            self.static.pop(gone.instance_id, None)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        self.pending.pop(member_id, None)
+        self.awaited.discard(member_id)
+        self.deadlines.pop(("session", member_id), None)
+
+    def replace(self, instance_id: str, old_id: str, new_id: str) -> tuple[Member, list[Effect]]:
+        """A static member came back under a new member id: it inherits everything, its old requests are fenced."""
+        old = self.members.pop(old_id)
+        fenced: list[Effect] = []
+        if old.join is not None:
+            fenced.append(Joined(old.join, errors.FENCED_INSTANCE_ID, old_id, protocol=None))
+        if old.sync is not None:
+            fenced.append(Synced(old.sync, errors.FENCED_INSTANCE_ID))
+        new = Member(
+            new_id, instance_id, old.client_id, old.client_host, old.rebalance_timeout_ms, old.session_timeout_ms,
+            old.protocols, old.assignment,
+        )  # fmt: skip
+        self.members[new_id] = new
+        self.static[instance_id] = new_id
+        self.deadlines.pop(("session", old_id), None)
+        if self.leader == old_id:
+            self.leader = new_id
+        return new, fenced
+
+    def elect_leader(self) -> bool:
+        """Keeps the leader if it joined, else takes one that did; False when nobody did."""
+        if self.leader is None:
+            return False
+        if self.members[self.leader].join is not None:
+            return True
+        joined = next((m.member_id for m in self.members.values() if m.join is not None), None)
+        if joined is not None:
+            self.leader = joined
+        return joined is not None
+
+    def choose_protocol(self) -> None:
+        """Settles protocol and subscription for the members as they are."""
+        self.protocol = self.elected_protocol() if self.members else None
+        self.topics = self._subscription()
+
+    def _subscription(self) -> frozenset[str] | None:
+        if self.protocol_type != CONSUMER:
+            return None
+        found: set[str] = set()
+        for member in self.members.values():
+            topics = subscribed_topics(member.metadata(self.protocol))
+            if topics is None:
+                return None
+            found |= topics
+        return frozenset(found)
+
+
+def restored(saved: Saved) -> ClassicGroup:
+    """A group as its last record in the log describes it: Stable with members, Empty without."""
+    group = ClassicGroup(
+        saved.group_id,
+        State.STABLE if saved.members else State.EMPTY,
+        generation=saved.generation,
+        protocol_type=saved.protocol_type or None,
+        protocol=saved.protocol,
+        leader=saved.leader,
+    )
+    for m in saved.members:
+        protocols = ((saved.protocol or "", m.subscription),)
+        group.members[m.member_id] = Member(
+            m.member_id, m.instance_id, m.client_id, m.client_host, m.rebalance_timeout_ms, m.session_timeout_ms,
+            protocols, m.assignment,
+        )  # fmt: skip
+        if m.instance_id is not None:
+            group.static[m.instance_id] = m.member_id
+    if group.members:
+        group.choose_protocol()
+    return group

@@ -1,0 +1,402 @@
+"""The classic group protocol: join, sync, heartbeat, leave, and what happens when time runs out.
+
+Every function takes the group, what happened and the time, changes the group, and returns the effects in order. The
+rules are those of Kafka's GroupMetadataManager for classic groups, down to which member is dropped when, and which
+error it hears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reference_impl import bugs
+from reference_impl.group.classic import ClassicGroup, Member, Protocols, State
+from reference_impl.group.effects import Effect, Joined, Synced, Ticket
+from wire import errors
+
+NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
+"""A new member may wait this long for its first generation, whatever its session timeout."""
+
+_JOIN, _SYNC = ("join", ""), ("sync", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The broker settings that the group protocol depends on."""
+
+    initial_delay_ms: int = 3000
+    max_size: int = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """A JoinGroup request, freed of its version."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: Protocols
+    fresh_id: str
+    """The member id to give out, should one be needed."""
+    id_required: bool = True
+    """v4 and later: a dynamic member must come back with the id that it is given (KIP-394)."""
+    may_skip_assignment: bool = True
+    """v9 and later: a static leader that returns to a stable group is told not to assign (KIP-814)."""
+
+
+def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: Limits) -> list[Effect]:
+    """A member asks to be part of the next generation; it is answered now or when the generation is complete."""
+    unknown = request.member_id == ""
+    if not _has_room(group, request.member_id, limits):
+        group.remove(request.member_id)
+        return [Joined(ticket, errors.GROUP_MAX_SIZE_REACHED, "")]
+    if not group.supports(request.protocol_type, {name for name, _ in request.protocols}):
+        return [Joined(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
+    if unknown and request.instance_id is not None and request.instance_id in group.static:
+        return _static_returns(group, request, ticket, now, limits)
+    if unknown and request.instance_id is None and request.id_required:
+        group.pending[request.fresh_id] = None
+        group.deadlines["session", request.fresh_id] = now + request.session_timeout_ms
+        return [Joined(ticket, errors.MEMBER_ID_REQUIRED, request.fresh_id)]
+    if unknown or request.member_id in group.pending:
+        return _add(group, request, request.member_id or request.fresh_id, ticket, now, limits)
+    if refusal := group.refusal(request.member_id, request.instance_id):
+        return [Joined(ticket, refusal, request.member_id, protocol=None)]
+    return _rejoin(group, group.members[request.member_id], request, ticket, now, limits)
+
+
+def sync(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, protocol_type: str | None,
+    protocol: str | None, assignments: dict[str, bytes], ticket: Ticket, now: int,
+) -> list[Effect]:  # fmt: skip
+    """A member asks for its assignment; the leader brings everybody's."""
+    if refusal := _sync_refusal(group, member_id, instance_id, generation, protocol_type, protocol):
+        return [Synced(ticket, refusal)]
+    member = group.members[member_id]
+    if group.state is State.PREPARING:
+        return [Synced(ticket, errors.REBALANCE_IN_PROGRESS)]
+    group.awaited.discard(member_id)
+    if not group.awaited:
+        group.deadlines.pop(_SYNC, None)
+    if group.state is State.STABLE:
+        return [Synced(ticket, errors.NONE, group.protocol_type, group.protocol, member.assignment)]
+    member.sync = ticket
+    if group.leader != member_id:
+        return []
+    out: list[Effect] = [group.saved(assignments)]
+    for each in group.members.values():
+        if each.member_id != member_id and each.assignment and bugs.on("M24a"):
+            continue
+        each.assignment = assignments.get(each.member_id, b"")
+    _answer_syncs(group, errors.NONE, now, out)
+    group.move_to(State.STABLE)
+    return out
+
+
+def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, now: int) -> int:
+    """A sign of life; the error code tells the member whether it must rejoin."""
+    if refusal := group.refusal(member_id, instance_id):
+        return refusal
+    if generation != group.generation:
+        return errors.ILLEGAL_GENERATION
+    keep_alive(group, group.members[member_id], now)
+    return errors.REBALANCE_IN_PROGRESS if group.state is State.PREPARING else errors.NONE
+
+
+def leave(
+    group: ClassicGroup, leavers: Sequence[tuple[str, str | None]], now: int, limits: Limits
+) -> tuple[list[int], list[Effect]]:
+    """Removes members by id or by instance id; one error code for each, and one rebalance for all of them."""
+    codes: list[int] = []
+    out: list[Effect] = []
+    for member_id, instance_id in leavers:
+        code = errors.NONE
+        if member_id == "":
+            held = group.static.get(instance_id) if instance_id is not None else None
+            if held is None:
+                code = errors.UNKNOWN_MEMBER_ID
+            else:
+                _expel(group, held, out)
+        elif member_id in group.pending:
+            group.remove(member_id)
+        elif not (code := group.refusal(member_id, instance_id)):
+            _expel(group, member_id, out)
+        codes.append(code)
+    if errors.NONE in codes:
+        if group.state in (State.STABLE, State.COMPLETING):
+            _rebalance_or_complete(group, now, limits, out)
+        elif group.state is State.PREPARING:
+            _complete_if_all_joined(group, now, out)
+    return codes, out
+
+
+def tick(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
+    """Acts on every deadline that is due, the oldest first."""
+    out: list[Effect] = []
+    while due := [(at, key) for key, at in group.deadlines.items() if at <= now]:
+        _, key = min(due)
+        del group.deadlines[key]
+        kind, member_id = key
+        if kind == "session":
+            _silence(group, member_id, now, limits, out)
+        elif kind == "sync":
+            _sync_expired(group, now, limits, out)
+        else:
+            _join_expired(group, now, limits, out)
+    return out
+
+
+def keep_alive(group: ClassicGroup, member: Member, now: int, timeout_ms: int | None = None) -> None:
+    """Starts a member's session anew."""
+    session_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
+    if bugs.on("M26b"):
+        session_ms //= 2
+    group.deadlines["session", member.member_id] = now + session_ms
+
+
+def loaded(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
+    """Starts the sessions of a group that was read back from the log: its members may or may not still be there."""
+    out: list[Effect] = []
+    if bugs.on("M25"):
+        return out
+    for member in group.members.values():
+        keep_alive(group, member, now)
+    if len(group.members) > limits.max_size:
+        _prepare(group, now, limits, out)
+    return out
+
+
+# -- joining ---------------------------------------------------------------------------------------------------
+
+
+def _has_room(group: ClassicGroup, member_id: str, limits: Limits) -> bool:
+    member = group.members.get(member_id)
+    if group.state is State.EMPTY:
+        return True
+    if group.state is State.PREPARING:
+        return (member is not None and member.join is not None) or group.waiting() < limits.max_size
+    return member is not None or len(group.members) < limits.max_size
+
+
+def _add(
+    group: ClassicGroup, request: JoinRequest, member_id: str, ticket: Ticket, now: int, limits: Limits
+) -> list[Effect]:
+    member = Member(
+        member_id, request.instance_id, request.client_id, request.client_host, request.rebalance_timeout_ms,
+        request.session_timeout_ms, request.protocols, is_new=True, join=ticket,
+    )  # fmt: skip
+    if group.state is State.PREPARING and group.was is State.EMPTY:
+        group.grew = True
+    group.add(member, request.protocol_type)
+    keep_alive(group, member, now, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    out: list[Effect] = []
+    _rebalance_or_complete(group, now, limits, out)
+    if bugs.on("M27b"):
+        group.generation += 1
+    return out
+
+
+def _rejoin(
+    group: ClassicGroup, member: Member, request: JoinRequest, ticket: Ticket, now: int, limits: Limits
+) -> list[Effect]:
+    unchanged = member.protocols == request.protocols
+    leads = group.leader == member.member_id
+    if group.state is State.EMPTY:
+        return [Joined(ticket, errors.UNKNOWN_MEMBER_ID, member.member_id)]
+    if unchanged and (group.state is State.COMPLETING or (group.state is State.STABLE and not leads)):
+        return [_welcome(group, member, ticket)]
+    _update(member, request, ticket)
+    out: list[Effect] = []
+    _rebalance_or_complete(group, now, limits, out)
+    return out
+
+
+def _static_returns(
+    group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: Limits
+) -> list[Effect]:
+    """A restarted static member takes its old place; in a stable group nobody else notices (KIP-345)."""
+    instance_id = request.instance_id or ""
+    leader_before = group.leader
+    member, out = group.replace(instance_id, group.static[instance_id], request.fresh_id)
+    keep_alive(group, member, now)
+    _update(member, request, ticket)
+    if group.state is State.PREPARING:
+        _complete_if_all_joined(group, now, out)
+    elif group.state is State.COMPLETING:
+        _prepare(group, now, limits, out)
+    elif group.elected_protocol() != group.protocol:
+        _rebalance_or_complete(group, now, limits, out)
+    else:
+        member.join = None
+        leads = group.leader == member.member_id
+        out.append(group.saved())
+        if request.may_skip_assignment:
+            out.append(_welcome(group, member, ticket, skip_assignment=leads))
+        else:
+            out.append(
+                Joined(
+                    ticket, errors.NONE, member.member_id, group.generation, group.protocol_type, group.protocol,
+                    leader_before or "",
+                )
+            )  # fmt: skip
+    return out
+
+
+def _update(member: Member, request: JoinRequest, ticket: Ticket) -> None:
+    member.protocols = request.protocols
+    member.rebalance_timeout_ms = request.rebalance_timeout_ms
+    member.session_timeout_ms = request.session_timeout_ms
+    member.join = ticket
+
+
+def _welcome(group: ClassicGroup, member: Member, ticket: Ticket, skip_assignment: bool = False) -> Joined:
+    return Joined(
+        ticket, errors.NONE, member.member_id, group.generation, group.protocol_type, group.protocol,
+        group.leader or "", skip_assignment, group.roster() if group.leader == member.member_id else (),
+    )  # fmt: skip
+
+
+# -- rebalancing -----------------------------------------------------------------------------------------------
+
+
+def _rebalance_or_complete(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
+    if group.state is State.PREPARING:
+        _complete_if_all_joined(group, now, out)
+    else:
+        _prepare(group, now, limits, out)
+
+
+def _prepare(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
+    """Calls everybody back; an empty group waits a little for company, others for all of their members."""
+    if group.state is State.COMPLETING:
+        for member in group.members.values():
+            member.assignment = b""
+        _answer_syncs(group, errors.REBALANCE_IN_PROGRESS, now, out)
+    group.awaited.clear()
+    group.deadlines.pop(_SYNC, None)
+    first = group.state is State.EMPTY
+    group.move_to(State.PREPARING)
+    if first:
+        group.initial_wait = (
+            limits.initial_delay_ms,
+            max(group.rebalance_timeout_ms() - limits.initial_delay_ms, 0),
+        )
+        group.deadlines[_JOIN] = now + limits.initial_delay_ms
+    elif group.all_joined():
+        _complete(group, now, out)
+    else:
+        group.deadlines[_JOIN] = now + group.rebalance_timeout_ms()
+
+
+def _complete_if_all_joined(group: ClassicGroup, now: int, out: list[Effect]) -> None:
+    """Ends the join phase early when nobody is missing; the first rebalance of an empty group keeps its delay."""
+    if group.state is State.PREPARING and group.was is not State.EMPTY and group.all_joined():
+        _complete(group, now, out)
+
+
+def _join_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
+    if group.state is not State.PREPARING:
+        return
+    delay, remaining = group.initial_wait
+    if group.was is State.EMPTY and group.grew and remaining > 0:
+        group.grew = False
+        group.initial_wait = (min(limits.initial_delay_ms, remaining), max(remaining - delay, 0))
+        group.deadlines[_JOIN] = now + group.initial_wait[0]
+        return
+    _complete(group, now, out)
+
+
+def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
+    """The join phase is over: whoever is missing is dropped (static members stay), the rest form a generation."""
+    group.deadlines.pop(_JOIN, None)
+    for member in [m for m in group.members.values() if m.join is None and m.instance_id is None]:
+        group.remove(member.member_id)
+    if not group.elect_leader() and group.members:
+        group.deadlines[_JOIN] = now + group.rebalance_timeout_ms()
+        return
+    if not bugs.on("M27"):
+        group.generation += 1
+    group.choose_protocol()
+    group.awaited.clear()
+    if not group.members:
+        group.move_to(State.EMPTY)
+        out.append(group.saved())
+        return
+    group.move_to(State.COMPLETING)
+    for member in group.members.values():
+        if member.join is not None:
+            out.append(_welcome(group, member, member.join))
+            member.join = None
+        keep_alive(group, member, now)
+        member.is_new = False
+        group.awaited.add(member.member_id)
+    group.deadlines[_SYNC] = now + group.rebalance_timeout_ms()
+
+
+# -- members that fall silent ------------------------------------------------------------------------------------
+
+
+def _silence(group: ClassicGroup, member_id: str, now: int, limits: Limits, out: list[Effect]) -> None:
+    member = group.members.get(member_id)
+    if member is None:
+        group.remove(member_id)
+        if group.state is State.PREPARING and group.all_joined():
+            _complete(group, now, out)
+        return
+    if member.heard() or bugs.on("M26"):
+        return
+    _expel(group, member_id, out)
+    if group.state in (State.STABLE, State.COMPLETING):
+        _prepare(group, now, limits, out)
+    elif group.state is State.PREPARING and group.all_joined():
+        _complete(group, now, out)
+
+
+def _sync_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
+    if group.state not in (State.COMPLETING, State.STABLE) or not group.awaited or bugs.on("M26c"):
+        return
+    for member_id in sorted(group.awaited):
+        group.remove(member_id)
+    _prepare(group, now, limits, out)
+
+
+def _expel(group: ClassicGroup, member_id: str, out: list[Effect]) -> None:
+    member = group.members[member_id]
+    if member.join is not None:
+        out.append(Joined(member.join, errors.UNKNOWN_MEMBER_ID, ""))
+        member.join = None
+    if member.sync is not None:
+        out.append(Synced(member.sync, errors.UNKNOWN_MEMBER_ID))
+        member.sync = None
+    group.remove(member_id)
+
+
+def _answer_syncs(group: ClassicGroup, error: int, now: int, out: list[Effect]) -> None:
+    for member in group.members.values():
+        if member.sync is None:
+            continue
+        kind = (None, None) if error else (group.protocol_type, group.protocol)
+        out.append(Synced(member.sync, error, *kind, member.assignment))
+        member.sync = None
+        keep_alive(group, member, now)
+
+
+def _sync_refusal(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, protocol_type: str | None,
+    protocol: str | None,
+) -> int:  # fmt: skip
+    if group.state is State.EMPTY:
+        return errors.UNKNOWN_MEMBER_ID
+    if refusal := group.refusal(member_id, instance_id):
+        return refusal
+    if generation != group.generation:
+        return errors.ILLEGAL_GENERATION
+    mismatch = (
+        protocol_type is not None and group.protocol_type is not None and protocol_type != group.protocol_type
+    ) or (protocol is not None and group.protocol is not None and protocol != group.protocol)
+    return errors.INCONSISTENT_GROUP_PROTOCOL if mismatch else errors.NONE

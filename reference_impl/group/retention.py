@@ -1,0 +1,33 @@
+"""When a committed offset has outlived its use (KIP-211)."""
+
+from __future__ import annotations
+
+from reference_impl.group.classic import CONSUMER, ClassicGroup, State
+from reference_impl.group.layout import OffsetKey
+from reference_impl.group.offsets import Offsets
+
+
+def expired(group: ClassicGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:
+    """What to drop: its age counts from when the group emptied, else from the commit; never if staged or subscribed."""
+    members = group.protocol_type is not None and group.state is not State.EMPTY
+    if members and not (group.protocol_type == CONSUMER and group.topics is not None and group.state is State.STABLE):
+        return []
+    emptied = group.protocol_type is not None and group.state is State.EMPTY
+    found = []
+    for (topic, partition), value in offsets.of_group(group.group_id).items():
+        base_ms = max(group.since_ms, 0) if emptied and group.since_ms >= 0 else value.committed_ms
+        if members and group.subscribes(topic):
+            continue
+        if now_ms - base_ms >= keep_ms and not offsets.unstable(group.group_id, topic, partition):
+            found.append(OffsetKey(group.group_id, topic, partition))
+    return found
+
+
+def spent(group: ClassicGroup, offsets: Offsets) -> bool:
+    """True for an empty group with nothing committed and nothing staged: it may go."""
+    return (
+        group.state is State.EMPTY
+        and not group.pending
+        and not offsets.of_group(group.group_id)
+        and not offsets.has_staged(group.group_id)
+    )

@@ -1,0 +1,288 @@
+"""The group coordinator at its edge: groups and offsets of this node, their log, their timers.
+
+The decisions are in `rebalance.py`, `commits.py` and `offsets.py`; here their effects are carried out, in order, so
+that what an answer tells is already in `__consumer_offsets`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reference_impl import bugs
+from reference_impl.group import layout, rebalance, retention
+from reference_impl.group.classic import ClassicGroup, State, restored
+from reference_impl.group.effects import Effect, Joined, Saved, Synced
+from reference_impl.group.layout import Committed, OffsetKey
+from reference_impl.group.offsets import Offsets
+from reference_impl.group.placement import partition_for
+from wire import errors
+from wire.records import Batch, Record, build_batch
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Timer
+    from reference_impl.node import Node
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_READ_LIMIT = 1 << 30
+
+
+class GroupService:
+    """Every group whose coordinator is this node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._groups: dict[str, ClassicGroup] = {}
+        self._offsets: dict[int, Offsets] = {}
+        self._timers: dict[str, tuple[int, Timer]] = {}
+        self._cleaning: Timer | None = None
+        self._not_read_back: set[str] = set()
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Reads groups and offsets back from their log, and listens to what changes them from outside."""
+        self._node.topic_deleted.append(self._topic_deleted)
+        self._node.marker_written.append(self._marker_written)
+        topic = self._node.topics.get(OFFSETS_TOPIC)
+        for index in range(topic.partitions if topic is not None else 0):
+            self._load(index)
+        for group in list(self._groups.values()):
+            self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+        if bugs.on("M22"):
+            self._not_read_back = set(self._groups)
+        self._clean_later()
+
+    def stop(self) -> None:
+        for _, timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+
+    def now(self) -> int:
+        """The clock that sessions and rebalances are measured by, in ms; unlike wall time it never jumps."""
+        return int(self._node.clock.monotonic() * 1000)
+
+    def limits(self) -> rebalance.Limits:
+        config = self._node.config
+        return rebalance.Limits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
+
+    # -- groups --------------------------------------------------------------------------------------------------
+
+    def find(self, group_id: str) -> ClassicGroup | None:
+        return self._groups.get(group_id)
+
+    def all(self) -> Iterable[ClassicGroup]:
+        return self._groups.values()
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of the offsets topic that holds this group; the topic is made if there is none."""
+        return partition_for(group_id, self._node.ensure_internal(OFFSETS_TOPIC).partitions)
+
+    def fresh_member_id(self, prefix: str) -> str:
+        """An id nobody had before, not even before a restart."""
+        return f"{prefix}-{uuid.UUID(int=self._node.rng.getrandbits(128), version=4)}"
+
+    def join(self, group_id: str, request: rebalance.JoinRequest) -> asyncio.Future[Joined]:
+        """Resolved at once, or when the generation that the member waits for is complete."""
+        answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
+        group = self._groups.get(group_id)
+        is_new = group is None
+        if group is None:
+            if request.member_id:
+                answer.set_result(Joined(answer, errors.UNKNOWN_MEMBER_ID, request.member_id))
+                return answer
+            group = self._groups[group_id] = ClassicGroup(group_id)
+        effects = rebalance.join(group, request, answer, self.now(), self.limits())
+        if is_new and not any(isinstance(effect, Saved) for effect in effects):
+            effects.insert(0, Saved(group_id, "", 0, None, None))
+        self._carry_out(group, effects)
+        return answer
+
+    def sync(self, group_id: str, **request: Any) -> asyncio.Future[Synced]:
+        """Resolved at once, or when the leader has brought the assignment."""
+        answer: asyncio.Future[Synced] = asyncio.get_running_loop().create_future()
+        group = self._groups.get(group_id)
+        if group is None:
+            answer.set_result(Synced(answer, errors.UNKNOWN_MEMBER_ID))
+            return answer
+        self._carry_out(group, rebalance.sync(group, ticket=answer, now=self.now(), **request))
+        return answer
+
+    def heartbeat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> int:
+        group = self._groups.get(group_id)
+        if group is None:
+            return errors.UNKNOWN_MEMBER_ID
+        code = rebalance.heartbeat(group, member_id, instance_id, generation, self.now())
+        self._arm(group)
+        return code
+
+    def leave(self, group_id: str, leavers: list[tuple[str, str | None]]) -> list[int]:
+        """One code for each leaver."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return [errors.UNKNOWN_MEMBER_ID] * len(leavers)
+        codes, effects = rebalance.leave(group, leavers, self.now(), self.limits())
+        self._carry_out(group, effects)
+        return codes
+
+    def delete(self, group_id: str) -> int:
+        """Forgets an empty group and all that it committed."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return errors.GROUP_ID_NOT_FOUND
+        if group.state is not State.EMPTY:
+            return errors.NON_EMPTY_GROUP
+        self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
+        self._write(group_id, [(layout.group_key(group_id), None)])
+        del self._groups[group_id]
+        return errors.NONE
+
+    # -- offsets -------------------------------------------------------------------------------------------------
+
+    def offsets_of(self, group_id: str) -> Offsets:
+        return self._offsets.setdefault(self.partition_of(group_id), Offsets())
+
+    def committed(self, group_id: str) -> dict[tuple[str, int], Committed]:
+        """All offsets of a group that are in force."""
+        if group_id in self._not_read_back:
+            self._not_read_back.discard(group_id)
+            return {}
+        return self.offsets_of(group_id).of_group(group_id)
+
+    def commit(
+        self, group_id: str, offsets: list[tuple[str, int, Committed]], producer: tuple[int, int] = (-1, -1)
+    ) -> int:
+        """Writes offsets to the log and takes them over; those of a transaction stay staged. Returns an error code."""
+        if group_id not in self._groups:
+            self._groups[group_id] = ClassicGroup(group_id)
+        keys = [OffsetKey(group_id, topic, partition) for topic, partition, _ in offsets]
+        values = [value for _, _, value in offsets]
+        rows = [(layout.offset_key(k), layout.offset_value(v)) for k, v in zip(keys, values, strict=True)]
+        base = self._write(group_id, rows, producer)
+        state = self.offsets_of(group_id)
+        for at, (key, value) in enumerate(zip(keys, values, strict=True)):
+            state.replay(key, value, producer[0], base + at)
+        return errors.NONE
+
+    def keep_alive(self, group_id: str, member_id: str) -> None:
+        """A commit is a sign of life too."""
+        group = self._groups.get(group_id)
+        if group is not None and member_id in group.members and group.state is not State.COMPLETING:
+            rebalance.keep_alive(group, group.members[member_id], self.now())
+            self._arm(group)
+
+    def forget(self, group_id: str, keys: list[OffsetKey]) -> None:
+        """Deletes committed and staged offsets of one group, for good."""
+        if not keys:
+            return
+        self._write(group_id, [(layout.offset_key(key), None) for key in keys])
+        state = self.offsets_of(group_id)
+        for key in keys:
+            state.replay(key, None, -1, -1)
+
+    # -- effects, timers -----------------------------------------------------------------------------------------
+
+    def _carry_out(self, group: ClassicGroup, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Saved):
+                now_ms = self._node.clock.now_ms()
+                group.since_ms = now_ms
+                self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
+            else:
+                answer: asyncio.Future[Effect] = effect.to  # type: ignore[assignment]
+                if not answer.done():
+                    answer.set_result(effect)
+        self._arm(group)
+
+    def _arm(self, group: ClassicGroup) -> None:
+        """Plans the next look at the clock; one that comes too early only finds nothing to do."""
+        due = min(group.deadlines.values(), default=None)
+        planned = self._timers.get(group.group_id)
+        if due is None or (planned is not None and planned[0] <= due):
+            return
+        if planned is not None:
+            planned[1].cancel()
+        delay_s = max(0, due - self.now()) / 1000
+        timer = self._node.clock.call_later(delay_s, functools.partial(self._tick, group.group_id))
+        self._timers[group.group_id] = (due, timer)
+
+    def _tick(self, group_id: str) -> None:
+        self._timers.pop(group_id, None)
+        group = self._groups.get(group_id)
+        if group is not None:
+            self._carry_out(group, rebalance.tick(group, self.now(), self.limits()))
+
+    # -- the log -------------------------------------------------------------------------------------------------
+
+    def _write(
+        self, group_id: str, rows: Sequence[tuple[bytes, bytes | None]], producer: tuple[int, int] = (-1, -1)
+    ) -> int:
+        now_ms = self._node.clock.now_ms()
+        records = [Record(key=key, value=value, timestamp=now_ms) for key, value in rows]
+        batch = build_batch(
+            records, producer_id=producer[0], producer_epoch=producer[1], transactional=producer[0] >= 0
+        )
+        return self._node.append_internal(OFFSETS_TOPIC, self.partition_of(group_id), batch)
+
+    def _load(self, index: int) -> None:
+        partition = self._node.partition(OFFSETS_TOPIC, index)
+        if partition is None:
+            return
+        offsets = self._offsets.setdefault(index, Offsets())
+        for batch in partition.batches():
+            if batch.header.is_control:
+                offsets.transaction_ended(batch.header.producer_id, batch.marker().kind == "COMMIT")
+            else:
+                self._replay(offsets, batch)
+        if bugs.on("M19b"):
+            offsets.staged.clear()
+
+    def _replay(self, offsets: Offsets, batch: Batch) -> None:
+        producer_id = batch.header.producer_id if batch.header.is_transactional else -1
+        for record in batch.records(_READ_LIMIT):
+            key = layout.read_key(bytes(record.key or b""))
+            if isinstance(key, OffsetKey):
+                if offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
+                    continue
+                value = None if record.value is None else layout.read_offset(bytes(record.value))
+                offsets.replay(key, value, producer_id, record.offset)
+                if value is not None:
+                    self._groups.setdefault(key.group, ClassicGroup(key.group))
+            elif key is not None and record.value is None:
+                self._groups.pop(key.group, None)
+            elif key is not None and record.value is not None:
+                self._groups[key.group] = restored(layout.read_group(key.group, bytes(record.value)))
+                self._groups[key.group].since_ms = record.timestamp
+
+    # -- what happens elsewhere ----------------------------------------------------------------------------------
+
+    def _marker_written(self, topic: str, index: int, producer_id: int, commit: bool) -> None:
+        if topic == OFFSETS_TOPIC:
+            self._offsets.setdefault(index, Offsets()).transaction_ended(producer_id, commit)
+
+    def _topic_deleted(self, topic: str) -> None:
+        for offsets in list(self._offsets.values()):
+            by_group: dict[str, list[OffsetKey]] = {}
+            for key in offsets.keys_of_topic(topic):
+                by_group.setdefault(key.group, []).append(key)
+            for group_id, keys in by_group.items():
+                self.forget(group_id, keys)
+
+    def _clean_later(self) -> None:
+        delay_s = self._node.config["offsets.retention.check.interval.ms"] / 1000
+        self._cleaning = self._node.clock.call_later(delay_s, self._clean)
+
+    def _clean(self) -> None:
+        """Drops what nobody has used for offsets.retention.minutes, and groups that have nothing left (KIP-211)."""
+        keep_ms = self._node.config["offsets.retention.minutes"] * 60_000
+        for group in list(self._groups.values()):
+            offsets = self.offsets_of(group.group_id)
+            self.forget(group.group_id, retention.expired(group, offsets, self._node.clock.now_ms(), keep_ms))
+            if retention.spent(group, offsets):
+                self.delete(group.group_id)
+        self._clean_later()

@@ -1,0 +1,23 @@
+"""Producer ids, handed out from durable blocks: a restart wastes the rest of a block, and never repeats an id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+BLOCK = 1000
+
+
+class ProducerIds:
+    """The next id nobody had before; `allocate(count)` makes a new block durable and returns its first id."""
+
+    def __init__(self, allocate: Callable[[int], int]) -> None:
+        self._allocate = allocate
+        self._next = self._end = 0
+
+    def next(self) -> int:
+        """One producer id, for one caller, once."""
+        if self._next == self._end:
+            self._next = self._allocate(BLOCK)
+            self._end = self._next + BLOCK
+        self._next += 1
+        return self._next - 1

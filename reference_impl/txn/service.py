@@ -1,0 +1,230 @@
+"""The transaction coordinator at its edge: transactional ids of this node, their log, markers, time-outs, producer ids.
+
+The decisions are in `state.py`. A changed transaction is in `__transaction_state` before anyone is answered; markers
+go out just after, and again after a restart, until every partition has its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reference_impl import bugs
+from reference_impl.group.placement import partition_for
+from reference_impl.txn import layout, state
+from reference_impl.txn.pids import ProducerIds
+from reference_impl.txn.state import State, Step, TopicPartition, Transaction
+from wire import errors
+from wire.records import Batch, Record, build_batch
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Timer
+    from reference_impl.node import Node
+
+STATE_TOPIC = "__transaction_state"
+_READ_LIMIT = 1 << 30
+log = logging.getLogger("transactions")
+
+
+class TransactionService:
+    """Every transactional id whose coordinator is this node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._transactions: dict[str, Transaction] = {}
+        self._ids = ProducerIds(node.allocate_producer_ids)
+        self._sweep: Timer | None = None
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Reads all ids back from the log and finishes what was decided before the stop."""
+        topic = self._node.topics.get(STATE_TOPIC)
+        for index in range(topic.partitions if topic is not None else 0):
+            self._load(index)
+        for transaction in self._transactions.values():
+            if transaction.ending and not bugs.on("M18b"):
+                self._finish_soon(transaction.transactional_id)
+        self._sweep_later()
+
+    def stop(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        return self._transactions.get(transactional_id)
+
+    def all(self) -> Iterable[Transaction]:
+        return self._transactions.values()
+
+    def fresh_producer_id(self) -> int:
+        return self._ids.next()
+
+    # -- what producers ask --------------------------------------------------------------------------------------
+
+    def init_producer(self, transactional_id: str, timeout_ms: int, expected: tuple[int, int] | None) -> Step:
+        """The id and epoch under which a producer may go on; 51 while an earlier transaction is still being ended."""
+        if not 0 < timeout_ms <= self._node.config["transaction.max.timeout.ms"]:
+            return Step(_nobody(transactional_id), errors.INVALID_TRANSACTION_TIMEOUT)
+        known = self._transactions.get(transactional_id)
+        now_ms = self._node.clock.now_ms()
+        before = known or Transaction(transactional_id, self.fresh_producer_id(), timeout_ms, updated_ms=now_ms)
+        return self._settle(before, state.init_producer(before, timeout_ms, expected, now_ms, self.fresh_producer_id))
+
+    def add_partitions(
+        self, transactional_id: str, producer_id: int, epoch: int, partitions: Collection[TopicPartition]
+    ) -> int:
+        before = self._transactions.get(transactional_id)
+        if not transactional_id or before is None:
+            return errors.INVALID_PRODUCER_ID_MAPPING if transactional_id else errors.INVALID_REQUEST
+        step = state.add_partitions(before, producer_id, epoch, partitions, self._node.clock.now_ms())
+        return self._settle(before, step).error
+
+    def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool) -> Step:
+        before = self._transactions.get(transactional_id)
+        if not transactional_id or before is None:
+            error = errors.INVALID_PRODUCER_ID_MAPPING if transactional_id else errors.INVALID_REQUEST
+            return Step(_nobody(transactional_id), error)
+        return self._settle(before, state.end(before, producer_id, epoch, commit, self._node.clock.now_ms()))
+
+    def verify(
+        self, transactional_id: str, producer_id: int, epoch: int, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        """Whether each partition belongs to the open transaction of this producer."""
+        if not transactional_id:
+            return dict.fromkeys(partitions, errors.INVALID_REQUEST)
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None:
+            return dict.fromkeys(partitions, errors.INVALID_PRODUCER_ID_MAPPING)
+        return state.verify(transaction, producer_id, epoch, partitions)
+
+    def admit(
+        self, transactional_id: str | None, producer_id: int, producer_epoch: int, partitions: list[TopicPartition], *,
+        version: int,
+    ) -> dict[TopicPartition, int]:  # fmt: skip
+        """Which partitions a transactional Produce may write to: those whose transaction is open.
+
+        The codes are those a producer of this Produce version understands: 120 from v11, 48 before it.
+        """
+        if transactional_id is None:
+            return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        asked = [p for p in partitions if not self._is_open(p, producer_id, producer_epoch)]
+        codes = dict.fromkeys(partitions, errors.NONE)
+        if asked and self._node.config["transaction.partition.verification.enable"]:
+            found = self.verify(transactional_id, producer_id, producer_epoch, asked)
+            codes.update({p: for_append(code, abortable=version > 10) for p, code in found.items()})
+        return codes
+
+    def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
+        """The same for a TxnOffsetCommit, whose partition is one of the offsets topic."""
+        where = ("__consumer_offsets", index)
+        if self._is_open(where, producer_id, epoch):
+            return errors.NONE
+        code = self.verify(transactional_id, producer_id, epoch, [where])[where]
+        code = for_append(code, abortable=version > 3)
+        return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+
+    def _is_open(self, where: TopicPartition, producer_id: int, epoch: int) -> bool:
+        partition = self._node.partition(*where)
+        entry = partition.producers.entries.get(producer_id) if partition is not None else None
+        return entry is not None and entry.epoch == epoch and entry.open_transaction is not None
+
+    # -- effects -------------------------------------------------------------------------------------------------
+
+    def _settle(self, before: Transaction, step: Step) -> Step:
+        """Makes a step durable, and sends the markers of a decision on their way."""
+        if step.transaction is not before:
+            self._save(step.transaction)
+            if step.transaction.ending:
+                self._finish_soon(step.transaction.transactional_id)
+        return step
+
+    def _save(self, transaction: Transaction) -> None:
+        key = layout.key(transaction.transactional_id)
+        value = layout.value(transaction, self._node.config["transaction.version"])
+        batch = build_batch([Record(key=key, value=value, timestamp=self._node.clock.now_ms())])
+        self._node.append_internal(STATE_TOPIC, self._partition_of(transaction.transactional_id), batch)
+        self._transactions[transaction.transactional_id] = transaction
+
+    def _partition_of(self, transactional_id: str) -> int:
+        return partition_for(transactional_id, self._node.ensure_internal(STATE_TOPIC).partitions)
+
+    def _finish_soon(self, transactional_id: str) -> None:
+        self._node.clock.call_later(0, functools.partial(self._finish, transactional_id))
+
+    def _finish(self, transactional_id: str) -> None:
+        """Writes one marker into every partition of a decided transaction, then says that it is complete."""
+        transaction = self._transactions[transactional_id]
+        if not transaction.ending:
+            return
+        commit = transaction.state is State.PREPARE_COMMIT
+        partitions = sorted(transaction.partitions)
+        if commit and len(partitions) > 1 and bugs.on("M18a"):
+            partitions.pop()
+        for topic, index in partitions:
+            error = self._node.append_marker(
+                topic,
+                index,
+                transaction.producer_id,
+                transaction.epoch,
+                self._coordinator_epoch(transactional_id),
+                commit,
+            )
+            if error not in (errors.NONE, errors.UNKNOWN_TOPIC_OR_PARTITION):
+                log.warning("%s: marker for %s-%d refused: %s", transactional_id, topic, index, errors.name(error))
+        self._save(state.complete(transaction, self._node.clock.now_ms()))
+
+    def _coordinator_epoch(self, transactional_id: str) -> int:
+        partition = self._node.partition(STATE_TOPIC, self._partition_of(transactional_id))
+        return partition.leader_epoch if partition is not None else 0
+
+    def _sweep_later(self) -> None:
+        delay_s = self._node.config["transaction.abort.timed.out.transaction.cleanup.interval.ms"] / 1000
+        self._sweep = self._node.clock.call_later(delay_s, self._abort_overdue)
+
+    def _abort_overdue(self) -> None:
+        now_ms = self._node.clock.now_ms()
+        for transaction in list(self._transactions.values()):
+            if state.overdue(transaction, now_ms):
+                log.info(
+                    "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
+                )
+                self._settle(transaction, Step(state.fenced(transaction, now_ms)))
+        self._sweep_later()
+
+    # -- the log -------------------------------------------------------------------------------------------------
+
+    def _load(self, index: int) -> None:
+        partition = self._node.partition(STATE_TOPIC, index)
+        for batch in partition.batches() if partition is not None else ():
+            if not batch.header.is_control:
+                self._replay(batch)
+
+    def _replay(self, batch: Batch) -> None:
+        for record in batch.records(_READ_LIMIT):
+            transactional_id = layout.read_key(bytes(record.key or b""))
+            if transactional_id is None:
+                continue
+            if record.value is None:
+                self._transactions.pop(transactional_id, None)
+                continue
+            found = layout.read_value(transactional_id, bytes(record.value))
+            if found.state is State.ONGOING and bugs.on("M18d"):
+                found = replace(found, partitions=frozenset())
+            self._transactions[transactional_id] = found
+
+
+def for_append(code: int, *, abortable: bool) -> int:
+    """A coordinator's refusal as a partition's leader tells it to a producer: retriable where it should try again."""
+    if code == errors.PRODUCER_FENCED:
+        return errors.INVALID_PRODUCER_EPOCH
+    if code == errors.TRANSACTION_ABORTABLE and not abortable:
+        return errors.INVALID_TXN_STATE
+    return errors.NOT_ENOUGH_REPLICAS if code == errors.CONCURRENT_TRANSACTIONS else code
+
+
+def _nobody(transactional_id: str) -> Transaction:
+    return Transaction(transactional_id, state.NONE, 0)

@@ -1,0 +1,184 @@
+"""One transactional id as a value: what a request makes of it. No clock, no log, no sockets (KIP-98, KIP-360).
+
+    Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
+                  \\-> PrepareAbort  -> CompleteAbort  ->
+
+Each function returns a `Step`. If its transaction is another than the one given, that one must be in the log before
+anyone is answered: Prepare in the log is the point of no return. A transaction in a Prepare state then needs its
+markers sent, once more after every restart, until `complete`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from reference_impl import bugs
+from wire import errors
+
+LAST_EPOCH = 32_766
+"""A producer id whose epoch is this high is used up: epoch 32,767 is kept for the last fencing."""
+
+NONE = -1
+TopicPartition = tuple[str, int]
+
+
+class State(enum.IntEnum):
+    """The states, numbered as in Kafka's transaction log."""
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+
+    @property
+    def shown(self) -> str:
+        """The name in ListTransactions and DescribeTransactions."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """All that the coordinator knows of a transactional id."""
+
+    transactional_id: str
+    producer_id: int
+    timeout_ms: int
+    epoch: int = NONE
+    last_epoch: int = NONE
+    previous_producer_id: int = NONE
+    next_producer_id: int = NONE
+    state: State = State.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    started_ms: int = NONE
+    updated_ms: int = NONE
+    client_version: int = 0
+    """The transaction.version that the last EndTxn spoke: 2 means that the epoch rises with every transaction."""
+
+    @property
+    def ending(self) -> bool:
+        return self.state in (State.PREPARE_COMMIT, State.PREPARE_ABORT)
+
+    @property
+    def exhausted(self) -> bool:
+        return self.epoch >= LAST_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What became of a request: the transaction as it is now, and the code to answer."""
+
+    transaction: Transaction
+    error: int = errors.NONE
+
+
+def init_producer(
+    t: Transaction, timeout_ms: int, expected: tuple[int, int] | None, now: int, new_id: Callable[[], int]
+) -> Step:
+    """Fences earlier producers of this id by raising the epoch; an open transaction is aborted first (51: try again).
+
+    `expected` is the id and epoch that a producer wants to go on from (KIP-360): a stale belief is refused.
+    """
+    if expected is not None and not _continues(t, *expected):
+        return Step(t, errors.PRODUCER_FENCED)
+    if t.ending:
+        return Step(t, errors.CONCURRENT_TRANSACTIONS)
+    if t.state is State.ONGOING:
+        return Step(fenced(t, now), errors.CONCURRENT_TRANSACTIONS)
+    fresh = replace(
+        t, timeout_ms=timeout_ms, state=State.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
+        client_version=0, previous_producer_id=t.producer_id,
+    )  # fmt: skip
+    if t.exhausted and (expected is None or expected[1] == t.epoch):
+        last = t.epoch if expected is not None else NONE
+        return Step(replace(fresh, producer_id=new_id(), epoch=0, last_epoch=last))
+    if expected is None:
+        return Step(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
+    if t.epoch == NONE or expected[1] == t.epoch:
+        return Step(replace(fresh, epoch=t.epoch + 1, last_epoch=t.epoch))
+    if expected[1] == t.last_epoch:
+        return Step(fresh)
+    return Step(t, errors.PRODUCER_FENCED)
+
+
+def add_partitions(
+    t: Transaction, producer_id: int, epoch: int, partitions: Collection[TopicPartition], now: int
+) -> Step:
+    """Takes partitions into the transaction, which begins with the first of them."""
+    if refusal := _refusal(t, producer_id, epoch):
+        return Step(t, refusal)
+    if t.ending:
+        return Step(t, errors.CONCURRENT_TRANSACTIONS)
+    if t.state is State.ONGOING and t.partitions.issuperset(partitions):
+        return Step(t)
+    started = t.started_ms if t.state is State.ONGOING else now
+    together = t.partitions.union(partitions) if t.state is State.ONGOING else frozenset(partitions)
+    return Step(replace(t, state=State.ONGOING, partitions=together, started_ms=started, updated_ms=now))
+
+
+def verify(
+    t: Transaction, producer_id: int, epoch: int, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """Whether each partition belongs to the open transaction: asked by a leader before a first append (KIP-890)."""
+    refusal = _refusal(t, producer_id, epoch)
+    if not refusal and t.ending:
+        refusal = errors.CONCURRENT_TRANSACTIONS
+    if refusal:
+        return dict.fromkeys(partitions, refusal)
+    return {p: errors.NONE if p in t.partitions else errors.TRANSACTION_ABORTABLE for p in partitions}
+
+
+def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) -> Step:
+    """The producer's decision (classic protocol). Saying it again is harmless, saying the opposite is refused."""
+    if (refusal := _refusal(t, producer_id, epoch)) and not bugs.on("M13b"):
+        return Step(t, refusal)
+    wanted = (State.PREPARE_COMMIT, State.COMPLETE_COMMIT) if commit else (State.PREPARE_ABORT, State.COMPLETE_ABORT)
+    if t.state is State.ONGOING:
+        return Step(replace(t, state=wanted[0], updated_ms=now, client_version=0))
+    if t.state not in wanted:
+        if t.state is not State.EMPTY and bugs.on("M18c"):
+            return Step(t)
+        return Step(t, errors.INVALID_TXN_STATE)
+    return Step(t, errors.CONCURRENT_TRANSACTIONS if t.ending else errors.NONE)
+
+
+def fenced(t: Transaction, now: int) -> Transaction:
+    """The coordinator aborts on its own: the epoch rises first, so that the old producer cannot go on."""
+    return replace(t, state=State.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=NONE, updated_ms=now, client_version=0)
+
+
+def overdue(t: Transaction, now: int) -> bool:
+    """True for an open transaction that has lived longer than its producer allowed."""
+    return t.state is State.ONGOING and t.started_ms + t.timeout_ms < now and not bugs.on("M40g")
+
+
+def complete(t: Transaction, now: int) -> Transaction:
+    """All markers are written: the id may begin its next transaction."""
+    done = State.COMPLETE_COMMIT if t.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT
+    rotated = t.client_version >= 2 and t.next_producer_id != NONE
+    return replace(
+        t,
+        state=done,
+        partitions=frozenset(),
+        updated_ms=now,
+        previous_producer_id=t.producer_id if t.client_version >= 2 else t.previous_producer_id,
+        last_epoch=t.epoch if rotated else t.last_epoch,
+        producer_id=t.next_producer_id if rotated else t.producer_id,
+        epoch=0 if rotated else t.epoch,
+        next_producer_id=NONE,
+    )
+
+
+def _refusal(t: Transaction, producer_id: int, epoch: int) -> int:
+    if t.producer_id != producer_id:
+        return errors.INVALID_PRODUCER_ID_MAPPING
+    return errors.NONE if t.epoch == epoch else errors.PRODUCER_FENCED
+
+
+def _continues(t: Transaction, producer_id: int, epoch: int) -> bool:
+    if t.epoch == NONE or producer_id == t.producer_id:
+        return True
+    return producer_id == t.previous_producer_id and epoch >= LAST_EPOCH
