@@ -9,7 +9,7 @@ from typing import IO
 import msgspec
 
 from ci.story import Story, host, suite_version
-from ci.trouble import Trouble
+from ci.trouble import NOTHING_JUDGED, Trouble
 from suites.events import CaseFinished, Event, RunFinished, RunStarted
 from suites.result import CaseResult
 
@@ -82,6 +82,11 @@ def read(folder: Path) -> tuple[Header, list[CaseResult], Footer]:
         raise Trouble(f"{path} is missing.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Trouble(f"{path} is damaged: {error}.") from None
+    if len(parsed) == 1 and isinstance(parsed[0], Footer):
+        raise Trouble(
+            f"{folder} judged nothing: {parsed[0].end.error or 'it ended before its first case'}.",
+            status=NOTHING_JUDGED,
+        )
     if not parsed or not isinstance(parsed[0], Header):
         raise Trouble(f"{path} has no header line.")
     footer = parsed[-1]

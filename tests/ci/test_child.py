@@ -1,0 +1,74 @@
+"""The process in front of a run: interrupts reach the child once, its status comes back, nothing outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ci import child
+
+# A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
+HEALS = [
+    *("timeit", "-n", "1", "-r", "1", "import os, threading", "try:"),
+    *("  print('ready', flush=True); threading.Event().wait(60)", "except KeyboardInterrupt:"),
+    *("  print('healed', flush=True)", "  os._exit(2)"),
+]
+PARENT = "import sys; from ci.child import run_module; sys.exit(run_module(sys.argv[1], sys.argv[2:]))"
+
+
+def parent(*module: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", PARENT, *module], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_lets_the_child_heal_and_returns_its_status(number: signal.Signals) -> None:
+    process = parent(*HEALS)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == ("healed\n", 2)
+    assert "interrupted: healing" in err
+
+
+def test_the_third_interrupt_kills_a_child_that_does_not_end() -> None:
+    stubborn = [word.replace("  os._exit(2)", "  threading.Event().wait(60)") for word in HEALS]
+    process = parent(*stubborn)
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "healed\n"
+    for _ in range(2):
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.stderr.readline()
+    assert process.wait(timeout=30) == 128 + signal.SIGKILL
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_the_status_of_a_module_is_ours() -> None:
+    process = parent("timeit", "-n", "1", "-r", "1", "import os; os._exit(7)")
+    process.communicate(timeout=30)
+    assert process.returncode == 7
+
+
+def test_the_surroundings_do_not_reach_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in child.FORGET:
+        monkeypatch.setenv(name, "x")
+    assert not set(child.environment()) & set(child.FORGET)
+    assert child.environment()["PYTHONSAFEPATH"] == "1"
+
+
+def test_the_command_reads_our_settings_only(tmp_path: Path) -> None:
+    words = child.command(tmp_path, ["--target", "reference"], ["somewhere"])
+    assert words[:4] == [sys.executable, "-P", "-m", "pytest"]
+    assert words[words.index("-c") + 1] == str(child.INI) and child.INI.is_file()
+    assert os.path.isabs(child.INI)
