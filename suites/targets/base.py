@@ -1,4 +1,4 @@
-"""What every target offers: how a broker on trial is started, stopped, paused and asked for its version."""
+"""What every target offers: how a broker on trial is started, stopped, hurt, and asked for its version."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
+from faults.victim import Victim
 from suites.targets.address import Address
 
 CAPABILITIES: dict[str, str] = {
@@ -39,22 +40,6 @@ FEATURES: dict[str, str] = {
     "compaction": "cleanup.policy=compact",
     "timestamps": "ListOffsets by time",
 }
-
-
-class Victim(Protocol):
-    """One node that faults may hurt; the shape that faults/ asks for."""
-
-    @property
-    def node_id(self) -> int: ...
-    @property
-    def address(self) -> tuple[str, int]: ...
-    def kill(self) -> None: ...
-    def terminate(self) -> None: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def restart(self) -> None: ...
-    def alive(self) -> bool: ...
-    def paused(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +102,14 @@ class Target(ABC):
 
     capabilities: frozenset[str] = frozenset()
     leaderless: bool = False
+    """Any node serves any partition; the leader in a schedule is then the node that the client talks to."""
 
     def __init__(self, address: Address, workdir: Path) -> None:
         """Understands the address, or raises a TargetProblem; starts nothing."""
         self.name = address.text
-        self.workdir = workdir
+        self.workdir = workdir.resolve()
+        self.reach: dict[str, str] = {}
+        """Advertised addresses (`host:port` or `host`) that do not resolve here, and where they really are."""
 
     @abstractmethod
     def start(self) -> None:

@@ -57,7 +57,7 @@ class Kafka(ProcessTarget):
             member.node_id: self.plan(
                 member.node_id,
                 [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")],
-                member.port,
+                ("127.0.0.1", member.port),
             )
             for member in members
         }

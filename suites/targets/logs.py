@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +43,12 @@ class LogWatch:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="log-watch", daemon=True)
                 self._thread.start()
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """Gives the nodes other ids: the ones that they turned out to have."""
+        with self._lock:
+            for file in self._files:
+                file.node = numbers.get(file.node, file.node)
 
     def lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
         """All lines seen between these times, in order of time."""

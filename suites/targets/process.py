@@ -19,14 +19,15 @@ from suites.targets.logs import LogWatch, last_lines
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one node is run. `stdout` and `stderr` are appended to over restarts; `logs` it writes itself."""
+    """How one node is run. Its data go to `folder`; stdout and stderr are appended to over restarts."""
 
     command: Sequence[str]
     address: tuple[str, int]
     folder: Path
+    run_in: Path  # the working folder
     stdout: Path
     stderr: Path
-    logs: Sequence[Path] = ()
+    logs: Sequence[Path] = ()  # files that it writes itself
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_signal: signal.Signals = signal.SIGTERM
     stop_within_s: float = 30.0
@@ -66,6 +67,11 @@ class Node:
         """How it ended (minus the signal's number for a kill), or None while it runs or before it ever did."""
         return None if self._process is None else self._process.poll()
 
+    @property
+    def pid(self) -> int | None:
+        """Its process, while it runs."""
+        return self._process.pid if self._process is not None and self.alive() else None
+
     def launch(self) -> None:
         """Starts the process and returns at once. Raises TargetNotReady if the command cannot be run at all."""
         with self._lock:
@@ -78,7 +84,7 @@ class Node:
                 try:
                     self._process = subprocess.Popen(
                         self.plan.command,
-                        cwd=self.plan.folder,
+                        cwd=self.plan.run_in,
                         env={**os.environ, **self.plan.environment},
                         stdin=subprocess.DEVNULL,
                         stdout=out,
@@ -109,14 +115,20 @@ class Node:
                 self._process.wait(timeout=30)
             self._paused = False
 
+    def ask_to_stop(self) -> None:
+        """Sends the signal that stops it in an orderly way, and returns at once."""
+        with self._lock:
+            if self.alive():
+                self.resume()
+                with contextlib.suppress(ProcessLookupError):
+                    self._signal(self.plan.stop_signal)
+
     def terminate(self) -> None:
         """Asks it to stop and waits; kills it after its time limit. `ended_when_asked` says which it was."""
         with self._lock:
             if self._process is None or not self.alive():
                 return
-            self.resume()
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, self.plan.stop_signal)
+            self.ask_to_stop()
             try:
                 self._process.wait(timeout=self.plan.stop_within_s)
                 self.ended_when_asked = True

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import time
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
+from faults.victim import Victim
 from suites.targets import readiness
 from suites.targets.address import Address
-from suites.targets.base import LogLine, Target, TargetNotReady, Victim
+from suites.targets.base import LogLine, Target, TargetNotReady
 from suites.targets.logs import LogWatch, last_lines
 from suites.targets.process import Node, Plan
 
@@ -30,7 +30,6 @@ class ProcessTarget(Target):
 
     def __init__(self, address: Address, workdir: Path) -> None:
         super().__init__(address, workdir)
-        self.workdir = workdir.resolve()
         self.watch = LogWatch()
         self._nodes: dict[int, Node] = {}
 
@@ -43,19 +42,11 @@ class ProcessTarget(Target):
         """Where the nodes keep their data; removed at the end."""
         return self.workdir / "data"
 
-    def plan(self, node_id: int, command: list[str], port: int, **more: object) -> Plan:
+    def plan(self, node_id: int, command: list[str], address: tuple[str, int]) -> Plan:
         """A plan with the files and folders that every node has here."""
-        log = self.workdir / f"node-{node_id}"
         folder = self.data / f"node-{node_id}"
-        return Plan(
-            command=command,
-            address=("127.0.0.1", port),
-            folder=folder,
-            stdout=log.with_suffix(".out"),
-            stderr=log.with_suffix(".err"),
-            start_within_s=self.start_within_s,
-            **more,  # type: ignore[arg-type]
-        )
+        log = self.workdir / f"node-{node_id}"
+        return Plan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
 
     def start(self) -> None:
         self.workdir.mkdir(parents=True, exist_ok=True)
@@ -76,11 +67,14 @@ class ProcessTarget(Target):
     def stop(self) -> None:
         self.end_processes()
         self.watch.close()
+        self._keep_logs()
         shutil.rmtree(self.data, ignore_errors=True)
 
     def end_processes(self) -> None:
         """Ends every node, whatever state it is in."""
         if self.ask_to_stop_at_the_end:
+            for node in self._nodes.values():
+                node.ask_to_stop()
             for node in self._nodes.values():
                 node.terminate()
         for node in self._nodes.values():
@@ -109,33 +103,39 @@ class ProcessTarget(Target):
 
     def wait_until_ready(self) -> None:
         """Every node answers ApiVersions, and its Metadata names all nodes."""
-        addresses = {node_id: node.address for node_id, node in self._nodes.items()}
+        self.wait_for(
+            f"{self.name} did not serve", lambda: readiness.every_node_serves(self.addresses()), self.must_run
+        )
 
-        def must_run() -> None:
-            for node in self._nodes.values():
-                node.must_run()
+    def addresses(self) -> dict[int, tuple[str, int]]:
+        """Where every node listens."""
+        return {node_id: node.address for node_id, node in self._nodes.items()}
 
-        self._wait(f"{self.name} did not serve", lambda: self.check_ready(addresses), must_run)
-
-    def check_ready(self, addresses: dict[int, tuple[str, int]]) -> None:
-        """Asks once; NotYet if something is missing."""
-        readiness.every_node_serves(addresses)
+    def must_run(self) -> None:
+        """Raises TargetNotReady if a node has ended."""
+        for node in self._nodes.values():
+            node.must_run()
 
     def node_serves(self, node: Node) -> None:
         """Waits for one node that was started again: it answers, and is a member of its cluster again."""
-
-        def question() -> None:
-            brokers = readiness.ask(node.address).brokers
-            if node.node_id not in brokers:
-                raise readiness.NotYet(f"it names the brokers {sorted(brokers)}, not itself")
-
-        self._wait(f"node {node.node_id} of {self.name} did not serve again", question, node.must_run)
+        self.wait_for(
+            f"node {node.node_id} of {self.name} did not serve again",
+            lambda: readiness.is_member(node.node_id, node.address),
+            node.must_run,
+        )
 
     def make_nodes(self) -> None:
         """Builds the nodes from their plans; starts none."""
         self._nodes = {
             node_id: Node(node_id, plan, self.node_serves, self.watch) for node_id, plan in self.plans().items()
         }
+
+    def _keep_logs(self) -> None:
+        """Log files that the nodes wrote among their data outlive it."""
+        for node in self._nodes.values():
+            for path in node.plan.logs:
+                if path.is_file() and path.is_relative_to(self.data):
+                    shutil.copyfile(path, self.workdir / f"node-{node.node_id}-{path.name}")
 
     def _start_once(self) -> None:
         shutil.rmtree(self.data, ignore_errors=True)
@@ -144,7 +144,8 @@ class ProcessTarget(Target):
             node.launch()
         self.wait_until_ready()
 
-    def _wait(self, what: str, question: Callable[[], None], must_run: Callable[[], None]) -> None:
+    def wait_for(self, what: str, question: Callable[[], object], must_run: Callable[[], None]) -> None:
+        """Asks until the answer is not NotYet; at the deadline TargetNotReady with the last log lines."""
         try:
             readiness.wait_until(what, question, self.start_within_s, must_run)
         except TargetNotReady as error:
@@ -157,8 +158,3 @@ class ProcessTarget(Target):
 def python(*module_and_arguments: str) -> list[str]:
     """A command that runs a module with this Python, safe from what lies in the working folder."""
     return [sys.executable, "-P", "-m", *module_and_arguments]
-
-
-def now_ns() -> int:
-    """The clock of histories and of log lines."""
-    return time.monotonic_ns()

@@ -4,58 +4,135 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from suites.targets.base import TargetNotReady
+from suites.targets._connection import AnswerTimeout, CannotConnect, Connection, ConnectionClosed
+from suites.targets.base import TargetNotReady, TargetProblem
+from wire import errors
+from wire.apis import by_name
+from wire.codec import Malformed
+from wire.messages import Struct, request
 
 _PAUSE_S = 0.05
+_METADATA = 8
+"""Readiness asks in a version that every broker gets right; whether it gets the newest right is a case's question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one node said of its cluster."""
+    """What one node said of itself and its cluster."""
 
     brokers: dict[int, tuple[str, int]]
+    controller: int
+    version: str
 
 
 class NotYet(Exception):
-    """What is still missing, for the sentence that is shown if it stays missing."""
+    """What is still missing, for the sentence that is shown if it stays missing.
+
+    `asked` is the request that was not answered (empty if there was not even a connection), `closed` whether the
+    connection was closed on it.
+    """
+
+    def __init__(self, sentence: str, *, asked: str = "", closed: bool = False) -> None:
+        super().__init__(sentence)
+        self.asked = asked
+        self.closed = closed
 
 
 def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
     """Asks one node for ApiVersions and Metadata; NotYet with the reason where it does not answer."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
+    with _connected(address, timeout_s) as connection:
+        hello = request("ApiVersions", client_software_name="brokertrial", client_software_version="1")
+        offered = _call(connection, hello)
+        newest = max((api.max_version for api in offered.api_keys if api.api_key == by_name("Metadata").key), default=0)
+        names_all = request("Metadata", topics=[], allow_auto_topic_creation=False)
+        cluster = _call(connection, names_all, min(newest, _METADATA))
+    brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
+    return Seen(brokers, cluster.controller_id, _version(offered))
 
-    try:
-        client = AdminClient({"bootstrap.servers": f"{address[0]}:{address[1]}", "log_level": 0})
-        meta = client.list_topics(timeout=timeout_s)
-    except KafkaException as error:
-        raise NotYet(str(error)) from error
-    return Seen({node.id: (str(node.host), node.port) for node in meta.brokers.values()})
 
-
-def wait_until(what: str, question: Callable[[], None], within_s: float, must_run: Callable[[], None]) -> None:
+def wait_until(what: str, question: Callable[[], object], within_s: float, must_run: Callable[[], None]) -> None:
     """Asks until the question raises NotYet no more. `must_run` is called between and may end the wait by raising."""
     deadline = time.monotonic() + within_s
     pause = threading.Event()
     while True:
         must_run()
         try:
-            return question()
+            question()
+            return
         except NotYet as reason:
             if time.monotonic() >= deadline:
-                raise TargetNotReady(f"{what} within {within_s:g} s: {reason}") from reason
+                raise TargetNotReady(f"{what} within {within_s:g} s: {reason}.") from reason
         pause.wait(_PAUSE_S)
 
 
-def every_node_serves(addresses: Mapping[int, tuple[str, int]]) -> dict[int, Seen]:
+def every_node_serves(addresses: Mapping[int, tuple[str, int]]) -> None:
     """Every address answers and names as many brokers as there are addresses; else NotYet."""
-    seen: dict[int, Seen] = {}
     for node_id, address in addresses.items():
-        seen[node_id] = ask(address)
-        if len(seen[node_id].brokers) < len(addresses):
-            named = sorted(seen[node_id].brokers)
+        named = sorted(ask(address).brokers)
+        if len(named) < len(addresses):
             raise NotYet(f"node {node_id} names the brokers {named}, not all {len(addresses)}")
-    return seen
+
+
+def is_member(node_id: int, address: tuple[str, int]) -> None:
+    """The node there answers and names itself among the brokers; else NotYet."""
+    brokers = ask(address).brokers
+    if node_id not in brokers:
+        raise NotYet(f"it names the brokers {sorted(brokers)}, not itself")
+
+
+def make_and_remove_topic(addresses: list[tuple[str, int]], name: str) -> str:
+    """Creates a topic of one partition and deletes it; says so, or raises TargetProblem with the broker's error.
+
+    Before KRaft only the controller does that, and another node says so: then the next address is asked.
+    """
+    error = errors.NOT_CONTROLLER
+    for address in addresses:
+        if error == errors.NOT_CONTROLLER:
+            error = _make_and_remove(address, name)
+    if error:
+        raise TargetProblem(f"CreateTopics is refused with {errors.name(error)}")
+    return "a topic was created and deleted"
+
+
+def _make_and_remove(address: tuple[str, int], name: str, timeout_s: float = 15.0) -> int:
+    wanted = {"name": name, "num_partitions": 1, "replication_factor": 1}
+    with _connected(address, timeout_s) as connection:
+        made = _call(connection, request("CreateTopics", topics=[wanted], timeout_ms=10_000)).topics[0]
+        if made.error_code:
+            return int(made.error_code)
+        unwanted = request("DeleteTopics", topics=[{"name": name}], topic_names=[name], timeout_ms=10_000)
+        gone = _call(connection, unwanted).responses[0]
+        if gone.error_code:
+            raise TargetProblem(f"topic {name} stays: DeleteTopics is refused with {errors.name(gone.error_code)}")
+    return errors.NONE
+
+
+@contextmanager
+def _connected(address: tuple[str, int], timeout_s: float) -> Iterator[Connection]:
+    try:
+        connection = Connection(*address, client_id="brokertrial-target", timeout_s=timeout_s)
+    except (CannotConnect, OSError) as error:
+        raise NotYet(f"{address[0]}:{address[1]} does not accept connections ({error})") from error
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _call(connection: Connection, message: Struct, version: int | None = None) -> Struct:
+    try:
+        return connection.call(message, version)
+    except (ConnectionClosed, AnswerTimeout, CannotConnect, Malformed, OSError) as error:
+        asked = message._api
+        raise NotYet(str(error), asked=asked, closed=isinstance(error, ConnectionClosed)) from error
+
+
+def _version(offered: Struct) -> str:
+    """Kafka has no field for its release; the level of its metadata is the nearest thing that it says."""
+    levels = {feature.name: feature.max_version_level for feature in offered.finalized_features}
+    level = levels.get("metadata.version")
+    return "not stated" if level is None else f"not stated (metadata.version {level})"

@@ -103,10 +103,8 @@ def _until_started(process: subprocess.Popen[bytes], port: int) -> None:
         if process.poll() is not None:
             raise TargetNotReady("the run that makes the class archive ended early")
 
-    def question() -> None:
-        readiness.ask(("127.0.0.1", port))
-
-    readiness.wait_until("the run that makes the class archive did not serve", question, 60, must_run)
+    what = "the run that makes the class archive did not serve"
+    readiness.wait_until(what, lambda: readiness.ask(("127.0.0.1", port)), 60, must_run)
 
 
 def _format(command: list[str], voters: str) -> None:

@@ -1,0 +1,77 @@
+"""`bootstrap:HOST:PORT,...`: a cluster that somebody else runs, plaintext, without authentication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from suites.targets import readiness
+from suites.targets.address import Address
+from suites.targets.base import Target, TargetNotReady, UnknownTarget
+from suites.targets.strangers import LOGIN, what_is_there
+
+_LOOK_FOR_S = 10.0
+
+
+class Bootstrap(Target):
+    """Nothing of it can be stopped or hurt; it is only asked, and all that is made on it carries the run's prefix."""
+
+    scheme = "bootstrap"
+    summary = "a running cluster of which an address is known (plaintext, no authentication)"
+    examples = ("bootstrap:127.0.0.1:9092", "bootstrap:kafka-1:9092,kafka-2:9092")
+    capabilities = frozenset({"create_topics"})
+
+    def __init__(self, address: Address, workdir: Path) -> None:
+        super().__init__(address, workdir)
+        self._places = [_place(address, part) for part in address.where.split(",")]
+        self._version = "not stated"
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{host}:{port}" for host, port in self._places)
+
+    def version(self) -> str:
+        return self._version
+
+    def start(self) -> None:
+        """One of its addresses must answer; what answers otherwise than Kafka is named at once."""
+        readiness.wait_until(f"{self.name} did not answer", self._ask, _LOOK_FOR_S, lambda: None)
+
+    def stop(self) -> None:
+        pass
+
+    def alive(self) -> bool:
+        try:
+            self._ask()
+        except (readiness.NotYet, TargetNotReady):
+            return False
+        return True
+
+    def recover(self) -> None:
+        self.start()
+
+    def _ask(self) -> None:
+        reasons: list[str] = []
+        for place in self._places:
+            try:
+                seen = readiness.ask(place)
+            except readiness.NotYet as reason:
+                login = LOGIN if reason.asked == "Metadata" and reason.closed else None
+                if stranger := login or what_is_there(place):
+                    raise TargetNotReady(f"{self.name}: {place[0]}:{place[1]} {stranger}.") from reason
+                reasons.append(str(reason))
+                continue
+            self._version = seen.version
+            if len(seen.brokers) > 1:
+                self.capabilities = self.capabilities | {"nodes"}
+            return
+        raise readiness.NotYet("; ".join(reasons))
+
+
+def _place(address: Address, text: str) -> tuple[str, int]:
+    host, _, port = text.strip().rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise UnknownTarget(
+            f"{address.text}: `{text}` is not HOST:PORT.", hint="For example bootstrap:127.0.0.1:9092,127.0.0.1:9093."
+        )
+    return host, int(port)

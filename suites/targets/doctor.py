@@ -1,0 +1,254 @@
+"""What a target can do, found out by starting it once and trying; and what this machine can do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from faults.victim import Victim
+from suites.targets import Target, TargetProblem, open_target, readiness
+from suites.targets.apache import jvm
+
+State = Literal["works", "does not", "not stated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One ability of a target or a machine, and what was seen of it."""
+
+    ability: str
+    state: State
+    detail: str
+
+
+def examine(text: str) -> list[Finding]:
+    """Starts the target once, in a folder of its own, tries every ability, and stops it. Nothing is left behind.
+
+    A target that cannot be started is a finding too, never an exception.
+    """
+    with tempfile.TemporaryDirectory(prefix="brokertrial-doctor-") as folder:
+        try:
+            target = open_target(text, Path(folder))
+        except TargetProblem as problem:
+            return [Finding("target string", "does not", str(problem))]
+        begun = time.monotonic()
+        try:
+            target.start()
+        except TargetProblem as problem:
+            return [Finding("start", "does not", str(problem))]
+        try:
+            took = time.monotonic() - begun
+            return [Finding("start", "works", f"every node served after {took:.1f} s"), *_examined(target)]
+        finally:
+            target.stop()
+
+
+def _examined(target: Target) -> list[Finding]:
+    found = [_version(target), _metadata(target), _topic(target), _logs(target)]
+    victims = list(target.nodes.values())
+    victim = victims[-1] if victims else None
+    for ability, attempt in _ATTEMPTS.items():
+        if ability not in target.capabilities:
+            found.append(Finding(ability, "not stated", _WHY_NOT.get(ability, "the target does not offer it")))
+        elif victim is None:
+            found.append(Finding(ability, "does not", "there is no node that could be acted on alone"))
+        else:
+            found.append(_tried(ability, lambda act=attempt, node=victim: act(node)))  # type: ignore[misc]
+            if found[-1].state == "does not":
+                _bring_back(target)
+    found.append(_claims(target))
+    found.append(_tried("stop", lambda: _stop(target)))
+    return found
+
+
+def _version(target: Target) -> Finding:
+    try:
+        said = target.version()
+    except TargetProblem as problem:
+        return Finding("version", "does not", str(problem))
+    return Finding("version", "not stated" if said.startswith("not stated") else "works", said)
+
+
+def _metadata(target: Target) -> Finding:
+    def ask() -> str:
+        brokers = sorted(readiness.ask(_places(target)[0]).brokers.items())
+        return "Metadata names " + ", ".join(f"{node} at {host}:{port}" for node, (host, port) in brokers)
+
+    return _tried("ready", ask)
+
+
+def _topic(target: Target) -> Finding:
+    if "create_topics" not in target.capabilities:
+        return Finding("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
+    return _tried(
+        "create topics",
+        lambda: readiness.make_and_remove_topic(_places(target)[0], f"brokertrial-doctor-{os.getpid()}"),
+    )
+
+
+def _logs(target: Target) -> Finding:
+    if "logs" not in target.capabilities:
+        return Finding("logs", "not stated", "failures are shown without the broker's own log lines")
+    lines = len(target.log_lines(0, time.monotonic_ns()))
+    return Finding("logs", "works" if lines else "does not", f"{lines} lines since the start")
+
+
+def _claims(target: Target) -> Finding:
+    yes = sorted(feature for feature, has in target.claims.items() if has)
+    return Finding("claims", "works" if yes else "not stated", ", ".join(yes) or "what is missing never fails")
+
+
+def _kill(victim: Victim) -> str:
+    victim.kill()
+    _must(not victim.alive(), "it still answers after the kill")
+    victim.restart()
+    return f"node {victim.node_id} was killed and came back on its port"
+
+
+def _terminate(victim: Victim) -> str:
+    begun = time.monotonic()
+    victim.terminate()
+    took = time.monotonic() - begun
+    asked = getattr(victim, "ended_when_asked", None)
+    victim.restart()
+    _must(asked is not False, f"it did not stop by itself within {took:.1f} s and was killed")
+    return f"node {victim.node_id} stopped by itself after {took:.1f} s"
+
+
+def _restart(victim: Victim) -> str:
+    begun = time.monotonic()
+    victim.restart()
+    return f"node {victim.node_id} was stopped and served again after {time.monotonic() - begun:.1f} s"
+
+
+def _pause(victim: Victim) -> str:
+    victim.pause()
+    try:
+        readiness.ask(victim.address, timeout_s=1.0)
+    except readiness.NotYet:
+        pass
+    else:
+        raise TargetProblem("a paused node still answers")
+    finally:
+        victim.resume()
+    what = "it did not answer after it was resumed"
+    readiness.wait_until(what, lambda: readiness.ask(victim.address), 30, lambda: None)
+    return f"node {victim.node_id} was silent while paused and answered again after"
+
+
+def _stop(target: Target) -> str:
+    places = [victim.address for victim in target.nodes.values()]
+    target.stop()
+    for place in places if "started" in target.capabilities else ():
+        try:
+            readiness.ask(place, timeout_s=1.0)
+        except readiness.NotYet:
+            continue
+        raise TargetProblem(f"{place[0]}:{place[1]} still answers after the stop")
+    return "everything that was started has ended"
+
+
+_ATTEMPTS: dict[str, Callable[[Victim], str]] = {
+    "kill": _kill,
+    "terminate": _terminate,
+    "restart": _restart,
+    "pause": _pause,
+}
+_WHY_NOT = {
+    "kill": "no single node can be killed: cases that need it are not applicable",
+    "pause": "no single node can be paused and resumed: cases that need it are not applicable",
+    "restart": "no single node can be restarted: cases that need it are not applicable",
+    "terminate": "no single node can be asked to stop: cases that need it are not applicable",
+}
+
+
+def _tried(ability: str, attempt: Callable[[], str]) -> Finding:
+    try:
+        return Finding(ability, "works", attempt())
+    except (TargetProblem, readiness.NotYet, OSError, subprocess.SubprocessError) as problem:
+        return Finding(ability, "does not", str(problem))
+
+
+def _bring_back(target: Target) -> None:
+    try:
+        target.recover()
+    except TargetProblem:
+        return  # the next attempts will say the same
+
+
+def _must(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise TargetProblem(otherwise)
+
+
+def _places(target: Target) -> list[tuple[str, int]]:
+    parts = [place.rpartition(":") for place in target.bootstrap.split(",")]
+    return [(host, int(port)) for host, _, port in parts]
+
+
+def machine() -> list[Finding]:
+    """What this machine can do, and what each missing thing costs."""
+    return [
+        Finding("Python", "works", f"{sys.version.split()[0]} on {sys.platform}"),
+        _java(),
+        _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
+        _program("Go", "go", "version", "Porcupine, the second engine for linearizability, is left out"),
+        _docker(),
+        _privileges(),
+        _processors(),
+    ]
+
+
+def _java() -> Finding:
+    try:
+        java = jvm.find("kafka:")
+    except TargetProblem as problem:
+        return Finding("Java", "does not", problem.sentence + " `kafka:` targets cannot be started.")
+    return Finding("Java", "works", f"{java.version} at {java.path}")
+
+
+def _program(name: str, command: str, asked: str, cost: str) -> Finding:
+    if (path := shutil.which(command)) is None:
+        return Finding(name, "does not", f"`{command}` is not on the PATH: {cost}")
+    said = _said([path, asked])
+    return Finding(name, "works" if said else "does not", said or f"`{command} {asked}` fails: {cost}")
+
+
+def _docker() -> Finding:
+    cost = "targets in containers cannot be tried; nothing else needs it"
+    if (path := shutil.which("docker")) is None:
+        return Finding("Docker", "does not", f"`docker` is not on the PATH: {cost}")
+    said = _said([path, "version", "--format", "{{.Server.Version}}"])
+    return Finding("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
+
+
+def _privileges() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("privileges", "works", "root: faults in the kernel's network and clocks are possible")
+    return Finding("privileges", "does not", "not root: faults work through proxy and signals only")
+
+
+def _processors() -> Finding:
+    count = os.cpu_count() or 1
+    enough: State = "works" if count >= 2 else "does not"
+    return Finding("processors", enough, f"{count}; below 2 the limits on time are easily missed")
+
+
+def _said(command: list[str]) -> str:
+    """The first line that a command prints; empty if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    return lines[0] if lines and done.returncode == 0 else ""

@@ -1,0 +1,76 @@
+"""`mock`: the mock cluster inside librdkafka, in a helper process. A test double with known gaps, not a broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from faults.victim import Victim
+from suites.targets.address import Address
+from suites.targets.base import UnknownTarget
+from suites.targets.process import Plan
+from suites.targets.processes import ProcessTarget, python
+from suites.targets.readiness import NotYet
+
+
+class Mock(ProcessTarget):
+    """Known-bad on purpose: it keeps no isolation, no sequences, no lookup by time. Topics appear on use, in memory.
+
+    All its brokers live in one process, on ports that librdkafka chooses: none can be hurt alone, and after a
+    recovery the addresses are new ones.
+    """
+
+    scheme = "mock"
+    summary = "librdkafka's own test double: the known-bad target"
+    examples = ("mock", "mock?nodes=1")
+    options: ClassVar[Mapping[str, str]] = {"nodes": "how many brokers, 3 unless told"}
+    capabilities = frozenset({"started", "version"})
+
+    def __init__(self, address: Address, workdir: Path) -> None:
+        super().__init__(address, workdir)
+        if address.where:
+            raise UnknownTarget(f"{address.text}: nothing stands after `mock:`; options do, as in `mock?nodes=1`.")
+        nodes = address.options.get("nodes", "3")
+        if not nodes.isdecimal() or not 1 <= int(nodes) <= 9:
+            raise UnknownTarget(f"{address.text}: nodes is a number from 1 to 9, not {nodes}.")
+        self._count = int(nodes)
+        if self._count > 1:
+            self.capabilities = self.capabilities | {"nodes"}
+        self._brokers: dict[int, tuple[str, int]] = {}
+
+    def version(self) -> str:
+        from confluent_kafka import libversion
+
+        return f"librdkafka {libversion()[0]}"
+
+    @property
+    def nodes(self) -> dict[int, Victim]:
+        return {}
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(f"{host}:{port}" for host, port in self._brokers.values())
+
+    def plans(self) -> dict[int, Plan]:
+        return {1: self.plan(1, python("suites.targets.mock_cluster", str(self._count)), ("127.0.0.1", 0))}
+
+    def addresses(self) -> dict[int, tuple[str, int]]:
+        helper = self._nodes[1]
+        for line in reversed(helper.plan.stdout.read_text().splitlines()):
+            places = json.loads(line)["brokers"]
+            self._brokers = {int(node): _place(text) for node, text in places.items()}
+            return self._brokers
+        raise NotYet("its helper process has not said where it listens")
+
+    def recover(self) -> None:
+        if not self.alive():
+            self._nodes[1].kill()
+            self._nodes[1].plan.stdout.write_text("")
+        super().recover()
+
+
+def _place(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)

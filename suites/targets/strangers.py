@@ -1,0 +1,71 @@
+"""What listens on a port where a plaintext Kafka was expected: TLS, HTTP, something silent, a login."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+
+_PATIENCE_S = 4.0
+LOGIN = (
+    "answers ApiVersions but closes the connection on Metadata: it probably wants a login (SASL), "
+    "and only clusters without authentication can be tried so far"
+)
+# ApiVersions version 0, written by hand: every broker since 0.10 answers it, whatever else it thinks of us.
+_BODY = struct.pack(">hhih", 18, 0, 1, 11) + b"brokertrial"
+_API_VERSIONS = struct.pack(">i", len(_BODY)) + _BODY
+
+
+def what_is_there(place: tuple[str, int]) -> str | None:
+    """One clause that follows the address, or None where nothing listens or all is well so far.
+
+    >>> what_is_there(("127.0.0.1", 443))
+    'speaks TLS, and only plaintext clusters can be tried so far'
+    """
+    try:
+        answer = _answer(place)
+    except OSError:
+        return None
+    if answer is not None and _is_kafka(answer):
+        return None
+    if (answer or b"").startswith(b"\x15") or _speaks_tls(place):
+        return "speaks TLS, and only plaintext clusters can be tried so far"
+    if answer is None:
+        return f"accepts connections but answers nothing within {_PATIENCE_S:g} s: it does not look like Kafka"
+    if not answer:
+        return "closes the connection on a Kafka request: it does not look like Kafka"
+    if answer.startswith(b"HTTP/"):
+        return "is an HTTP server, not Kafka"
+    return f"is no Kafka broker: it answers {answer[:24]!r}"
+
+
+def _answer(place: tuple[str, int]) -> bytes | None:
+    """The first bytes that come back; empty if it closed, None if it stayed silent. OSError if nobody listens."""
+    with socket.create_connection(place, timeout=_PATIENCE_S) as connection:
+        try:
+            connection.sendall(_API_VERSIONS)
+            return connection.recv(64)
+        except TimeoutError:
+            return None
+        except OSError:
+            return b""
+
+
+def _is_kafka(answer: bytes) -> bool:
+    """A size that is small, then our correlation id."""
+    return len(answer) >= 8 and answer[4:8] == b"\0\0\0\x01" and struct.unpack(">i", answer[:4])[0] < 100_000
+
+
+def _speaks_tls(place: tuple[str, int]) -> bool:
+    """Whether a TLS handshake gets anywhere; a certificate that we would not trust is TLS all the same."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_PATIENCE_S) as connection:
+        try:
+            with context.wrap_socket(connection):
+                return True
+        except ssl.SSLError as error:
+            return "ALERT" in (error.reason or "")  # it refuses us, but in TLS: a client certificate is wanted
+    return False
