@@ -14,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reference_impl import api, bugs
+from reference_impl import api, bugs, emulated
 from reference_impl.clock import Clock, SystemClock, Timer
 from reference_impl.config import BrokerConfig, TopicRules
 from reference_impl.control.image import Image, Topic
 from reference_impl.control.journal import Journal
+from reference_impl.fetch_sessions import FetchSessions
 from reference_impl.log.recovery import open_log
 from reference_impl.net.server import Listener
 from reference_impl.partition import Partition
@@ -53,11 +54,16 @@ class Node:
     """A broker. `groups` and `transactions` are the coordinators, started after the logs and stopped before them."""
 
     def __init__(self, config: BrokerConfig, clock: Clock | None = None, rng: random.Random | None = None) -> None:
+        emulated.check(config.emulate)
         self.config = config
         self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # ids that must differ between two runs of one seed; a test passes its own
         self.host = config.host
         self.listener = Listener(self, self._served())
+        self.fetch_max_bytes: int = config["fetch.max.bytes"]
+        self.fetch_sessions = FetchSessions(
+            config["max.incremental.fetch.session.cache.slots"], self.rng, self.clock.monotonic
+        )
         self.topic_deleted: list[Callable[[str], None]] = []
         self.marker_written: list[Callable[[str, int, int, bool], None]] = []
         self.groups: Any = None
@@ -258,7 +264,7 @@ class Node:
         opened = open_log(folder, rules.log, self.clock.now_ms(), clean=clean)
         folder.mkdir(exist_ok=True)
         epoch = self.image.starts - topic.born
-        self._partitions[topic.name, index] = Partition(topic.name, index, opened, rules, self.clock, epoch)
+        self._partitions[topic.name, index] = Partition(topic.name, index, opened, rules, self.clock, epoch, self.node_id)
 
     def _folder(self, topic: str, index: int) -> Path:
         return self.config.data / f"{topic}-{index}"

@@ -33,12 +33,15 @@ class Appended(NamedTuple):
 class Partition:
     """The leader's side of one partition."""
 
-    def __init__(self, topic: str, index: int, log: PartitionLog, rules: TopicRules, clock: Clock, epoch: int) -> None:
+    def __init__(
+        self, topic: str, index: int, log: PartitionLog, rules: TopicRules, clock: Clock, epoch: int, leader_id: int
+    ) -> None:
         self.topic = topic
         self.index = index
         self.log = log
         self.rules = rules
         self.leader_epoch = epoch
+        self.leader_id = leader_id
         self.high_watermark = log.end_offset
         self.deleted = False
         self._clock = clock
@@ -74,7 +77,7 @@ class Partition:
         if isinstance(verdict, Refused):
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
         if header.producer_id < 0 and bugs.on("M14") and self._last_bytes_again(batch):
-            return Appended(self.log.end_offset - header.count, append_time)
+            return Appended(self.log.end_offset - header.record_count, append_time)
         if header.producer_id < 0 and bugs.on("M01a"):
             return Appended(self.log.end_offset, append_time)
         base = self._append(batch)
@@ -92,7 +95,10 @@ class Partition:
         if not commit and bugs.on("M15a"):
             return errors.NONE
         kind = "COMMIT" if commit or bugs.on("M15b") else "ABORT"
-        self._append(bytearray(records.control_marker(kind, producer_id, producer_epoch, coordinator_epoch)))
+        marker = records.control_marker(
+            kind, producer_id, producer_epoch, coordinator_epoch, timestamp=self._clock.now_ms()
+        )
+        self._append(bytearray(marker))
         return errors.NONE
 
     def _append(self, batch: bytearray) -> int:
@@ -119,6 +125,12 @@ class Partition:
         return last[17:] == bytes(batch[17:])
 
     # Reading
+
+    def check_epoch(self, epoch: int) -> int:
+        """Compares the leader epoch that a client believes in with ours (KIP-320); -1 asks for no check."""
+        if epoch < 0 or epoch == self.leader_epoch:
+            return errors.NONE
+        return errors.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else errors.UNKNOWN_LEADER_EPOCH
 
     def readable_end(self, *, committed: bool) -> int:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""

@@ -3,72 +3,22 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
+from wire.batch_header import HEADER, HEADER_SIZE
+from wire.batch_header import BatchHeader as Header
 from wire.crc32c import crc32c
 
-HEADER_SIZE = 61
+__all__ = ["HEADER_SIZE", "OVERHEAD", "Header", "crc_matches", "offset_and_size", "place", "read_header"]
+
 OVERHEAD = 12  # base offset and length: what the length field does not count
-NO_PRODUCER = -1
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
 _OFFSET_AND_SIZE = struct.Struct(">qi")
-_MAX_SEQUENCE = 0x7FFFFFFF
-
-_CODEC_MASK, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
-
-
-class Header(NamedTuple):
-    """A v2 batch header, in wire order."""
-
-    base_offset: int
-    length: int
-    leader_epoch: int
-    magic: int
-    crc: int
-    attributes: int
-    last_offset_delta: int
-    base_timestamp: int
-    max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    count: int
-
-    @property
-    def size(self) -> int:
-        return self.length + OVERHEAD
-
-    @property
-    def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
-
-    @property
-    def last_sequence(self) -> int:
-        if self.base_sequence < 0:
-            return -1
-        return (self.base_sequence + self.last_offset_delta) & _MAX_SEQUENCE
-
-    @property
-    def codec(self) -> int:
-        return self.attributes & _CODEC_MASK
-
-    @property
-    def is_log_append_time(self) -> bool:
-        return bool(self.attributes & _LOG_APPEND_TIME)
-
-    @property
-    def is_transactional(self) -> bool:
-        return bool(self.attributes & _TRANSACTIONAL)
-
-    @property
-    def is_control(self) -> bool:
-        return bool(self.attributes & _CONTROL)
+_LOG_APPEND_TIME = 0x08
 
 
 def read_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> Header:
     """Reads the header at a position; the caller has made sure that 61 bytes are there."""
-    return Header._make(_HEADER.unpack_from(buffer, position))
+    return Header(*HEADER.unpack_from(buffer, position))
 
 
 def offset_and_size(buffer: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
@@ -95,29 +45,3 @@ def set_max_timestamp(batch: bytearray, max_timestamp: int, *, log_append_time: 
     struct.pack_into(">h", batch, 21, attributes)
     struct.pack_into(">q", batch, 35, max_timestamp)
     struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
-
-
-def marker_is_commit(batch: bytes | bytearray | memoryview) -> bool | None:
-    """True for COMMIT, False for ABORT, None for any other control batch. Control records are never compressed and stand alone."""
-    at = HEADER_SIZE
-    at = _skip_varint(batch, at) + 1  # record length, attributes
-    for _ in range(3):  # timestamp delta, offset delta, key length
-        at = _skip_varint(batch, at)
-    kind = struct.unpack_from(">h", batch, at + 2)[0]
-    return {0: False, 1: True}.get(kind)
-
-
-def marker_coordinator_epoch(batch: bytes | bytearray | memoryview) -> int:
-    """The coordinator epoch inside a transaction marker's value."""
-    at = HEADER_SIZE
-    at = _skip_varint(batch, at) + 1
-    for _ in range(3):
-        at = _skip_varint(batch, at)
-    at = _skip_varint(batch, at + 4)  # the key is four bytes, then the value's length
-    return int(struct.unpack_from(">i", batch, at + 2)[0])
-
-
-def _skip_varint(buffer: bytes | bytearray | memoryview, at: int) -> int:
-    while buffer[at] & 0x80:
-        at += 1
-    return at + 1

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reference_impl import bugs
-from reference_impl.log import batch as batches
 from reference_impl.log.batch import Header
 from reference_impl.log.epochs import LeaderEpochs
 from reference_impl.log.producers import Completed, ProducerTable
 from reference_impl.log.segment import Aborted, Segment
+from wire import records
 
 NO_TIMESTAMP = -1
 _Predicate = Callable[[Segment, int], bool]
@@ -75,7 +75,7 @@ class PartitionLog:
         self.end_offset = header.last_offset + 1
         self.follow(batch, header)
         self.epochs.assign(header.leader_epoch, header.base_offset)
-        self._unflushed += header.count
+        self._unflushed += header.record_count
         if self._unflushed >= self.settings.flush_messages:
             self.flush()
 
@@ -88,11 +88,11 @@ class PartitionLog:
             if header.is_transactional and self._unstable is None:
                 self._unstable = header.base_offset
             return
-        commit = batches.marker_is_commit(batch)
-        if commit is None:
-            return
-        epoch = batches.marker_coordinator_epoch(batch)
-        completed = self.producers.record_marker(header, epoch, commit=commit)
+        marker = next(records.batches(batch)).marker()
+        if marker.coordinator_epoch is None:
+            return  # a control batch of another kind
+        commit = marker.kind == "COMMIT"
+        completed = self.producers.record_marker(header, marker.coordinator_epoch, commit=commit)
         self._unstable = self.producers.first_unstable()
         if completed is not None and completed.aborted and index_aborted:
             self._remember_aborted(completed)
@@ -176,15 +176,14 @@ class PartitionLog:
             for position, header in segment.headers(segment.position_of(start)):
                 yield header, segment, position
 
-    def by_timestamp(self, timestamp: int) -> tuple[Header, bytes] | None:
-        """The first batch at or above the log's start with a record at or after this time."""
+    def reaching(self, timestamp: int) -> Iterator[tuple[Header, bytes]]:
+        """Batches that hold a record at or after this time, in log order, as far as the log's start has not passed them."""
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue
             for position, header in segment.headers(segment.locate_time(timestamp)):
-                if header.max_timestamp >= timestamp and header.last_offset >= self.start_offset:
-                    return header, segment.pread(header.size, position)
-        return None
+                if header.max_timestamp >= timestamp and (header.last_offset >= self.start_offset or bugs.on("M30d")):
+                    yield header, segment.pread(header.size, position)
 
     def with_largest_timestamp(self) -> tuple[Header, bytes] | None:
         """The first batch that carries the largest timestamp of the log."""

@@ -77,8 +77,8 @@ class ProducerTable:
         if batch.producer_id < 0:
             return None
         entry = self.entries.get(batch.producer_id) or ProducerEntry(batch.producer_id)
-        if (earlier := self._same_batch(entry, batch)) is not None and not bugs.on("M09"):
-            return Duplicate(earlier)
+        if (earlier := self._same_batch(entry, batch)) is not None:
+            return None if bugs.on("M09") else Duplicate(earlier)
         if batch.is_transactional and entry.open_transaction is None and not verified:
             return Refused(errors.INVALID_TXN_STATE, "the transaction was not verified on this partition")
         if (refused := self._out_of_line(entry, batch)) is not None:
@@ -106,7 +106,7 @@ class ProducerTable:
             if first != 0 and not bugs.on("M12b"):
                 return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch begins at sequence {first}")
             return None
-        if not follows(entry.last_sequence, first) and not bugs.on("M12") and not bugs.on("M09b"):
+        if not follows(entry.last_sequence, first) and not bugs.on("M12"):
             return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} after {entry.last_sequence}")
         return None
 
@@ -159,7 +159,9 @@ class ProducerTable:
     def expire(self, older_than_ms: int) -> None:
         """Forgets idle producers that have no transaction open."""
         idle = [
-            e.producer_id for e in self.entries.values() if e.open_transaction is None and e.last_timestamp < older_than_ms
+            e.producer_id
+            for e in self.entries.values()
+            if e.open_transaction is None and e.last_timestamp < older_than_ms
         ]
         for producer_id in idle:
             del self.entries[producer_id]
@@ -174,7 +176,9 @@ class ProducerTable:
         out = bytearray()
         for e in self.entries.values():
             began = -1 if e.open_transaction is None else e.open_transaction
-            out += self._ENTRY.pack(e.producer_id, e.epoch, e.coordinator_epoch, e.last_timestamp, began, len(e.batches))
+            out += self._ENTRY.pack(
+                e.producer_id, e.epoch, e.coordinator_epoch, e.last_timestamp, began, len(e.batches)
+            )
             for batch in e.batches:
                 out += self._BATCH.pack(*batch)
         return bytes(out)

@@ -23,7 +23,7 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
     rebuilt: list[Segment] = []
     for base in bases:
         segment = Segment(folder, base, now_ms)
-        if base != bases[0] and base < log.end_offset or rebuilt and base != log.end_offset:
+        if (base != bases[0] and base < log.end_offset) or (rebuilt and base != log.end_offset):
             segment.delete()  # what lies behind a cut, or overlaps what is already there
             continue
         newest = base == bases[-1]

@@ -13,8 +13,8 @@ from reference_impl.log import batch as batches
 from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, read_header
 from reference_impl.log.survey import BrokenRecords, Survey, survey
 from wire import errors, records
+from wire.compression import NAMES, DecompressionFailed, decompress
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _LARGEST_UNPACKED = 256 << 20
 
 
@@ -77,7 +77,7 @@ def validate(data: memoryview, header: Header, rules: TopicRules, now_ms: int) -
         raise Rejected(errors.MESSAGE_TOO_LARGE, f"{header.size} bytes, {rules.max_message_bytes} are allowed")
     if not batches.crc_matches(header, data) and not bugs.on("M31"):
         raise Rejected(errors.CORRUPT_MESSAGE, "the checksum does not match")
-    if header.codec >= len(CODECS):
+    if header.codec not in NAMES:
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}", shows_log_start=True)
     _check_header(header)
     found = _survey(data, header)
@@ -91,10 +91,10 @@ def _check_header(header: Header) -> None:
         return
     if header.last_offset_delta < 0:
         raise _invalid(f"last offset delta {header.last_offset_delta}")
-    if header.count <= 0:
-        raise _invalid(f"{header.count} records")
-    if header.count != header.last_offset_delta + 1:
-        raise _invalid(f"{header.count} records with a last offset delta of {header.last_offset_delta}")
+    if header.record_count <= 0:
+        raise _invalid(f"{header.record_count} records")
+    if header.record_count != header.last_offset_delta + 1:
+        raise _invalid(f"{header.record_count} records with a last offset delta of {header.last_offset_delta}")
     if header.is_control and not bugs.on("M31d"):
         raise _invalid("clients must not write control batches")
     if header.producer_id >= 0 and header.base_sequence < 0:
@@ -103,7 +103,7 @@ def _check_header(header: Header) -> None:
 
 def _survey(data: memoryview, header: Header) -> Survey:
     try:
-        return survey(_unpacked(data, header), header.count)
+        return survey(_unpacked(data, header), header.record_count)
     except BrokenRecords as error:
         raise _invalid(str(error)) from None
 
@@ -112,8 +112,8 @@ def _unpacked(data: memoryview, header: Header) -> bytes | memoryview:
     if header.codec == 0:
         return data[HEADER_SIZE:]
     try:
-        return records.decompress(CODECS[header.codec], data[HEADER_SIZE:], _LARGEST_UNPACKED)
-    except ValueError as error:
+        return decompress(header.codec, data[HEADER_SIZE:], _LARGEST_UNPACKED)
+    except DecompressionFailed as error:
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"cannot unpack: {error}", shows_log_start=True) from None
 
 
@@ -137,11 +137,11 @@ def _untimely(header: Header, found: Survey, rules: TopicRules, now_ms: int) -> 
     """Records whose time is out of the topic's bounds (KIP-937), or whose kind of time the producer must not set."""
     if rules.timestamp_type == "LogAppendTime":
         message = "Producer should not set timestamp type to LogAppendTime"
-        return dict.fromkeys(range(header.count), message) if header.is_log_append_time else {}
+        return dict.fromkeys(range(header.record_count), message) if header.timestamp_type == "append" else {}
     earliest, latest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
-    if header.is_log_append_time:
+    if header.timestamp_type == "append":
         inside = header.max_timestamp == -1 or earliest <= header.max_timestamp <= latest
-        times = [] if inside else [header.max_timestamp] * header.count
+        times = [] if inside else [header.max_timestamp] * header.record_count
     else:
         base = header.base_timestamp
         if earliest <= base + found.smallest_delta and base + found.largest_delta <= latest:
@@ -157,7 +157,7 @@ def _untimely(header: Header, found: Survey, rules: TopicRules, now_ms: int) -> 
 
 def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Survey) -> bytearray:
     """The batch in the topic's own codec; the same bytes where nothing has to change."""
-    codec = CODECS[header.codec]
+    codec = NAMES[header.codec]
     wanted = {"producer": codec, "uncompressed": "none"}.get(rules.compression, rules.compression)
     if wanted == codec and (found.dense or codec == "none"):
         return bytearray(data)
@@ -184,8 +184,8 @@ def _stamp(batch: bytearray, header: Header, found: Survey, rules: TopicRules, n
         return now_ms
     stored = read_header(batch)
     largest = max(header.base_timestamp + found.largest_delta, -1)
-    if header.is_log_append_time:
+    if header.timestamp_type == "append":
         largest = header.max_timestamp
-    if stored.is_log_append_time or stored.max_timestamp != largest:
+    if stored.timestamp_type == "append" or stored.max_timestamp != largest:
         batches.set_max_timestamp(batch, largest, log_append_time=False)
     return -1

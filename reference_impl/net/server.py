@@ -20,6 +20,7 @@ from reference_impl.api import CloseConnection, Context, Served
 from wire import frames
 from wire.codec import Malformed, decode
 from wire.messages import Struct
+from wire.primitives import Buffer
 
 if TYPE_CHECKING:
     from reference_impl.clock import Timer
@@ -45,7 +46,7 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._reading = True
         self._host = ""
-        self._kept_answer: list[bytes | memoryview] | None = None
+        self._kept_answer: list[Buffer] | None = None
         self._held_back: bytes | None = None
         self._held_timer: Timer | None = None
         self.last_used = self._node.clock.monotonic()
@@ -128,7 +129,7 @@ class Connection(asyncio.Protocol):
         except (Malformed, CloseConnection) as error:
             log.info("connection %d closed: %s", self.number, error)
             self.close()
-        except Exception:  # noqa: BLE001 - one broken request must not take the broker with it
+        except Exception:
             log.exception("connection %d closed: the handler failed", self.number)
             self.close()
         else:
@@ -143,7 +144,7 @@ class Connection(asyncio.Protocol):
         except CloseConnection as error:
             log.info("connection %d closed: %s", self.number, error)
             self.close()
-        except Exception:  # noqa: BLE001
+        except Exception:
             log.exception("connection %d closed: the handler failed", self.number)
             self.close()
         self._waiting = None
@@ -194,7 +195,7 @@ class Connection(asyncio.Protocol):
         if kept is not None:
             self._send(*kept)
 
-    def _send(self, *buffers: bytes | memoryview) -> None:
+    def _send(self, *buffers: Buffer) -> None:
         if self._transport is not None:
             self._transport.writelines(buffers)
 
@@ -239,9 +240,9 @@ class _Answers:
     """Collects what would have been written."""
 
     def __init__(self) -> None:
-        self.buffers: list[bytes | memoryview] = []
+        self.buffers: list[Buffer] = []
 
-    def writelines(self, buffers: tuple[bytes | memoryview, ...]) -> None:
+    def writelines(self, buffers: tuple[Buffer, ...]) -> None:
         self.buffers += buffers
 
     def close(self) -> None:

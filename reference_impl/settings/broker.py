@@ -41,7 +41,10 @@ _ROWS = [
     Setting("transaction.max.timeout.ms", "int", "900000", low=1),
     Setting("transactional.id.expiration.ms", "int", "604800000", low=1),
     Setting(
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms", "int", "100", low=1,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "int",
+        "100",
+        low=1,
         doc="fast: Kafka's default is 10000",
     ),
     Setting("transaction.partition.verification.enable", "boolean", "true", dynamic=True),

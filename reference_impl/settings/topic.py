@@ -23,15 +23,16 @@ _ROWS = [
     Setting("local.retention.ms", "long", "-2", low=-2, synonym="log.local.retention.ms"),
     Setting("max.compaction.lag.ms", "long", str(LONG_MAX), low=1, synonym="log.cleaner.max.compaction.lag.ms"),
     Setting("max.message.bytes", "int", "1048588", low=0, synonym="message.max.bytes"),
-    Setting(
-        "message.timestamp.after.max.ms", "long", "3600000", low=0, synonym="log.message.timestamp.after.max.ms"
-    ),
+    Setting("message.timestamp.after.max.ms", "long", "3600000", low=0, synonym="log.message.timestamp.after.max.ms"),
     Setting(
         "message.timestamp.before.max.ms", "long", str(LONG_MAX), low=0, synonym="log.message.timestamp.before.max.ms"
     ),
     Setting(
-        "message.timestamp.type", "string", "CreateTime",
-        choices=("CreateTime", "LogAppendTime"), synonym="log.message.timestamp.type",
+        "message.timestamp.type",
+        "string",
+        "CreateTime",
+        choices=("CreateTime", "LogAppendTime"),
+        synonym="log.message.timestamp.type",
     ),
     Setting("min.cleanable.dirty.ratio", "double", "0.5", low=0, high=1, synonym="log.cleaner.min.cleanable.ratio"),
     Setting("min.compaction.lag.ms", "long", "0", low=0, synonym="log.cleaner.min.compaction.lag.ms"),
@@ -46,9 +47,7 @@ _ROWS = [
     Setting("segment.index.bytes", "int", "10485760", low=4, synonym="log.index.size.max.bytes"),
     Setting("segment.jitter.ms", "long", "0", low=0, synonym="log.roll.jitter.ms"),
     Setting("segment.ms", "long", "604800000", low=1, synonym="log.roll.ms"),
-    Setting(
-        "unclean.leader.election.enable", "boolean", "false", synonym="unclean.leader.election.enable"
-    ),
+    Setting("unclean.leader.election.enable", "boolean", "false", synonym="unclean.leader.election.enable"),
 ]
 
 TOPIC_SETTINGS = {row.name: row for row in _ROWS}

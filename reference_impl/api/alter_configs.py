@@ -1,0 +1,118 @@
+"""AlterConfigs (KIP-133, 0-2) replaces all settings of a resource; IncrementalAlterConfigs (KIP-339, 0-1) touches only those named.
+
+Each resource succeeds or fails as a whole. Unknown setting or bad value: INVALID_CONFIG (40); a null value, an unknown operation, a
+key twice, a resource twice: INVALID_REQUEST; unknown topic: 3. APPEND and SUBTRACT are for lists. Effective at once, durable first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.resources import Resource, find
+from reference_impl.topic_rules import Fault
+from wire import errors
+from wire.messages import Struct, response
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+@handles("AlterConfigs", 0, 2)
+def alter_configs(request: Struct, context: Context) -> Struct:
+    """Replaces: what is not named falls back to its default."""
+    return response("AlterConfigs", responses=_each(request, context, _replaced))
+
+
+@handles("IncrementalAlterConfigs", 0, 1)
+def incremental_alter_configs(request: Struct, context: Context) -> Struct:
+    """Changes only what is named."""
+    return response("IncrementalAlterConfigs", responses=_each(request, context, _changed))
+
+
+def _each(request: Struct, context: Context, change: Any) -> list[dict[str, Any]]:
+    asked = Counter((r.resource_type, r.resource_name) for r in request.resources)
+    answers = []
+    for wanted in {(r.resource_type, r.resource_name): r for r in request.resources}.values():
+        twice = asked[wanted.resource_type, wanted.resource_name] > 1
+        fault = _alter(wanted, context, change, twice=twice, make=not request.validate_only)
+        error, message = (errors.NONE, None) if fault is None else fault
+        answers.append(
+            {
+                "error_code": error,
+                "error_message": message,
+                "resource_type": wanted.resource_type,
+                "resource_name": wanted.resource_name,
+            }
+        )
+    return answers
+
+
+def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: bool) -> Fault | None:
+    if twice:
+        return Fault(errors.INVALID_REQUEST, "Each resource must appear at most once.")
+    found = find(context.node, wanted.resource_type, wanted.resource_name)
+    if isinstance(found, Fault):
+        return found
+    if len({entry.name for entry in wanted.configs}) != len(wanted.configs):
+        return Fault(errors.INVALID_REQUEST, "Error due to duplicate config keys")
+    configs = change(found, wanted.configs)
+    if isinstance(configs, Fault):
+        return configs
+    if make:
+        found.replace(configs)
+    return None
+
+
+def _replaced(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fault:
+    configs = resource.own() if bugs.on("M40i") else {}
+    for entry in entries:
+        if entry.value is None:
+            return _null(entry.name)
+        if fault := resource.fault(entry.name, entry.value):
+            return fault
+        configs[entry.name] = entry.value
+    return configs
+
+
+def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fault:
+    configs = resource.own()
+    for entry in entries:
+        if entry.config_operation == DELETE:
+            configs.pop(entry.name, None)
+            continue
+        if entry.config_operation not in (SET, APPEND, SUBTRACT):
+            return Fault(errors.INVALID_REQUEST, f"Unknown operation type {entry.config_operation}")
+        if entry.value is None:
+            return _null(entry.name)
+        value = entry.value
+        if entry.config_operation != SET:
+            combined = _combined(resource, configs, entry)
+            if isinstance(combined, Fault):
+                return combined
+            value = combined
+        if fault := resource.fault(entry.name, value):
+            return fault
+        configs[entry.name] = value
+    return configs
+
+
+def _null(name: str) -> Fault:
+    return Fault(errors.INVALID_REQUEST, f"Null value not supported for : {name}")
+
+
+def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str | Fault:
+    """A list with items added or taken away."""
+    verb = "APPEND" if entry.config_operation == APPEND else "SUBTRACT"
+    setting = resource.settings.get(entry.name)
+    if setting is None or setting.kind != "list":
+        return Fault(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
+    current = configs.get(entry.name) or resource.sources(setting)[-1].value
+    items = [item for item in current.split(",") if item]
+    named = [item.strip() for item in entry.value.split(",") if item.strip()]
+    if entry.config_operation == APPEND:
+        items += [item for item in named if item not in items]
+    else:
+        items = [item for item in items if item not in named]
+    return ",".join(items)

@@ -1,0 +1,73 @@
+"""ApiVersions (KIP-35, KIP-511): what this broker serves, and in which versions.
+
+Versions 0-4. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since 2.4); the
+listener does that. Client software name and version are checked from v3 on: INVALID_REQUEST.
+Produce is advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3.
+Gaps: v5 (a client that states the cluster and node it expects) is not offered.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.emulated import newest
+from reference_impl.node import Node
+from wire import errors
+from wire.messages import Struct, response
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_API_VERSIONS, _PRODUCE = 18, 0
+
+
+@handles("ApiVersions", 0, 4)
+def api_versions(request: Struct, context: Context) -> Struct:
+    """Lists every API once."""
+    if context.version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return response("ApiVersions", error_code=errors.INVALID_REQUEST)
+    answer = response("ApiVersions", api_keys=_ranges(context.node))
+    if context.version >= 3:
+        features = _features(context.node)
+        answer.supported_features = [
+            {"name": name, "min_version": low, "max_version": high} for name, (low, high, _) in features.items()
+        ]
+        answer.finalized_features_epoch = context.node.image.starts
+        answer.finalized_features = [
+            {"name": name, "max_version_level": level, "min_version_level": level}
+            for name, (_, _, level) in features.items()
+            if level
+        ]
+        # Nested dicts become structs in the constructor only.
+        answer = response("ApiVersions", **answer._asdict())
+    return answer
+
+
+def unsupported_version(node: Node) -> Struct:
+    """The answer to a version that is not served; it goes out in version 0."""
+    own = [entry for entry in _ranges(node) if entry["api_key"] == _API_VERSIONS]
+    return response("ApiVersions", error_code=errors.UNSUPPORTED_VERSION, api_keys=own)
+
+
+def _ranges(node: Node) -> list[dict[str, int]]:
+    excess = 1 if bugs.on("M39h") else 0
+    return [
+        {
+            "api_key": key,
+            "min_version": 0 if key == _PRODUCE else served.min_version,
+            "max_version": min(served.max_version, newest(node.config.emulate, served.api.name)) + excess,
+        }
+        for key, served in node.listener.served.items()
+        if newest(node.config.emulate, served.api.name) >= served.min_version
+    ]
+
+
+def _features(node: Node) -> dict[str, tuple[int, int, int]]:
+    """Feature -> (lowest, highest, finalized) level."""
+    return {
+        "group.version": (0, 1, node.config["group.version"]),
+        "metadata.version": (7, 29, 21 if node.config.emulate.startswith("3.") else 29),
+        "transaction.version": (0, 2, node.config["transaction.version"]),
+    }

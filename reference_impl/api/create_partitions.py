@@ -1,0 +1,58 @@
+"""CreatePartitions (KIP-195): sets the new total; what is there stays as it is.
+
+Versions 0-3. A total that is not larger: INVALID_PARTITIONS; unknown topic: 3; the same topic twice: INVALID_REQUEST; a hand-made
+placement that does not fit: INVALID_REPLICA_ASSIGNMENT. validate_only checks and makes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.node import Node
+from reference_impl.topic_rules import Fault, assignment_fault
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("CreatePartitions", 0, 3)
+def create_partitions(request: Struct, context: Context) -> Struct:
+    """Grows each topic on its own."""
+    names = Counter(topic.name for topic in request.topics)
+    results = []
+    for wanted in {topic.name: topic for topic in request.topics}.values():
+        fault = _grow(wanted, context.node, twice=names[wanted.name] > 1, make=not request.validate_only)
+        error, message = (errors.NONE, None) if fault is None else fault
+        results.append({"name": wanted.name, "error_code": error, "error_message": message})
+    return response("CreatePartitions", results=results)
+
+
+def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | None:
+    topic = node.topics.get(wanted.name)
+    if twice:
+        return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
+    if topic is None:
+        return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+    count = wanted.count + topic.partitions if bugs.on("M40e") else wanted.count
+    if count == topic.partitions:
+        return Fault(errors.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
+    if count < topic.partitions:
+        return Fault(
+            errors.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {topic.partitions} partition(s); {count} would not be an increase.",
+        )
+    if wanted.assignments is not None:
+        more = count - topic.partitions
+        if len(wanted.assignments) != more:
+            return Fault(
+                errors.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {more} additional partition(s), but only {len(wanted.assignments)} assignment(s) "
+                "were specified.",
+            )
+        placed = {index: list(entry.broker_ids) for index, entry in enumerate(wanted.assignments)}
+        if fault := assignment_fault(placed, node.node_id):
+            return fault
+    if make:
+        node.grow_topic(topic, count)
+    return None

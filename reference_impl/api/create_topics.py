@@ -1,0 +1,91 @@
+"""CreateTopics: each topic of the request on its own, all of them checked as Kafka's controller does.
+
+Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (one broker: 1), 39 assignment, 40
+settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks for the broker's defaults.
+validate_only checks and makes nothing; the id of the answer is then zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.node import Node
+from reference_impl.settings.topic import TOPIC_SETTINGS
+from reference_impl.topic_rules import Fault, assignment_fault, collision, config_fault, name_fault, shape_fault
+from wire import errors
+from wire.messages import ZERO_UUID, Struct, response
+
+_DYNAMIC_TOPIC, _DEFAULT = 1, 5
+
+
+@handles("CreateTopics", 2, 7)
+def create_topics(request: Struct, context: Context) -> Struct:
+    """Creates what can be created, and says why for the rest."""
+    node, names = context.node, Counter(topic.name for topic in request.topics)
+    answers = []
+    for wanted in {topic.name: topic for topic in request.topics}.values():
+        fault = _fault(wanted, node, twice=names[wanted.name] > 1)
+        if fault is not None:
+            answers.append(_refused(wanted.name, fault))
+        else:
+            answers.append(_create(wanted, node, make=not request.validate_only or bugs.on("M40k")))
+    return response("CreateTopics", topics=answers)
+
+
+def _refused(name: str, fault: Fault) -> dict[str, Any]:
+    return {"name": name, "error_code": fault.error, "error_message": fault.message, "configs": []}
+
+
+def _fault(wanted: Struct, node: Node, *, twice: bool) -> Fault | None:
+    if twice:
+        return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
+    if fault := name_fault(wanted.name):
+        return fault
+    if node.topics.get(wanted.name) is not None:
+        return Fault(errors.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
+    return (
+        collision(wanted.name, (topic.name for topic in node.topics.all()))
+        or config_fault({entry.name: entry.value for entry in wanted.configs})
+        or _placement_fault(wanted, node)
+    )
+
+
+def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
+    if not wanted.assignments:
+        return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=1)
+    for field, value in (("replication factor", wanted.replication_factor), ("partition count", wanted.num_partitions)):
+        if value != -1:
+            return Fault(
+                errors.INVALID_REQUEST,
+                f"A manual partition assignment was specified, but {field} was not set to -1.",
+            )
+    by_index = {entry.partition_index: list(entry.broker_ids) for entry in wanted.assignments}
+    if len(by_index) != len(wanted.assignments):
+        return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "Found multiple manual partition assignments for one partition")
+    return assignment_fault(by_index, node.node_id)
+
+
+def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
+    count = len(wanted.assignments) or wanted.num_partitions
+    if count == -1:
+        count = node.config["num.partitions"]
+    configs = {entry.name: entry.value for entry in wanted.configs}
+    topic_id = node.create_topic(wanted.name, count, configs).id if make else ZERO_UUID
+    return {
+        "name": wanted.name,
+        "topic_id": topic_id,
+        "error_code": errors.NONE,
+        "num_partitions": count,
+        "replication_factor": 1,
+        "configs": [
+            {
+                "name": name,
+                "value": node.config.topic_text(configs, name),
+                "config_source": _DYNAMIC_TOPIC if name in configs else _DEFAULT,
+            }
+            for name in TOPIC_SETTINGS
+        ],
+    }

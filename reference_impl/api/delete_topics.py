@@ -1,0 +1,57 @@
+"""DeleteTopics: by name, or by id from v6 on.
+
+Versions 1-6. Unknown name: 3; unknown id: 100; both or neither given, or the same topic twice: INVALID_REQUEST;
+`delete.topic.enable=false`: TOPIC_DELETION_DISABLED. The data is gone when the answer leaves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl.api import Context, handles
+from reference_impl.control.image import Topic
+from reference_impl.node import Node
+from reference_impl.topic_rules import Fault
+from wire import errors
+from wire.messages import ZERO_UUID, Struct, request, response
+
+
+@handles("DeleteTopics", 1, 6)
+def delete_topics(wanted: Struct, context: Context) -> Struct:
+    """Deletes each topic that can be named beyond doubt."""
+    if context.version >= 6:
+        states = wanted.topics
+    else:
+        states = request("DeleteTopics", topics=[{"name": name} for name in wanted.topic_names]).topics
+    seen: list[tuple[Any, Any]] = [(state.name, state.topic_id) for state in states]
+    answers = []
+    for state in {(s.name, s.topic_id): s for s in states}.values():
+        twice = seen.count((state.name, state.topic_id)) > 1
+        answers.append(_delete(context.node, state, twice=twice))
+    return response("DeleteTopics", responses=answers)
+
+
+def _delete(node: Node, state: Struct, *, twice: bool) -> dict[str, Any]:
+    found = _find(node, state, twice=twice)
+    if isinstance(found, Fault):
+        answer = {"error_code": found.error, "error_message": found.message}
+        return {"name": state.name, "topic_id": state.topic_id, **answer}
+    node.delete_topic(found)
+    return {"name": found.name, "topic_id": found.id, "error_code": errors.NONE}
+
+
+def _find(node: Node, state: Struct, *, twice: bool) -> Topic | Fault:
+    has_id = state.topic_id != ZERO_UUID
+    if state.name is None and not has_id:
+        return Fault(errors.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if state.name is not None and has_id:
+        return Fault(errors.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    if twice:
+        return Fault(errors.INVALID_REQUEST, "Duplicate topic name or id.")
+    if not node.config["delete.topic.enable"]:
+        return Fault(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
+    topic = node.topics.by_id(state.topic_id) if has_id else node.topics.get(state.name)
+    if topic is None:
+        error = errors.UNKNOWN_TOPIC_ID if has_id else errors.UNKNOWN_TOPIC_OR_PARTITION
+        return Fault(error, "This server does not host this topic.")
+    return topic

@@ -1,0 +1,30 @@
+"""DescribeCluster (KIP-700): cluster id, controller and brokers; what Metadata says too.
+
+Versions 0-2. Endpoint type 1 (brokers) only: 2 (controllers) is MISMATCHED_ENDPOINT_TYPE, others UNSUPPORTED_ENDPOINT_TYPE.
+"""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("DescribeCluster", 0, 2)
+def describe_cluster(request: Struct, context: Context) -> Struct:
+    """Describes a cluster of one."""
+    node = context.node
+    if request.endpoint_type != 1:
+        wrong = errors.MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == 2 else errors.UNSUPPORTED_ENDPOINT_TYPE
+        return response("DescribeCluster", error_code=wrong, error_message="This is a broker's endpoint.", cluster_id="")
+    return response(
+        "DescribeCluster",
+        endpoint_type=1,
+        cluster_id=node.cluster_id,
+        controller_id=node.node_id,
+        brokers=[{"broker_id": node.node_id, "host": node.host, "port": node.port}],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )

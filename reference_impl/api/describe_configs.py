@@ -1,0 +1,52 @@
+"""DescribeConfigs (KIP-133, KIP-226, KIP-569): the settings of topics and of this broker, with where each comes from.
+
+Versions 1-4. Unknown topic: 3; a name that no topic can have: 17; another broker's id, or another kind of resource: INVALID_REQUEST.
+A list of keys asks for these alone; keys that do not exist are left out.
+Gaps: no broker loggers, groups or client metrics; documentation is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl.api import Context, handles
+from reference_impl.resources import DEFAULT, TOPIC, Resource, find
+from reference_impl.settings.setting import TYPE_CODES, Setting
+from reference_impl.topic_rules import Fault
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("DescribeConfigs", 1, 4)
+def describe_configs(request: Struct, context: Context) -> Struct:
+    """Describes each resource on its own."""
+    return response("DescribeConfigs", results=[_describe(wanted, request, context) for wanted in request.resources])
+
+
+def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, Any]:
+    answer = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
+    found = find(context.node, wanted.resource_type, wanted.resource_name)
+    if isinstance(found, Fault):
+        return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
+    keys = wanted.configuration_keys
+    chosen = [s for s in found.settings.values() if not keys or s.name in keys]
+    topic = wanted.resource_type == TOPIC
+    entries = [_entry(found, setting, request, topic=topic) for setting in chosen]
+    return {**answer, "error_code": errors.NONE, "error_message": None, "configs": entries}
+
+
+def _entry(resource: Resource, setting: Setting, request: Struct, *, topic: bool) -> dict[str, Any]:
+    sources = resource.sources(setting)
+    return {
+        "name": setting.name,
+        "value": sources[0].value,
+        "read_only": not (topic or setting.dynamic),
+        "config_source": sources[0].source if sources else DEFAULT,
+        "is_sensitive": setting.kind == "password",
+        "synonyms": [
+            {"name": source.name, "value": source.value, "source": source.source}
+            for source in (sources if request.include_synonyms else [])
+        ],
+        "config_type": TYPE_CODES[setting.kind],
+        "documentation": setting.doc if request.include_documentation else None,
+    }

@@ -1,0 +1,37 @@
+"""DescribeLogDirs: the one folder that holds all partitions, and how large each is.
+
+Versions 1-5. Topics null: all; partitions that do not exist are left out, as in Kafka.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+from reference_impl.api import Context, handles
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("DescribeLogDirs", 1, 5)
+def describe_log_dirs(request: Struct, context: Context) -> Struct:
+    """Sizes by topic and partition."""
+    node = context.node
+    if request.topics is None:
+        wanted = {topic.name: list(range(topic.partitions)) for topic in node.topics.all()}
+    else:
+        wanted = {topic.topic: list(topic.partitions) for topic in request.topics}
+    topics = []
+    for name, indexes in wanted.items():
+        found = [(index, p) for index in indexes if (p := node.partition(name, index)) is not None]
+        if found:
+            sizes = [{"partition_index": index, "partition_size": p.log.size, "offset_lag": 0} for index, p in found]
+            topics.append({"name": name, "partitions": sizes})
+    disk = shutil.disk_usage(node.config.data)
+    folder = {
+        "error_code": errors.NONE,
+        "log_dir": str(node.config.data.absolute()),
+        "topics": topics,
+        "total_bytes": disk.total,
+        "usable_bytes": disk.free,
+    }
+    return response("DescribeLogDirs", results=[folder])

@@ -1,0 +1,73 @@
+"""DescribeTopicPartitions (KIP-966): topics in the order of their names, page by page.
+
+Version 0. An empty list asks for all topics; a cursor names where to go on; at most min(limit, max.request.partition.size.limit)
+partitions an answer, then `next_cursor` names the first that was left out. Unknown topic: 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl.api import Context, handles
+from reference_impl.api.metadata import TOPIC_OPERATIONS
+from reference_impl.node import Node
+from reference_impl.topic_rules import name_fault
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("DescribeTopicPartitions", 0, 0)
+def describe_topic_partitions(request: Struct, context: Context) -> Struct:
+    """One page of the description."""
+    node, cursor = context.node, request.cursor
+    names = sorted({t.name for t in request.topics} or {t.name for t in node.topics.all()})
+    first = 0
+    if cursor is not None:
+        names = [name for name in names if name >= cursor.topic_name]
+        first = cursor.partition_index if names and names[0] == cursor.topic_name else 0
+    room = max(min(request.response_partition_limit, node.config["max.request.partition.size.limit"]), 1)
+    topics: list[dict[str, Any]] = []
+    for name in names:
+        if room == 0:
+            return _page(topics, {"topic_name": name, "partition_index": 0})
+        topic = _topic(node, name, first, room)
+        topics.append(topic)
+        listed = len(topic["partitions"])
+        room -= listed
+        known = node.topics.get(name)
+        if known is not None and first + listed < known.partitions:
+            return _page(topics, {"topic_name": name, "partition_index": first + listed})
+        first = 0
+    return _page(topics, None)
+
+
+def _page(topics: list[dict[str, Any]], cursor: dict[str, Any] | None) -> Struct:
+    return response("DescribeTopicPartitions", topics=topics, next_cursor=cursor)
+
+
+def _topic(node: Node, name: str, first: int, room: int) -> dict[str, Any]:
+    topic = node.topics.get(name)
+    if topic is None:
+        error = errors.INVALID_TOPIC_EXCEPTION if name_fault(name) else errors.UNKNOWN_TOPIC_OR_PARTITION
+        return {"error_code": error, "name": name, "partitions": []}
+    return {
+        "error_code": errors.NONE,
+        "name": name,
+        "topic_id": topic.id,
+        "is_internal": topic.internal,
+        "partitions": [_partition(node, name, index) for index in range(first, min(first + room, topic.partitions))],
+        "topic_authorized_operations": TOPIC_OPERATIONS,
+    }
+
+
+def _partition(node: Node, name: str, index: int) -> dict[str, Any]:
+    partition = node.partition(name, index)
+    return {
+        "partition_index": index,
+        "leader_id": node.node_id,
+        "leader_epoch": 0 if partition is None else partition.leader_epoch,
+        "replica_nodes": [node.node_id],
+        "isr_nodes": [node.node_id],
+        "eligible_leader_replicas": [],
+        "last_known_elr": [],
+    }

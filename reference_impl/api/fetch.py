@@ -1,0 +1,211 @@
+"""Fetch: record batches from an offset on, as stored.
+
+Versions 4-18; v13+ names topics by id. Waits up to max_wait_ms until min_bytes can be read from all partitions together; an error
+in one ends the wait. Size limits are KIP-74's: the first partition with data gives at least one whole batch, a batch is never cut.
+Consumers see what lies below the high watermark, read_committed ones below the last stable offset, with the aborted transactions
+in the order in which they ended. Out of range: 1. Leader epochs: 74, 75 (v9+); an offset that a truncation took: diverging epoch
+(v12+). Sessions: KIP-227 (70, 71, 106).
+Gaps: no preferred replica; a replica id other than -1 reads like a follower and joins no ISR.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from functools import partial
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.fetch_sessions import NO_SESSION, Incremental, Key, Opening, Refused
+from reference_impl.log import spoil
+from reference_impl.log.epochs import UNKNOWN
+from reference_impl.partition import Partition
+from wire import errors
+from wire.messages import ZERO_UUID, Struct, child, response
+
+_BY_ID_SINCE = 13
+_Topic = child("Fetch", "response", "responses")
+_Part = child("Fetch", "response", "responses.partitions")
+_Aborted = child("Fetch", "response", "responses.partitions.aborted_transactions")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one pass over the partitions gave."""
+
+    answers: list[tuple[Key, Struct, Struct]] = field(default_factory=list)  # key, request, answer
+    size: int = 0
+    failed: bool = False
+
+
+@handles("Fetch", 4, 18)
+def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
+    """Answers at once if there is enough, else when there is or when the time is up."""
+    by_id = context.version >= _BY_ID_SINCE
+    asked = [(Key(t.topic_id if by_id else t.topic, p.partition), p) for t in request.topics for p in t.partitions]
+    forgotten = [
+        Key(t.topic_id if by_id else t.topic, index) for t in request.forgotten_topics_data for index in t.partitions
+    ]
+    mode = context.node.fetch_sessions.mode(
+        request.session_id, request.session_epoch, by_id=by_id, wanted=asked, forgotten=forgotten
+    )
+    if isinstance(mode, Refused):
+        return response("Fetch", error_code=mode.error)
+    if isinstance(mode, Incremental):
+        asked = [(key, known.request) for key, known in mode.session.partitions.items()]
+    answer = partial(_response, mode, context)
+    reading = _read(asked, request, context)
+    if request.max_wait_ms <= 0 or _is_enough(reading, asked, request, context) or bugs.on("M37d"):
+        return answer(reading)
+    return _wait(asked, request, context, answer)
+
+
+def _is_enough(reading: Reading, asked: list[tuple[Key, Struct]], request: Struct, context: Context) -> bool:
+    wanted = min(request.min_bytes, request.max_bytes, context.node.fetch_max_bytes)
+    return reading.failed or not asked or reading.size >= wanted
+
+
+async def _wait(
+    asked: list[tuple[Key, Struct]], request: Struct, context: Context, answer: partial[Struct]
+) -> Struct:
+    """The long poll: looks again whenever one of the partitions has news."""
+    news = asyncio.Event()
+    timed_out = False
+
+    def time_is_up() -> None:
+        nonlocal timed_out
+        timed_out = True
+        news.set()
+
+    partitions = [p for key, _ in asked if (p := _partition(key, context)) is not None]
+    timer = context.node.clock.call_later(request.max_wait_ms / 1000, time_is_up)
+    for partition in partitions:
+        partition.watch(news.set)
+    try:
+        while True:
+            await news.wait()
+            news.clear()
+            reading = _read(asked, request, context, woken=not timed_out)
+            if timed_out or _is_enough(reading, asked, request, context):
+                return answer(reading)
+    finally:
+        timer.cancel()
+        for partition in partitions:
+            partition.unwatch(news.set)
+
+
+def _response(mode: object, context: Context, reading: Reading) -> Struct:
+    """Groups the answers by topic; a session's answer leaves out what is unchanged."""
+    answers = reading.answers
+    session_id = NO_SESSION
+    if isinstance(mode, Incremental):
+        session_id = mode.session.id
+        answers = [entry for entry in answers if mode.session.changed(entry[0], entry[2])]
+    elif isinstance(mode, Opening):
+        session_id = context.node.fetch_sessions.open(by_id=context.version >= _BY_ID_SINCE, answered=answers)
+    topics: list[Struct] = []
+    last: object = None
+    for key, _, part in answers:
+        if key.topic != last:
+            by_id = not isinstance(key.topic, str)
+            topics.append(_Topic(topic="" if by_id else key.topic, topic_id=key.topic if by_id else ZERO_UUID))
+            last = key.topic
+        topics[-1].partitions.append(part)
+    return response("Fetch", session_id=session_id, responses=topics)
+
+
+# Reading
+
+
+def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *, woken: bool = False) -> Reading:
+    reading = Reading()
+    room = min(request.max_bytes, context.node.fetch_max_bytes)
+    for key, wanted in asked:
+        partition = _partition(key, context)
+        error = _error(key, partition, wanted)
+        if error or partition is None:
+            part = _failed(wanted.partition, error, partition, context.version)
+            reading.failed = reading.failed or partition is not None
+        elif (diverging := _diverging(partition, wanted)) is not None:
+            part = _part(partition, wanted.partition, b"")
+            part.diverging_epoch.epoch, part.diverging_epoch.end_offset = diverging
+            reading.failed = True
+        else:
+            part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
+        size = len(part.records)
+        reading.size += size
+        room = max(room - size, 0)
+        reading.answers.append((key, wanted, part))
+    if asked and all(_partition(key, context) is None for key, _ in asked):
+        reading.failed = True  # nothing that could ever have data
+    return reading
+
+
+def _partition(key: Key, context: Context) -> Partition | None:
+    if isinstance(key.topic, str):
+        return context.node.partition(key.topic, key.partition)
+    topic = context.node.topics.by_id(key.topic)
+    return None if topic is None else context.node.partition(topic.name, key.partition)
+
+
+def _error(key: Key, partition: Partition | None, wanted: Struct) -> int:
+    if partition is None:
+        return errors.UNKNOWN_TOPIC_OR_PARTITION if isinstance(key.topic, str) else errors.UNKNOWN_TOPIC_ID
+    if error := partition.check_epoch(wanted.current_leader_epoch):
+        return error
+    if bugs.on("M37a"):
+        return errors.NONE
+    offset, log = wanted.fetch_offset, partition.log
+    if wanted.last_fetched_epoch >= 0 and log.epochs.end_offset(wanted.last_fetched_epoch, log.end_offset) == UNKNOWN:
+        return errors.OFFSET_OUT_OF_RANGE
+    if offset < log.start_offset or (offset > log.end_offset and _diverging(partition, wanted) is None):
+        return errors.OFFSET_OUT_OF_RANGE
+    return errors.NONE
+
+
+def _failed(index: int, error: int, partition: Partition | None, version: int) -> Struct:
+    part = _Part(partition_index=index, error_code=error, high_watermark=-1, records=b"")
+    if error == errors.FENCED_LEADER_EPOCH and partition is not None and version >= 16:
+        part.current_leader.leader_id, part.current_leader.leader_epoch = partition.leader_id, partition.leader_epoch
+    return part
+
+
+def _diverging(partition: Partition, wanted: Struct) -> tuple[int, int] | None:
+    """Where the log and the reader's past part ways: the reader's last epoch ended before the offset that it is at."""
+    if wanted.last_fetched_epoch < 0:
+        return None
+    epoch, end = partition.log.epochs.end_offset(wanted.last_fetched_epoch, partition.log.end_offset)
+    if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:
+        return epoch, end
+    return None
+
+
+def _data(
+    partition: Partition, wanted: Struct, request: Struct, room: int, *, at_least_one: bool, woken: bool
+) -> Struct:
+    committed = request.isolation_level == 1
+    limit = min(wanted.partition_max_bytes, room)
+    at_least_one = at_least_one and not bugs.on("M37c")
+    data = partition.read(wanted.fetch_offset, limit, committed=committed, at_least_one=at_least_one)
+    if data:
+        data = spoil.read(data, wanted.fetch_offset, woken=woken)
+    part = _part(partition, wanted.partition, data)
+    if committed:
+        part.aborted_transactions = [
+            _Aborted(producer_id=entry.producer_id, first_offset=entry.first_offset)
+            for entry in partition.aborted(wanted.fetch_offset, data)
+        ]
+    return part
+
+
+def _part(partition: Partition, index: int, data: bytes) -> Struct:
+    return _Part(
+        partition_index=index,
+        error_code=errors.NONE,
+        high_watermark=partition.high_watermark,
+        last_stable_offset=partition.last_stable_offset,
+        log_start_offset=partition.log.start_offset,
+        aborted_transactions=None,
+        records=data,
+    )

@@ -1,0 +1,29 @@
+"""ListConfigResources (KIP-1142): the things that have settings.
+
+Versions 0-1. Topics and brokers; v0 lists client metrics only, and there are none. An unsupported type: UNSUPPORTED_VERSION.
+"""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from reference_impl.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("ListConfigResources", 0, 1)
+def list_config_resources(request: Struct, context: Context) -> Struct:
+    """Names and kinds."""
+    if context.version == 0:
+        return response("ListConfigResources")
+    kinds = set(request.resource_types) or {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}
+    if not kinds <= {TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP}:
+        return response("ListConfigResources", error_code=errors.UNSUPPORTED_VERSION)
+    node = context.node
+    found = [(topic.name, TOPIC) for topic in node.topics.all()] + [
+        (str(node.node_id), kind) for kind in (BROKER, BROKER_LOGGER)
+    ]
+    return response(
+        "ListConfigResources",
+        config_resources=[{"resource_name": name, "resource_type": kind} for name, kind in found if kind in kinds],
+    )

@@ -1,0 +1,120 @@
+"""ListOffsets: the ends of a partition, and the first record at or after a time.
+
+Versions 1-11. -1 latest (read_committed: the last stable offset), -2 earliest, -3 the record with the largest timestamp (v7+),
+-4 earliest on local disk (v8+), -5 latest in tiered storage (v9+) and -6 earliest not yet there (v11+): none here, so -1.
+Other negative times, and these in older versions: UNSUPPORTED_VERSION. The same partition twice: INVALID_REQUEST.
+A look-up by time is exact to the record, never below the log's start nor at or above what the isolation level shows.
+Leader epoch checks (v4+): 74 and 75.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from reference_impl import bugs
+from reference_impl.api import Context, handles
+from reference_impl.partition import Partition
+from wire import errors, records
+from wire.messages import Struct, child, response
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
+_SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
+_UNPACK_LIMIT = 256 << 20
+_Part = child("ListOffsets", "response", "topics.partitions")
+
+
+class Found(NamedTuple):
+    """An offset, with the time and the leader epoch of what is there."""
+
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+@handles("ListOffsets", 1, 11)
+def list_offsets(request: Struct, context: Context) -> Struct:
+    """Looks each partition up on its own."""
+    asked = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
+    topics = [
+        {
+            "name": topic.name,
+            "partitions": [
+                _answer(topic.name, part, request, context, twice=asked[topic.name, part.partition_index] > 1)
+                for part in topic.partitions
+            ],
+        }
+        for topic in request.topics
+    ]
+    return response("ListOffsets", topics=topics)
+
+
+def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice: bool) -> Struct:
+    index, time = part.partition_index, part.timestamp
+    partition = context.node.partition(name, index)
+    error = errors.NONE
+    if partition is None:
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION
+    elif twice:
+        error = errors.INVALID_REQUEST
+    elif time < 0 and context.version < _SINCE.get(time, 1 << 15):
+        error = errors.UNSUPPORTED_VERSION
+    else:
+        error = partition.check_epoch(part.current_leader_epoch)
+    if error or partition is None:
+        return _Part(partition_index=index, error_code=error)
+    found = look_up(partition, time, committed=request.isolation_level == 1, consumer=request.replica_id < 0)
+    return _Part(
+        partition_index=index,
+        error_code=errors.NONE,
+        offset=found.offset,
+        timestamp=found.timestamp,
+        leader_epoch=found.leader_epoch if context.version >= 4 else -1,
+    )
+
+
+def look_up(partition: Partition, time: int, *, committed: bool, consumer: bool = True) -> Found:
+    """What a partition answers for a time, special or real."""
+    log = partition.log
+    end = partition.readable_end(committed=committed and not bugs.on("M29b")) if consumer else log.end_offset
+    if time == LATEST:
+        return Found(end, leader_epoch=partition.leader_epoch)
+    if time in (EARLIEST, EARLIEST_LOCAL):
+        start = partition.high_watermark if bugs.on("M29a") else log.start_offset
+        epoch = partition.leader_epoch if bugs.on("M29c") else log.epochs.earliest(log.start_offset)
+        return Found(start, leader_epoch=-1 if epoch is None else epoch)
+    if time in (LATEST_TIERED, EARLIEST_PENDING):
+        return Found()
+    found = _largest(partition) if time == MAX_TIMESTAMP else _first_at(partition, time)
+    if found.offset == -1 and bugs.on("M30c"):
+        return Found(end, leader_epoch=partition.leader_epoch)
+    return found if found.offset < end else Found()
+
+
+def _first_at(partition: Partition, time: int) -> Found:
+    for header, data in partition.log.reaching(time):
+        if bugs.on("M30b"):
+            return Found(header.base_offset, header.base_timestamp, header.leader_epoch)
+        before = Found()
+        for record in _records(data):
+            here = Found(record.offset, record.timestamp, header.leader_epoch)
+            if record.timestamp >= time and record.offset >= min(partition.log.start_offset, header.last_offset):
+                return before if before.offset >= 0 and bugs.on("M30a") else here
+            before = here
+    return Found()
+
+
+def _largest(partition: Partition) -> Found:
+    located = partition.log.with_largest_timestamp()
+    if located is None:
+        return Found()
+    header, data = located
+    for record in _records(data):
+        if record.timestamp == header.max_timestamp:
+            return Found(record.offset, record.timestamp, header.leader_epoch)
+    return Found()
+
+
+def _records(data: bytes) -> list[records.Record]:
+    batch = next(iter(records.batches(data)))
+    return list(batch.records(_UNPACK_LIMIT))

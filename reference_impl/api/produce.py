@@ -1,0 +1,150 @@
+"""Produce: appends one record batch to each partition.
+
+Versions 3-13 (advertised from 0, see ApiVersions); v13 names topics by id. Every record is validated, in Kafka's order of checks:
+framing 87/2/76, then per partition 10, 2, 87, 32 with record errors (KIP-467), 18, and the producer state 45/47/48.
+acks other than -1, 0, 1: INVALID_REQUIRED_ACKS. acks=0: no answer, and the connection is closed where an answer would be an error.
+Transactional batches are checked with the transaction coordinator first (KIP-890); without a transactional id they are refused.
+Internal topics: INVALID_TOPIC_EXCEPTION, except for the client id `__admin_client`.
+Gaps: one replica, so acks=all is answered after the local append.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl import bugs
+from reference_impl.api import CloseConnection, Context, handles
+from reference_impl.log import batch as batches
+from reference_impl.log.validate import Rejected
+from reference_impl.node import Node
+from reference_impl.partition import Partition
+from wire import errors
+from wire.messages import Struct, child, response
+
+_ADMIN = "__admin_client"
+_Topic = child("Produce", "response", "responses")
+_Partition = child("Produce", "response", "responses.partition_responses")
+_RecordError = child("Produce", "response", "responses.partition_responses.record_errors")
+
+
+@handles("Produce", 3, 13)
+def produce(request: Struct, context: Context) -> Struct | None:
+    """Appends, and answers each partition on its own."""
+    refused = _refused_as_a_whole(request)
+    unverified = {} if refused else _verify(request, context)
+    failed = False
+    topics = []
+    for data in request.topic_data:
+        name = _name_of(data, context)
+        answers = []
+        for part in data.partition_data:
+            error = refused or unverified.get((name, part.index), errors.NONE)
+            answer = _failed(part.index, error) if error else _append(request, name, part, context)
+            failed = failed or answer.error_code != errors.NONE
+            answers.append(answer)
+        topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
+    if request.acks == 0 and not bugs.on("M38a"):
+        if failed:
+            raise CloseConnection("acks=0, and the produce failed")
+        return None
+    if bugs.on("M38e"):
+        topics = topics[:1]
+    return response("Produce", responses=topics)
+
+
+def _refused_as_a_whole(request: Struct) -> int:
+    if request.transactional_id is None and any(_is_transactional(p.records) for p in _parts(request)):
+        return errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if request.acks not in (-1, 0, 1):
+        return errors.INVALID_REQUIRED_ACKS
+    return errors.NONE
+
+
+def _parts(request: Struct) -> list[Any]:
+    return [part for data in request.topic_data for part in data.partition_data]
+
+
+def _is_transactional(data: memoryview | None) -> bool:
+    return data is not None and len(data) >= batches.HEADER_SIZE and data[16] == 2 and bool(data[22] & 0x10)
+
+
+def _name_of(data: Struct, context: Context) -> str | None:
+    if context.version < 13:
+        name: str = data.name
+        return name
+    topic = context.node.topics.by_id(data.topic_id)
+    return None if topic is None else topic.name
+
+
+def _verify(request: Struct, context: Context) -> dict[tuple[str | None, int], int]:
+    """Asks the coordinator about partitions in which the transaction has not begun; error codes of those it does not know."""
+    node = context.node
+    if request.transactional_id is None or node.transactions is None:
+        return {}
+    wanted: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    for data in request.topic_data:
+        name = _name_of(data, context)
+        for part in data.partition_data:
+            partition = None if name is None else node.partition(name, part.index)
+            if name is None or partition is None or not _is_transactional(part.records):
+                continue
+            header = batches.read_header(part.records)
+            if not _is_open(partition, header):
+                wanted.setdefault((header.producer_id, header.producer_epoch), []).append((name, part.index))
+    errors_found: dict[tuple[str | None, int], int] = {}
+    for (producer_id, epoch), partitions in wanted.items():
+        errors_found |= node.transactions.admit(
+            request.transactional_id, producer_id, epoch, partitions, version=context.version
+        )
+    return errors_found
+
+
+def _is_open(partition: Partition, header: batches.Header) -> bool:
+    """True when nothing has to be asked: the transaction has data here already."""
+    entry = partition.producers.entries.get(header.producer_id)
+    return entry is not None and entry.open_transaction is not None and entry.epoch == header.producer_epoch
+
+
+def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct:
+    node = context.node
+    if name is None:
+        return _failed(part.index, errors.UNKNOWN_TOPIC_ID)
+    partition = node.partition(name, part.index)
+    if partition is None:
+        return _failed(part.index, errors.UNKNOWN_TOPIC_OR_PARTITION)
+    if _is_internal(node, name) and context.client_id != _ADMIN:
+        return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
+    try:
+        done = partition.append(part.records, context.version, request.acks)
+    except Rejected as rejected:
+        return _rejected(part.index, rejected, partition)
+    if bugs.on("M01b"):
+        return _failed(part.index, errors.INVALID_RECORD)
+    return _Partition(
+        index=part.index,
+        error_code=errors.NONE,
+        base_offset=done.base_offset,
+        log_append_time_ms=done.log_append_time,
+        log_start_offset=partition.log.start_offset,
+    )
+
+
+def _is_internal(node: Node, name: str) -> bool:
+    topic = node.topics.get(name)
+    return topic is not None and topic.internal
+
+
+def _failed(index: int, error: int) -> Struct:
+    return _Partition(index=index, error_code=error, base_offset=-1)
+
+
+def _rejected(index: int, rejected: Rejected, partition: Partition) -> Struct:
+    answer = _failed(index, rejected.error)
+    if rejected.shows_log_start:
+        answer.log_start_offset = partition.log.start_offset
+    if rejected.records:
+        answer.error_message = rejected.message
+        answer.record_errors = [
+            _RecordError(batch_index=at, batch_index_error_message=why) for at, why in rejected.records
+        ]
+    return answer

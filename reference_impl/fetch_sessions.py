@@ -1,0 +1,157 @@
+"""Fetch sessions (KIP-227): the broker remembers which partitions a consumer wants, and answers only what changed. Pure."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wire import errors
+from wire.messages import Struct
+
+NO_SESSION = 0
+INITIAL_EPOCH, FINAL_EPOCH = 0, -1
+_MAX_EPOCH = (1 << 31) - 1
+_IDLE_S = 120.0
+
+
+class Key(NamedTuple):
+    """A partition as the request names it: by topic id from v13 on, by name before."""
+
+    topic: str | uuid.UUID
+    partition: int
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What a partition was asked for, and what its consumer was told last."""
+
+    request: Struct
+    high_watermark: int = -1
+    log_start: int = -1
+
+
+@dataclass(slots=True)
+class Session:
+    """One consumer's set of partitions, in the order in which they are served."""
+
+    id: int
+    by_id: bool
+    last_used: float
+    epoch: int = 1
+    partitions: dict[Key, Remembered] = field(default_factory=dict)
+
+    def update(self, wanted: Iterable[tuple[Key, Struct]], forgotten: Iterable[Key]) -> None:
+        """Takes an incremental request in."""
+        for key, request in wanted:
+            if key in self.partitions:
+                self.partitions[key].request = request
+            else:
+                self.partitions[key] = Remembered(request)
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def changed(self, key: Key, answer: Struct) -> bool:
+        """True when an answer has to be sent; then it is remembered, and a partition with data goes to the back of the queue."""
+        known = self.partitions.get(key)
+        if known is None:
+            return True
+        has_data = bool(answer.records)
+        news = (
+            has_data
+            or known.high_watermark != answer.high_watermark
+            or known.log_start != answer.log_start_offset
+            or answer.error_code != errors.NONE
+            or answer.diverging_epoch.epoch != -1
+        )
+        known.high_watermark = answer.high_watermark if answer.error_code == errors.NONE else -1
+        known.log_start = answer.log_start_offset
+        if has_data:
+            self.partitions[key] = self.partitions.pop(key)
+        return news
+
+
+class Sessionless(NamedTuple):
+    """A fetch that stands alone."""
+
+
+class Refused(NamedTuple):
+    """A fetch that names a session which is not there, or not in this state."""
+
+    error: int
+
+
+class Opening(NamedTuple):
+    """A full fetch: its answer may open a session."""
+
+
+class Incremental(NamedTuple):
+    """A fetch that says only what changed."""
+
+    session: Session
+
+
+Mode = Sessionless | Refused | Opening | Incremental
+
+
+class FetchSessions:
+    """The sessions of one broker; the idle ones make room when the slots are full."""
+
+    def __init__(self, slots: int, rng: random.Random, now: Callable[[], float]) -> None:
+        self._slots, self._rng, self._now = slots, rng, now
+        self._sessions: dict[int, Session] = {}
+
+    def mode(
+        self,
+        session_id: int,
+        epoch: int,
+        *,
+        by_id: bool,
+        wanted: Iterable[tuple[Key, Struct]],
+        forgotten: Iterable[Key],
+    ) -> Mode:
+        """What kind of fetch this is; a session that is used moves on to its next epoch."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            return Sessionless() if epoch == FINAL_EPOCH else Opening()
+        session = self._sessions.get(session_id)
+        if session is None:
+            return Refused(errors.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != epoch:
+            return Refused(errors.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            return Refused(errors.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(wanted, forgotten)
+        if not session.partitions:
+            del self._sessions[session_id]
+            return Sessionless()
+        session.last_used = self._now()
+        session.epoch = 1 if epoch == _MAX_EPOCH else epoch + 1
+        return Incremental(session)
+
+    def open(self, *, by_id: bool, answered: Iterable[tuple[Key, Struct, Struct]]) -> int:
+        """Opens a session for (key, request, answer) triples; its id, or 0 when there is no slot."""
+        if len(self._sessions) >= self._slots and not self._evict():
+            return NO_SESSION
+        session = Session(self._new_id(), by_id, self._now())
+        for key, request, answer in answered:
+            session.partitions[key] = Remembered(request)
+            session.changed(key, answer)
+        self._sessions[session.id] = session
+        return session.id
+
+    def _evict(self) -> bool:
+        oldest = min(self._sessions.values(), key=lambda s: s.last_used, default=None)
+        if oldest is None or self._now() - oldest.last_used <= _IDLE_S:
+            return False
+        del self._sessions[oldest.id]
+        return True
+
+    def _new_id(self) -> int:
+        return next(n for n in self._numbers() if n not in self._sessions)
+
+    def _numbers(self) -> Iterator[int]:
+        while True:
+            yield self._rng.randrange(1, _MAX_EPOCH)

@@ -1,0 +1,137 @@
+"""Topics and brokers as things that have settings: what each has, where it comes from, and how it is replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from reference_impl.config import BrokerConfig
+from reference_impl.control.image import Topic
+from reference_impl.node import Node
+from reference_impl.settings.broker import BROKER_SETTINGS
+from reference_impl.settings.setting import InvalidSetting, Setting
+from reference_impl.settings.topic import TOPIC_SETTINGS
+from reference_impl.topic_rules import Fault, name_fault
+from wire import errors
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = 1, 2, 3, 4, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place that gives a setting its value."""
+
+    name: str
+    value: str
+    source: int
+
+
+class Resource(Protocol):
+    """Something with settings."""
+
+    @property
+    def settings(self) -> dict[str, Setting]: ...
+
+    def own(self) -> dict[str, str]:
+        """The settings that were given to this very resource."""
+
+    def sources(self, setting: Setting) -> list[Source]:
+        """All places that give the value, the one in force first."""
+
+    def fault(self, key: str, value: str) -> Fault | None:
+        """Why this setting cannot be given that value."""
+
+    def replace(self, configs: dict[str, str]) -> None:
+        """Replaces what was given to it, durably."""
+
+
+class TopicResource:
+    """A topic's settings over the broker's."""
+
+    settings = TOPIC_SETTINGS
+
+    def __init__(self, node: Node, topic: Topic) -> None:
+        self._node, self._topic = node, topic
+
+    def own(self) -> dict[str, str]:
+        return dict(self._topic.configs)
+
+    def sources(self, setting: Setting) -> list[Source]:
+        found = []
+        if setting.name in self._topic.configs:
+            found.append(Source(setting.name, self._topic.configs[setting.name], DYNAMIC_TOPIC))
+        if setting.synonym:
+            return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
+        return [*found, Source(setting.name, setting.default, DEFAULT)]
+
+    def fault(self, key: str, value: str) -> Fault | None:
+        return _value_fault(TOPIC_SETTINGS.get(key), value, f"Unknown topic config name: {key}")
+
+    def replace(self, configs: dict[str, str]) -> None:
+        self._node.configure_topic(self._topic, configs)
+
+
+class BrokerResource:
+    """The broker's settings; those altered while it runs are cluster-wide, for the cluster is this broker."""
+
+    settings = BROKER_SETTINGS
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def own(self) -> dict[str, str]:
+        return dict(self._node.config.dynamic)
+
+    def sources(self, setting: Setting) -> list[Source]:
+        return broker_sources(self._node.config, setting)
+
+    def fault(self, key: str, value: str) -> Fault | None:
+        setting = BROKER_SETTINGS.get(key)
+        if setting is not None and not setting.dynamic:
+            return Fault(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({key})")
+        return _value_fault(setting, value, f"Unknown broker config name: {key}")
+
+    def replace(self, configs: dict[str, str]) -> None:
+        self._node.configure_broker(configs)
+
+
+def broker_sources(config: BrokerConfig, setting: Setting) -> list[Source]:
+    """Altered while running, given at the start, default: whichever there are, in this order."""
+    found = []
+    if setting.name in config.dynamic:
+        found.append(Source(setting.name, config.dynamic[setting.name], DYNAMIC_BROKER))
+    if setting.name in config.settings:
+        found.append(Source(setting.name, config.settings[setting.name], STATIC_BROKER))
+    return [*found, Source(setting.name, setting.default, DEFAULT)]
+
+
+def _value_fault(setting: Setting | None, value: str, unknown: str) -> Fault | None:
+    if setting is None:
+        return Fault(errors.INVALID_CONFIG, unknown)
+    try:
+        setting.parse(value)
+    except InvalidSetting as error:
+        return Fault(errors.INVALID_CONFIG, str(error))
+    return None
+
+
+def find(node: Node, kind: int, name: str) -> Resource | Fault:
+    """The resource that a request names."""
+    if kind == TOPIC:
+        if name == "":
+            return Fault(errors.INVALID_REQUEST, "Default topic resources are not allowed.")
+        if fault := name_fault(name):
+            return fault
+        topic = node.topics.get(name)
+        if topic is None:
+            return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return TopicResource(node, topic)
+    if kind == BROKER:
+        if name not in ("", str(node.node_id)):
+            return Fault(
+                errors.INVALID_REQUEST,
+                f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
+            )
+        return BrokerResource(node)
+    return Fault(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")

@@ -1,0 +1,101 @@
+"""What a new topic may be called and look like, as Kafka's controller decides it; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reference_impl.settings.setting import InvalidSetting
+from reference_impl.settings.topic import TOPIC_SETTINGS
+from wire import errors
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_LONGEST = 249
+
+
+class Fault(NamedTuple):
+    """An error code and the sentence that goes with it."""
+
+    error: int
+    message: str
+
+
+def name_fault(name: str) -> Fault | None:
+    """Why this cannot be a topic's name."""
+    if not name:
+        problem = "Topic name is invalid: the empty string is not allowed"
+    elif name in (".", ".."):
+        problem = f"Topic name is invalid: '{name}' is not allowed"
+    elif len(name) > _LONGEST:
+        problem = f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
+    elif not _LEGAL.fullmatch(name):
+        problem = f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return None
+    return Fault(errors.INVALID_TOPIC_EXCEPTION, problem)
+
+
+def collision(name: str, existing: Iterable[str]) -> Fault | None:
+    """Names that differ only in dots and underscores would share a metric's name."""
+    folded = name.replace(".", "_")
+    for other in existing:
+        if other != name and other.replace(".", "_") == folded:
+            return Fault(errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+    return None
+
+
+def config_fault(configs: dict[str, str | None]) -> Fault | None:
+    """Why these cannot be a topic's own settings."""
+    for key, value in configs.items():
+        setting = TOPIC_SETTINGS.get(key)
+        if setting is None:
+            return Fault(errors.INVALID_CONFIG, f"Unknown topic config name: {key}")
+        if value is None:
+            return Fault(errors.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
+        try:
+            setting.parse(value)
+        except InvalidSetting as error:
+            return Fault(errors.INVALID_CONFIG, str(error))
+    return None
+
+
+def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
+    """Why there cannot be so many partitions or replicas; -1 asks for the default."""
+    if replicas < -1 or replicas == 0:
+        return Fault(
+            errors.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if partitions < -1 or partitions == 0:
+        return Fault(
+            errors.INVALID_PARTITIONS,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    if replicas > brokers:
+        return Fault(
+            errors.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "
+            f"cannot be reached because only {brokers} broker(s) are registered.",
+        )
+    return None
+
+
+def assignment_fault(assignments: dict[int, list[int]], broker: int) -> Fault | None:
+    """Why partitions cannot be placed by hand like this, on a cluster of one broker."""
+    for index, brokers in assignments.items():
+        if not brokers:
+            return Fault(
+                errors.INVALID_REPLICA_ASSIGNMENT, f"Partition {index}: the manual partition assignment is empty"
+            )
+        if len(set(brokers)) != len(brokers):
+            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, f"Partition {index}: a broker is listed twice: {brokers}")
+        for one in brokers:
+            if one != broker:
+                return Fault(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {one}, but no such broker is registered.",
+                )
+    if sorted(assignments) != list(range(len(assignments))):
+        return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+    return None
