@@ -12,7 +12,7 @@ from typing import TypeVar
 from wire import apis, errors
 from wire.codec import Malformed
 from wire.frames import decode_response, encode_request_buffers, response_correlation_id
-from wire.messages import Struct, request
+from wire.messages import Struct, request, response
 from wire.primitives import Buffer
 
 MAX_FRAME_BYTES = 128 * 1024 * 1024
@@ -92,7 +92,7 @@ class Answer:
     struct: Struct
     frame: bytes
     api: str
-    version: int
+    version: int  # that of the answer: 0, or -1 where only the error was legible, after a refused ApiVersions
     sent_ns: int
     received_ns: int
     overtook: bool  # an older request was still unanswered
@@ -184,8 +184,7 @@ class Conversation:
         overtook = next(iter(self._pending)) != correlation_id
         del self._pending[correlation_id]
         self._report(pending, frame, received)
-        version = 0 if _is_downgrade(pending, frame) else pending.version
-        _, message = decode_response(pending.api, version, frame)
+        version, message = _understood(pending, frame)
         return Answer(correlation_id, message, frame, pending.api, version, pending.sent_ns, received, overtook)
 
     def close(self) -> None:
@@ -222,10 +221,21 @@ class Conversation:
         return best
 
 
-def _is_downgrade(pending: Pending, frame: bytes) -> bool:
-    """An ApiVersions request of a version that the broker lacks is answered in version 0."""
-    refused = errors.UNSUPPORTED_VERSION.to_bytes(2, "big")
-    return pending.api == "ApiVersions" and frame[4:6] == refused
+def _understood(pending: Pending, frame: bytes) -> tuple[int, Struct]:
+    """The answer and the version it is in. Refused ApiVersions are answered in version 0.
+
+    Not every broker does that right: whatever follows error 35, the client must be able to ask again. Where the rest is
+    in no version that we tried, the answer is the error alone and the version is -1.
+    """
+    refused = pending.api == "ApiVersions" and frame[4:6] == errors.UNSUPPORTED_VERSION.to_bytes(2, "big")
+    for version in (0, pending.version) if refused else ():
+        try:
+            return version, decode_response(pending.api, version, frame)[1]
+        except Malformed:
+            continue
+    if refused:
+        return -1, response("ApiVersions", error_code=errors.UNSUPPORTED_VERSION)
+    return pending.version, decode_response(pending.api, pending.version, frame)[1]
 
 
 def api_versions_request() -> Struct:
