@@ -1,6 +1,6 @@
-"""Records that name their writer: all of a record follows from its value, so a reader tells a damaged one from a true one.
+"""Records that name their writer: all of it follows from the value, so a damaged record can be told from a true one.
 
-value bytes   "BTR1" | value int64 | length uint32 | filler (a slice of a fixed text that starts where the value says)
+value bytes   "BTR1" | value int64 | length uint32 | filler (a slice of a fixed text, from where the value says)
 key           int64, or null
 header "bt"   value int64 | timestamp int64 | key int64   (names a tombstone's value, and the right key and timestamp)
 """

@@ -104,7 +104,7 @@ class Batch(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Membership(msgspec.Struct, gc=False, kw_only=True):
-    """That a member of a group owned a partition: since when, until when, what ended it (revoked, lost, fenced, closed)."""
+    """That a group member owned a partition: since when, until when, what ended it (revoked, lost, fenced, closed)."""
 
     group: str
     member: str
@@ -138,7 +138,7 @@ class Event(msgspec.Struct, gc=False, kw_only=True):
     """Something that happened around the clients: a fault window, a hit, a rebalance, a leader, a log line, a phase.
 
     `final-read` with topic, partition, `offset`: after the faults healed, everything below that end offset was read.
-    `topic` with `fields`: settings of the topic that change what may be demanded, such as {"cleanup_policy": "compact"}.
+    `topic` with `fields`: settings of it that change what may be demanded, such as {"cleanup_policy": "compact"}.
     """
 
     kind: str

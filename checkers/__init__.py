@@ -1,0 +1,1 @@
+"""History to anomalies to verdict."""

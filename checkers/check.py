@@ -1,0 +1,104 @@
+"""What a check is: a module in checkers/checks/ that says what it needs and asks its question in SQL.
+
+    NAME, GUARANTEE, STRENGTH   the anomaly's name, the catalogue row it breaks, how strong a promise that is
+    NEEDS                       columns without which the question cannot be asked ("records.prev_offset")
+    SUBJECT, OTHERWISE          a query that returns a row when there is something to judge, and what to say when not
+    GAPS, WITHHELD              (optional) a query that returns a row where a pass must be withheld, and why
+    QUERY                       one row an anomaly: ROW below, in any order
+    SENTENCE                    the story; {names} are columns of the row
+    DEFAULT                     (optional) False: asked only when named
+
+A check that searches instead of selecting has PROJECTIONS (small tables made by SQL) and `find(projections)` in place
+of QUERY. Adding a check takes one new file.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
+from typing import Any, cast
+
+import pyarrow as pa
+
+import checkers.checks
+from checkers.anomaly import Anomaly, Attribution, Strength
+
+ROW = ("topic", "partition", "group_id", "offset_a", "offset_b", "value_a", "value_b", "op_a", "op_b", "op_c")
+"""Columns that an anomaly is made from; a query may leave out those that it has nothing for, and add others."""
+
+Row = dict[str, Any]
+Find = Callable[[Mapping[str, pa.Table]], Iterator[Row]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check, read from its module."""
+
+    name: str
+    guarantee: str
+    strength: Strength
+    definition: str
+    needs: tuple[str, ...]
+    subject: str
+    otherwise: str
+    sentence: str
+    query: str | None = None
+    gaps: str | None = None
+    withheld: str = ""
+    projections: Mapping[str, str] = field(default_factory=dict)
+    find: Find | None = None
+    default: bool = True
+
+    def anomaly(self, row: Row) -> Anomaly:
+        """The row as an anomaly; a row may bring its own `name`, `sentence` and `attribution`."""
+        sentence = row.get("sentence") or self.sentence.format(**row)
+        return Anomaly(
+            name=row.get("name") or self.name,
+            guarantee=self.guarantee,
+            topic=row.get("topic"),
+            partition=row.get("partition"),
+            group=row.get("group_id"),
+            offsets=_present(row, "offset_a", "offset_b"),
+            values=_present(row, "value_a", "value_b"),
+            operations=tuple(dict.fromkeys(_present(row, "op_a", "op_b", "op_c"))),
+            sentence=sentence,
+            strength=cast(Strength, row.get("strength") or self.strength),
+            attribution=cast(Attribution, row.get("attribution") or "broker"),
+        )
+
+
+def _present(row: Row, *names: str) -> tuple[int, ...]:
+    return tuple(row[name] for name in names if row.get(name) is not None)
+
+
+@cache
+def all_checks() -> Mapping[str, Check]:
+    """Every check by name, in alphabetical order."""
+    modules = (importlib.import_module(f"checkers.checks.{found.name}") for found in pkgutil.iter_modules(_folder()))
+    checks = [_read(module) for module in modules]
+    return {check.name: check for check in sorted(checks, key=lambda check: check.name)}
+
+
+def _folder() -> list[str]:
+    return list(checkers.checks.__path__)
+
+
+def _read(module: ModuleType) -> Check:
+    return Check(
+        name=module.NAME,
+        guarantee=module.GUARANTEE,
+        strength=module.STRENGTH,
+        definition=module.__doc__ or "",
+        needs=tuple(module.NEEDS),
+        subject=module.SUBJECT,
+        otherwise=module.OTHERWISE,
+        sentence=getattr(module, "SENTENCE", ""),
+        query=getattr(module, "QUERY", None),
+        gaps=getattr(module, "GAPS", None),
+        withheld=getattr(module, "WITHHELD", ""),
+        projections=getattr(module, "PROJECTIONS", {}),
+        find=getattr(module, "find", None),
+        default=getattr(module, "DEFAULT", True),
+    )

@@ -1,0 +1,133 @@
+"""DuckDB as the engine: the tables of one or more histories, the shared relations, and any query over them."""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from checkers.relations import BASES, RELATIONS, RENAMED
+from histories.reader import History
+from histories.rows import TABLES, Event
+from histories.tables import schema_of
+
+_SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
+_LITERAL = re.compile(r"'[^']*'")
+_WORD = re.compile(r"\b[a-z_]+\b")
+
+
+class Duck:
+    """Histories opened for questions. `history` in every relation is the place of the history in the list."""
+
+    def __init__(self) -> None:
+        """Use `Duck.over`."""
+        self._spill = tempfile.TemporaryDirectory(prefix="brokertrial-")
+        self._connection = duckdb.connect(":memory:")
+        self._connection.execute(f"SET temp_directory = '{self._spill.name}'")
+        self._connection.execute("SET preserve_insertion_order = false")
+        self._made: set[str] = set(BASES)
+
+    @classmethod
+    def over(cls, histories: Sequence[History]) -> Self:
+        """Opens histories; nothing is read before the first question."""
+        duck = cls()
+        for table in TABLES:
+            if table in BASES:
+                duck._connection.execute(f"CREATE VIEW {table} AS {_union(table, histories)}")
+        duck._connection.register("histories", _titles(histories))
+        duck._connection.register("topics", _topics(histories))
+        return duck
+
+    @classmethod
+    def over_tables(cls, tables: Mapping[str, pa.Table]) -> Self:
+        """Opens the base relations themselves, as Arrow columns under their shared names."""
+        duck = cls()
+        for name, table in tables.items():
+            duck._connection.register(name, table)
+        return duck
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a query, as dicts."""
+        self._make_what_it_names(query)
+        answer = self._connection.execute(query)
+        names = [column[0] for column in answer.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+    def table(self, query: str) -> pa.Table:
+        """The rows of a query, as Arrow columns."""
+        self._make_what_it_names(query)
+        return self._connection.sql(query).to_arrow_table()
+
+    def close(self) -> None:
+        """Forgets everything."""
+        self._connection.close()
+        self._spill.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _make_what_it_names(self, query: str) -> None:
+        named = RELATIONS.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
+        for name in sorted(named):
+            if name in self._made:
+                continue
+            self._make_what_it_names(RELATIONS[name].query)
+            kind = "TEMP TABLE" if RELATIONS[name].kept else "TEMP VIEW"
+            self._connection.execute(f"CREATE {kind} {name} AS {RELATIONS[name].query}")
+            self._made.add(name)
+
+
+def _union(table: str, histories: Sequence[History]) -> str:
+    return " UNION ALL ".join(_select(table, number, history) for number, history in enumerate(histories))
+
+
+def _select(table: str, number: int, history: History) -> str:
+    """One history's table under the shared names; a column that it lacks is null, a table that it lacks is empty."""
+    present = history.columns(table)
+    columns = [f"{number} AS history"]
+    for field in schema_of(table):
+        source = f'"{field.name}"' if field.name in present else "NULL"
+        columns.append(f'CAST({source} AS {_SQL_TYPES[field.type]}) AS "{RENAMED.get(field.name, field.name)}"')
+    files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in history.parts(table))
+    source = f"FROM read_parquet([{files}], union_by_name = true)" if files else "WHERE FALSE"
+    return f"SELECT {', '.join(columns)} {source}"
+
+
+def _titles(histories: Sequence[History]) -> pa.Table:
+    headers = [history.header for history in histories]
+    return pa.table(
+        {
+            "history": pa.array(range(len(headers)), pa.int32()),
+            "nodes": pa.array([header.nodes for header in headers], pa.int64()),
+            "unclean_election": pa.array([header.unclean_election for header in headers], pa.bool_()),
+        }
+    )
+
+
+def _topics(histories: Sequence[History]) -> pa.Table:
+    """The settings of topics that change what may be demanded, from the events of kind `topic`."""
+    found: list[tuple[int, str, bool]] = []
+    for number, history in enumerate(histories):
+        for event in history.rows("events"):
+            if isinstance(event, Event) and event.kind == "topic" and event.topic is not None:
+                settings = msgspec.json.decode(event.fields or "{}")
+                found.append((number, event.topic, "compact" in str(settings.get("cleanup_policy", ""))))
+    compacted: dict[tuple[int, str], bool] = {}
+    for number, topic, compact in found:
+        compacted[number, topic] = compacted.get((number, topic), False) or compact
+    return pa.table(
+        {
+            "history": pa.array([number for number, _ in compacted], pa.int32()),
+            "topic": pa.array([topic for _, topic in compacted], pa.string()),
+            "compacted": pa.array(list(compacted.values()), pa.bool_()),
+        }
+    )

@@ -1,0 +1,110 @@
+"""Puts the checks to a history."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from checkers.anomaly import Anomaly
+from checkers.check import ROW, Check, Row, all_checks
+from checkers.duck import Duck
+from histories.reader import History
+
+SHOWN = 100
+"""Anomalies of one check that are listed; all of them are counted."""
+
+
+class Judgement(msgspec.Struct, kw_only=True):
+    """What the checks found, in an order that does not depend on how they ran.
+
+    `totals` counts the anomalies of each check, also those beyond the listed ones. A check under `not_applicable` had
+    nothing to judge; one under `inconclusive` found nothing but may not be read as a pass; the reasons are sentences.
+    """
+
+    anomalies: list[Anomaly] = []
+    totals: dict[str, int] = {}
+    not_applicable: dict[str, str] = {}
+    inconclusive: dict[str, str] = {}
+    judged: list[str] = []
+
+
+class UnknownCheck(ValueError):
+    """A check was named that does not exist."""
+
+
+def judge(history: History, checks: Collection[str] | None = None) -> Judgement:
+    """Judges one history by the named checks, or by all that are not for the asking only."""
+    return judge_all([history], checks)[0]
+
+
+def judge_all(histories: Sequence[History], checks: Collection[str] | None = None) -> list[Judgement]:
+    """Judges many histories, each check as one query over all of them."""
+    chosen = _chosen(checks)
+    judgements = [Judgement() for _ in histories]
+    with Duck.over(histories) as duck:
+        for check in chosen:
+            _put(check, duck, histories, judgements)
+    return judgements
+
+
+def _chosen(names: Collection[str] | None) -> list[Check]:
+    known = all_checks()
+    if names is None:
+        return [check for check in known.values() if check.default]
+    if unknown := sorted(set(names) - known.keys()):
+        raise UnknownCheck(f"there is no check {unknown[0]!r}; there are {', '.join(known)}.")
+    return [check for name, check in known.items() if name in names]
+
+
+def _put(check: Check, duck: Duck, histories: Sequence[History], judgements: Sequence[Judgement]) -> None:
+    able = []
+    for number, history in enumerate(histories):
+        if missing := _missing(check, history):
+            judgements[number].not_applicable[check.name] = f"the history has no {missing}"
+        else:
+            able.append(number)
+    if not able:
+        return
+    subjects = {row["history"] for row in duck.ask(check.subject)}
+    rows = _rows(check, duck) if subjects & set(able) else {}
+    gaps = _first_by_history(duck.ask(check.gaps)) if check.gaps and subjects else {}
+    for number in able:
+        judgement = judgements[number]
+        if number not in subjects:
+            judgement.not_applicable[check.name] = check.otherwise
+            continue
+        judgement.judged.append(check.name)
+        if found := rows.get(number):
+            judgement.totals[check.name] = len(found)
+            judgement.anomalies += [check.anomaly(row) for row in found[:SHOWN]]
+        if number in gaps:
+            judgement.inconclusive[check.name] = check.withheld.format(**gaps[number])
+
+
+def _missing(check: Check, history: History) -> str | None:
+    for need in check.needs:
+        table, column = need.split(".")
+        if column not in history.columns(table):
+            return f"table {table}" if not history.parts(table) else f"column {need}"
+    return None
+
+
+def _rows(check: Check, duck: Duck) -> Mapping[int, list[Row]]:
+    if check.find is not None:
+        found = list(check.find({name: duck.table(query) for name, query in check.projections.items()}))
+    else:
+        found = duck.ask(check.query or "")
+    by_history: dict[int, list[Row]] = {}
+    for row in sorted(found, key=_place):
+        by_history.setdefault(row["history"], []).append(row)
+    return by_history
+
+
+def _first_by_history(rows: Sequence[Row]) -> dict[int, Row]:
+    return {row["history"]: row for row in sorted(rows, key=_place, reverse=True)}
+
+
+def _place(row: Row) -> tuple[tuple[bool, str | int], ...]:
+    """Sorts by partition and offset, nulls last: the same rows in the same order, whatever order they came in."""
+    keys = [row.get(name) for name in ("history", *ROW)]
+    keys += [row[name] for name in sorted(row.keys() - {"history", *ROW})]
+    return tuple((key is None, "" if key is None else key) for key in keys)

@@ -1,0 +1,34 @@
+"""The relations that the checks share, as SQL over the history's tables.
+
+Base relations are made by each engine from the tables: `history` comes first, and columns whose names are words of SQL
+are renamed: offset -> log_offset, group -> group_id, position -> place, timestamp -> record_time, key -> record_key,
+count -> record_count, window -> window_id. Two more are made from the headers and events:
+    histories (history, nodes, unclean_election)      topics (history, topic, compacted)
+
+The text keeps to what DuckDB and Spark both understand: qualified names, explicit NULLS FIRST/LAST, no function that
+only one of them has.
+"""
+
+from checkers.relations import commits, delivery, logs, offsets, records, transactions
+from checkers.relations.relation import Relation
+
+BASES = ("clients", "operations", "records", "batches", "memberships", "events", "histories", "topics")
+
+RENAMED = {
+    "offset": "log_offset",
+    "group": "group_id",
+    "position": "place",
+    "timestamp": "record_time",
+    "key": "record_key",
+    "count": "record_count",
+    "window": "window_id",
+}
+
+RELATIONS: dict[str, Relation] = {
+    **records.RELATIONS,
+    **transactions.RELATIONS,
+    **delivery.RELATIONS,
+    **offsets.RELATIONS,
+    **commits.RELATIONS,
+    **logs.RELATIONS,
+}

@@ -1,0 +1,62 @@
+"""What was sent, what was seen, and by whom: the ground that every check stands on."""
+
+from checkers.relations.relation import Relation
+
+RELATIONS = {
+    # What an acknowledgement of this client is worth, and whether a second copy of its records may exist.
+    # durable: all in-sync replicas have it, and only such a one may lead; or there is only one.
+    # guarded: nothing but the broker can store it twice.
+    "producers": Relation("""
+        SELECT c.history, c.client, c.library = 'wire' AS raw,
+            COALESCE((c.acks = -1 AND (h.nodes = 1 OR NOT h.unclean_election)) OR (c.acks = 1 AND h.nodes = 1), FALSE)
+                AS durable,
+            COALESCE(c.idempotence, FALSE) OR c.transactional_id IS NOT NULL AS idempotent,
+            COALESCE(c.retries = 0, FALSE) AS single_attempt,
+            COALESCE(c.idempotence, FALSE) OR c.transactional_id IS NOT NULL
+                OR (c.retries = 0 AND f.history IS NULL) AS guarded
+        FROM clients c
+        JOIN histories h ON h.history = c.history
+        LEFT JOIN (SELECT DISTINCT e.history FROM events e WHERE e.kind = 'window-begin') f ON f.history = c.history
+        """),
+    "readers": Relation("""
+        SELECT c.history, c.client, COALESCE(c.isolation = 'read_committed', FALSE) AS committed_only FROM clients c
+        """),
+    # Topics that were deleted, and perhaps made again under the same name, start a second log: nothing is said of them.
+    "recreated": Relation("""
+        SELECT DISTINCT o.history, o.topic FROM operations o
+        WHERE o.kind IN ('delete_topic', 'delete_topics') AND o.topic IS NOT NULL AND o.outcome <> 'fail'
+        """),
+    "sent": Relation("""
+        SELECT r.* FROM records r
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'sent' AND r.value IS NOT NULL AND d.topic IS NULL
+        """),
+    "found": Relation("""
+        SELECT r.* FROM records r
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'seen' AND r.log_offset IS NOT NULL AND d.topic IS NULL
+        """),
+    # Records seen that name their value; what does not is the business of the phantom check alone.
+    "seen": Relation("SELECT r.* FROM found r WHERE r.value IS NOT NULL"),
+    # What there is to judge at all, so that a check need not look through the records to learn that it has no subject.
+    "writers": Relation(
+        """
+        SELECT w.*, p.raw, p.durable, p.idempotent, p.single_attempt, p.guarded
+        FROM (
+            SELECT s.history, s.client,
+                MAX(CASE WHEN s.outcome = 'ok' THEN 1 ELSE 0 END) = 1 AS acknowledged,
+                MAX(CASE WHEN s.outcome = 'ok' AND s.log_offset IS NOT NULL THEN 1 ELSE 0 END) = 1 AS told_offsets,
+                MAX(CASE WHEN s.outcome = 'fail' THEN 1 ELSE 0 END) = 1 AS refused
+            FROM sent s GROUP BY s.history, s.client
+        ) w JOIN producers p ON p.history = w.history AND p.client = w.client
+        """,
+        kept=True,
+    ),
+    "reading": Relation(
+        """
+        SELECT r.history, MAX(CASE WHEN r.prev_offset IS NOT NULL THEN 1 ELSE 0 END) = 1 AS in_streams
+        FROM found r GROUP BY r.history
+        """,
+        kept=True,
+    ),
+}
