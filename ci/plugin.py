@@ -55,7 +55,7 @@ class Reporter:
         self.writers: dict[str, Writer] = discover(story)
         self.broken: dict[str, str] = {}
 
-    def brokertrial_event(self, event: Event) -> None:
+    def pytest_brokertrial_event(self, event: Event) -> None:
         self.story.on(event)
         if isinstance(event, RunStarted):
             self._seal(complete=False)
@@ -78,7 +78,7 @@ class Reporter:
         """After everybody else: the run folder is sealed and the status is final."""
         result = yield
         if self.story.end is None:
-            self.brokertrial_event(RunFinished(status=int(session.exitstatus), error=_unfinished(session)))
+            self.pytest_brokertrial_event(RunFinished(status=int(session.exitstatus), error=_unfinished(session)))
         self._close_writers()
         status = self.story.status
         if self.broken and status not in (1, INTERRUPTED):
