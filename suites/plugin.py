@@ -103,7 +103,7 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     if word is None or report.when != "call":
         return None
     letter = {"pass": ".", "fail": "F", "inconclusive": "?", "not applicable": "s"}[word]
-    return {"pass": "passed", "fail": "failed"}.get(word, word), letter, word.upper()
+    return {"pass": "passed", "fail": "failed"}.get(str(word), str(word)), letter, str(word).upper()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -193,8 +193,9 @@ def _claims(path: str | None) -> dict[str, bool]:
         raise pytest.UsageError(f"--claims {path}: {error}") from error
     table = content.get("claims", content)
     if wrong := [name for name, value in table.items() if name not in FEATURES or not isinstance(value, bool)]:
-        raise pytest.UsageError(f"--claims {path}: {wrong[0]!r} is no feature set to true or false; "
-                                f"known: {', '.join(FEATURES)}")
+        raise pytest.UsageError(
+            f"--claims {path}: {wrong[0]!r} is no feature set to true or false; known: {', '.join(FEATURES)}"
+        )
     return dict(table)
 
 

@@ -1,0 +1,18 @@
+"""The offset that a Produce answer names."""
+
+from suites.case import case
+from suites.probe import batch
+
+
+@case("produce/base-offset", guarantee="prod-001", smoke=True)
+def the_answer_names_the_offset_of_the_first_record(wire, topic):
+    """A Produce answer MUST name the offset of the batch's first record; record i of the batch is then read at base + i."""
+    sizes = (1, 5, 2, 50)
+    expected, values = 0, []
+    for number, size in enumerate(sizes):
+        batched = [f"{number}.{record}" for record in range(size)]
+        wire.produce(topic, batch(*batched)).must_be_at(expected)
+        expected += size
+        values += batched
+
+    wire.read_all(topic).must_hold(*values).must_have_offsets(range(expected))

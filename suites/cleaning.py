@@ -1,0 +1,54 @@
+"""Removes what is ours from a cluster: by the names that a case made, or everything with the run's prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from suites.probe.core import Scene
+from suites.probe.exchanger import LiveExchanger
+from suites.probe.wire import Wire
+
+
+def forget(wire: Wire) -> None:
+    """Deletes the topics and groups that a probe made; what cannot be deleted now is left to the end of the run."""
+    topics, groups = list(dict.fromkeys(wire.made_topics)), list(dict.fromkeys(wire.made_groups))
+    if topics and wire.versions("DeleteTopics"):
+        _quietly(lambda: wire.delete_topic(*topics).error)
+    if wire.versions("DeleteGroups"):
+        for group in groups:
+            _quietly(lambda group=group: wire.delete_groups(group, retry=False).error)  # type: ignore[misc]
+    wire.made_topics.clear()
+    wire.made_groups.clear()
+
+
+def clean(wire: Wire, prefix: str) -> tuple[list[str], list[str]]:
+    """Deletes every topic and group whose name begins with the prefix, and nothing else; returns their names."""
+    named = [row.name for row in wire.metadata(all_topics=True).struct.topics]
+    topics = [name for name in named if name and name.startswith(f"{prefix}-")]
+    groups: list[str] = []
+    if wire.versions("ListGroups"):
+        for node in wire.nodes:
+            listed = wire.list_groups(to=node).struct.groups
+            groups += [row.group_id for row in listed if row.group_id.startswith(f"{prefix}-")]
+    wire.made_topics, wire.made_groups = topics, groups
+    forget(wire)
+    return topics, groups
+
+
+def clean_run(run_dir: Path, bootstrap: str | None = None) -> tuple[list[str], list[str]]:
+    """What `doctor --clean RUN` does: removes what a killed run left on its cluster."""
+    ours = msgspec.json.decode((run_dir / "ours.json").read_bytes(), type=dict[str, str])
+    pairs = (entry.rpartition(":") for entry in (bootstrap or ours["bootstrap"]).split(","))
+    addresses = [(host, int(port)) for host, _, port in pairs]
+    scene = Scene(prefix=ours["prefix"], case="cleaning")
+    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses), ours["prefix"])
+
+
+def _quietly(act: Callable[[], object]) -> None:
+    try:
+        act()
+    except Exception:  # noqa: BLE001 - clearing away must never change a verdict; `doctor --clean` can do it later
+        pass

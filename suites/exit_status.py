@@ -1,0 +1,32 @@
+"""The exit status of a run: pytest's 0 to 5, then 6 = inconclusive only, 7 = the target never became ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from checkers.verdict import Verdict
+from suites.result import CaseResult
+
+OK, FAILED, INTERRUPTED, OUR_FAULT, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
+
+
+def exit_status(results: Iterable[CaseResult], *, interrupted: bool = False, ready: bool = True) -> int:
+    """A failure outranks all but an interruption; what is inconclusive is never 0; nothing judged is never 0.
+
+    `not applicable`, and a `should` that failed, judge nothing against the broker: alone they leave 5 and 0.
+    """
+    all_of_them = list(results)
+    if interrupted:
+        return INTERRUPTED
+    if any(result.is_failure for result in all_of_them):
+        return FAILED
+    if not ready:
+        return NOT_READY
+    unclear = [result for result in all_of_them if result.verdict is Verdict.INCONCLUSIVE]
+    if any(result.reason is not None and result.reason.kind == "suite" for result in unclear):
+        return OUR_FAULT
+    if unclear:
+        return INCONCLUSIVE
+    if any(result.verdict in (Verdict.PASS, Verdict.FAIL) for result in all_of_them):
+        return OK
+    return NOTHING_JUDGED

@@ -1,0 +1,64 @@
+"""The registry of guarantees: what Kafka promises, one TOML file an area beside this page, one table a promise.
+
+An id is permanent. `as_written` keeps the level as the catalogue words it; `level` is what the gate counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Level = Literal["must", "should", "may"]
+HERE = Path(__file__).parent
+
+
+class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One promise, with where it is written and when it binds."""
+
+    id: str
+    statement: str
+    level: Level
+    as_written: str
+    source: str
+    link: str
+    conditions: tuple[str, ...] = ()
+    faults: str = (
+        ""  # the least disturbance that decides it: F0 none, F1 network, F2 process, F3 several brokers, F4 disk
+    )
+    area: str = ""
+
+
+class UnknownGuarantee(LookupError):
+    """A case names a guarantee that no file of the registry has."""
+
+
+@cache
+def registry() -> dict[str, Guarantee]:
+    """Every guarantee by id, in the order of the files."""
+    found: dict[str, Guarantee] = {}
+    for path in sorted(HERE.glob("*.toml")):
+        for row in tomllib.loads(path.read_text(encoding="utf-8"))["guarantee"]:
+            entry = msgspec.convert({**row, "area": path.stem}, Guarantee)
+            if entry.id in found:
+                raise ValueError(f"{path.name}: guarantee {entry.id} is in the registry twice")
+            found[entry.id] = entry
+    return found
+
+
+def guarantee(guarantee_id: str) -> Guarantee:
+    """The guarantee of that id."""
+    try:
+        return registry()[guarantee_id]
+    except KeyError:
+        near = difflib.get_close_matches(guarantee_id, registry(), n=3)
+        raise UnknownGuarantee(f"no guarantee {guarantee_id!r}; nearest: {', '.join(near) or 'none'}") from None
+
+
+def all() -> list[Guarantee]:  # reads as suites.guarantees.all()
+    """Every guarantee, in the order of the files."""
+    return list(registry().values())

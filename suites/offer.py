@@ -1,0 +1,86 @@
+"""What a target offers, and whether that is enough for a case or for a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from suites.case import NEEDS, Case
+from suites.result import Reason
+from wire.apis import by_name
+
+#: A claimed feature is there when all of these APIs are offered; a finalized feature must be on where it is named.
+CLAIMS: dict[str, tuple[str, ...]] = {
+    "idempotence": ("InitProducerId",),
+    "transactions": ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"),
+    "groups": ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
+    "consumer-protocol": ("ConsumerGroupHeartbeat",),
+    "share-groups": ("ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"),
+    "commits": ("FindCoordinator", "OffsetCommit", "OffsetFetch"),
+    "admin": ("CreateTopics", "DeleteTopics", "CreatePartitions"),
+    "configs": ("DescribeConfigs", "IncrementalAlterConfigs"),
+    "delete-records": ("DeleteRecords",),
+    "timestamps": ("ListOffsets",),
+    "retention": (),  # shown by behaviour alone
+    "compaction": (),
+}
+CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share.version"}
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """The served versions of each API by key, the finalized features, the capabilities, the number of nodes."""
+
+    apis: dict[int, tuple[int, int]]
+    features: dict[str, int]
+    capabilities: frozenset[str]
+    nodes: int
+    leaderless: bool = False
+
+    def offers(self, api: str, at_least: int = 0) -> bool:
+        """Whether an API is served in a version that we know and that is not below `at_least`."""
+        ours = by_name(api)
+        low, high = self.apis.get(ours.key, (0, -1))
+        return min(high, ours.newest) >= max(low, ours.min_version, at_least)
+
+
+def lacking(case: Case, offer: Offer) -> Reason | None:
+    """Why a case is not applicable to what is offered; None when it is applicable."""
+    for api, version in case.apis.items():
+        if not offer.offers(api, version):
+            return Reason("not-offered", f"the broker does not offer {api} v{version} or later")
+    for feature, level in case.features.items():
+        if offer.features.get(feature, 0) < level:
+            found = offer.features.get(feature, 0)
+            return Reason("not-offered", f"the feature {feature} is finalized at {found}; the case needs {level}")
+    for need in case.needs:
+        if not _has(need, offer):
+            return Reason("missing-capability", f"the target lacks what the case needs: {NEEDS[need]}")
+    return None
+
+
+def _has(need: str, offer: Offer) -> bool:
+    if need == "proxy":
+        return True
+    if need == "leaders":
+        return not offer.leaderless
+    if need == "three-nodes":
+        return offer.nodes >= 3
+    if need in ("partitions", "topic-settings", "create_topics"):
+        return offer.offers("CreateTopics")
+    return need in offer.capabilities
+
+
+def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
+    """Claimed features that are not offered, each with what is missing."""
+    broken: dict[str, str] = {}
+    for feature, claimed in claims.items():
+        if not claimed:
+            continue
+        missing = [api for api in CLAIMS.get(feature, ()) if not offer.offers(api)]
+        level = CLAIMED_FEATURES.get(feature)
+        if missing:
+            broken[feature] = f"claimed, and not offered by ApiVersions: {', '.join(missing)}"
+        elif level is not None and offer.features and offer.features.get(level, 0) < 1:
+            broken[feature] = f"claimed, and the feature {level} is not finalized"
+    return broken

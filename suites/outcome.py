@@ -1,0 +1,37 @@
+"""What one attempt at a case came to, before it is dressed up as a CaseResult."""
+
+from __future__ import annotations
+
+import msgspec
+
+from checkers.anomaly import Anomaly
+from checkers.verdict import Verdict
+from suites.result import Evidence, Reason
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A verdict with its reason and its proof."""
+
+    verdict: Verdict
+    reason: Reason | None = None
+    evidence: tuple[Evidence, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    warnings: tuple[str, ...] = ()
+    facts: dict[str, str | int | float] = {}
+    schedule: str = ""
+
+
+def passed() -> Outcome:
+    return Outcome(Verdict.PASS)
+
+
+def failed(kind: str, sentence: str, evidence: tuple[Evidence, ...] = ()) -> Outcome:
+    return Outcome(Verdict.FAIL, Reason(kind, sentence), evidence)
+
+
+def inconclusive(kind: str, sentence: str, evidence: tuple[Evidence, ...] = ()) -> Outcome:
+    return Outcome(Verdict.INCONCLUSIVE, Reason(kind, sentence), evidence)
+
+
+def not_applicable(kind: str, sentence: str) -> Outcome:
+    return Outcome(Verdict.NOT_APPLICABLE, Reason(kind, sentence))

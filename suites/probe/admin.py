@@ -1,0 +1,346 @@
+"""Topics, settings, DeleteRecords, the cluster. What a case makes is removed when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suites.probe.answer import Answer
+from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.failures import NotApplicable
+from wire import errors
+from wire.messages import ZERO_UUID, request
+
+TOPIC, BROKER, GROUP = 2, 4, 32
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+REFUSED_FOR_US = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED, errors.POLICY_VIOLATION)
+READY_S = 30.0
+
+
+class AdminFamily(Core):
+    """`wire.new_topic(partitions=3)`, `wire.delete_records(topic, offset=5)`, `wire.configs_of_topic(topic)`"""
+
+    # a topic to work with
+
+    def new_topic(
+        self,
+        what: str = "t",
+        *,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replicas: int | None = None,
+    ) -> str:
+        """A topic of our own, known to every node; what the broker will not do makes the case not applicable."""
+        topic = self.name(what)
+        self.made_topics.append(topic)
+        if not self._created(topic, partitions, configs or {}, replicas):
+            if partitions != 1 or configs:
+                wanted = "a topic setting" if configs else f"{partitions} partitions"
+                raise NotApplicable("missing-capability", f"topics appear on use only: {wanted} cannot be chosen")
+            self._create_on_use(topic)
+        self.await_topic(topic)
+        return topic
+
+    def await_topic(self, topic: str) -> None:
+        """Waits until every node knows the topic and every partition has a leader that serves it."""
+        self.until(
+            lambda: all(self._knows(node, topic) for node in self.nodes),
+            within=READY_S,
+            what=f"every node knows topic {topic} with its leaders and in-sync replicas",
+        )
+        self.refresh_metadata(topic)
+        for partition in self.known_partitions(topic):
+            self._wait_for_leader(topic, partition)
+
+    def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
+        if not self.versions("CreateTopics"):
+            return False
+        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
+        while factors:
+            answer = self.create_topic(topic, partitions=partitions, replicas=factors.pop(0), configs=configs)
+            if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
+                return True
+            if answer.error in REFUSED_FOR_US:
+                return False
+            if answer.error == errors.INVALID_CONFIG:
+                message = answer.struct.topics[0].error_message
+                raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
+            if answer.error != errors.INVALID_REPLICATION_FACTOR or not factors:
+                answer.must_succeed()
+        return False
+
+    def _create_on_use(self, topic: str) -> None:
+        def appeared() -> bool:
+            asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=True)
+            answer = self.ask(asked)
+            return answer.error == 0 and bool(answer.struct.topics[0].partitions)
+
+        self.until(appeared, within=READY_S, what=f"topic {topic} appears on first use")
+
+    def _knows(self, node: int, topic: str) -> bool:
+        asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=False)
+        answer = self.ask(asked, to=node)
+        rows = [row for row in answer.struct.topics if row.name == topic and row.error_code == 0]
+        return (
+            bool(rows)
+            and bool(rows[0].partitions)
+            and all(
+                part.error_code == 0 and part.leader_id >= 0 and len(part.isr_nodes) >= len(part.replica_nodes)
+                for part in rows[0].partitions
+            )
+        )
+
+    def _wait_for_leader(self, topic: str, partition: int) -> None:
+        asked = request(
+            "ListOffsets",
+            replica_id=-1,
+            timeout_ms=10_000,
+            topics=[{"name": topic, "partitions": [{"partition_index": partition, "timestamp": -1}]}],
+        )
+        self.ask(
+            asked,
+            to=lambda: self.leader(topic, partition),
+            retry_on=LEADER_UNSETTLED,
+            refresh=lambda: self.refresh_metadata(topic),
+        ).must_succeed()
+
+    # requests
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partitions: int = 1,
+        replicas: int = -1,
+        configs: Mapping[str, str] | None = None,
+        assignments: Mapping[int, Sequence[int]] | None = None,
+        validate_only: bool = False,
+        version: int | None = None,
+        to: int | None = None,
+    ) -> Answer:
+        """CreateTopics of one, once, as it is. With `assignments` give partitions=-1."""
+        return self.create_topics(
+            [self.topic_row(topic, partitions, replicas, configs, assignments)],
+            validate_only=validate_only,
+            version=version,
+            to=to,
+        )
+
+    def create_topics(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        validate_only: bool = False,
+        version: int | None = None,
+        to: int | None = None,
+    ) -> Answer:
+        """CreateTopics of several; rows from `topic_row`; per-topic codes are in `.struct.topics`."""
+        self.made_topics += [name for row in rows if (name := str(row["name"])).startswith(self.scene.prefix)]
+        asked = request(
+            "CreateTopics", topics=[dict(row) for row in rows], timeout_ms=20_000, validate_only=validate_only
+        )
+        return self._of_controller(asked, version, to)
+
+    @staticmethod
+    def topic_row(
+        topic: str,
+        partitions: int = 1,
+        replicas: int = -1,
+        configs: Mapping[str, str] | None = None,
+        assignments: Mapping[int, Sequence[int]] | None = None,
+    ) -> dict[str, Any]:
+        """One topic of a CreateTopics request."""
+        return {
+            "name": topic,
+            "num_partitions": partitions,
+            "replication_factor": replicas,
+            "assignments": [
+                {"partition_index": index, "broker_ids": list(ids)} for index, ids in (assignments or {}).items()
+            ],
+            "configs": [{"name": name, "value": value} for name, value in (configs or {}).items()],
+        }
+
+    def delete_topic(self, *topics: str, version: int | None = None, to: int | None = None) -> Answer:
+        """DeleteTopics by name; per-topic codes are in `.struct.responses`."""
+        asked = request(
+            "DeleteTopics",
+            topics=[{"name": name, "topic_id": ZERO_UUID} for name in topics],
+            topic_names=list(topics),
+            timeout_ms=20_000,
+        )
+        answer = self._of_controller(asked, version, to)
+        for name in topics:
+            self._topics.pop(name, None)
+        return answer
+
+    def create_partitions(
+        self,
+        topic: str,
+        count: int,
+        *,
+        assignments: Sequence[Sequence[int]] | None = None,
+        validate_only: bool = False,
+        version: int | None = None,
+    ) -> Answer:
+        """CreatePartitions to a new total; the row is `.struct.results[0]`."""
+        rows = None if assignments is None else [{"broker_ids": list(ids)} for ids in assignments]
+        asked = request(
+            "CreatePartitions",
+            topics=[{"name": topic, "count": count, "assignments": rows}],
+            timeout_ms=20_000,
+            validate_only=validate_only,
+        )
+        return self._of_controller(asked, version, None)
+
+    def delete_records(
+        self, topic: str, partition: int = 0, *, offset: int, version: int | None = None, retry: bool = True
+    ) -> Answer:
+        """DeleteRecords below an offset (-1: the high watermark); `.low_watermark` is in `.struct.topics[0].partitions[0]`."""
+        asked = request(
+            "DeleteRecords",
+            timeout_ms=20_000,
+            topics=[{"name": topic, "partitions": [{"partition_index": partition, "offset": offset}]}],
+        )
+        settled = retry and partition in self.known_partitions(topic)
+        return self.ask(
+            asked,
+            version=version,
+            to=lambda: self.leader(topic, partition),
+            may_take_s=20,
+            retry_on=LEADER_UNSETTLED if settled else (),
+            refresh=lambda: self.refresh_metadata(topic),
+        )
+
+    def metadata(
+        self,
+        *topics: str,
+        all_topics: bool = False,
+        create: bool = False,
+        to: int | None = None,
+        version: int | None = None,
+        via: str = "main",
+    ) -> Answer:
+        """Metadata of these topics; `all_topics` asks for every one (null, from v1)."""
+        rows = None if all_topics else [{"name": name} for name in topics]
+        asked = request("Metadata", topics=rows, allow_auto_topic_creation=create)
+        return self.ask(asked, version=version, to=to, via=via)
+
+    def describe_cluster(self, *, to: int | None = None, version: int | None = None) -> Answer:
+        return self.ask(request("DescribeCluster"), to=to, version=version)
+
+    def offset_for_leader_epoch(
+        self,
+        topic: str,
+        partition: int = 0,
+        *,
+        epoch: int,
+        current_epoch: int = -1,
+        version: int | None = None,
+        to: int | None = None,
+    ) -> Answer:
+        """OffsetForLeaderEpoch; the row is `.struct.topics[0].partitions[0]`."""
+        asked = request(
+            "OffsetForLeaderEpoch",
+            replica_id=-1,
+            topics=[
+                {
+                    "topic": topic,
+                    "partitions": [
+                        {"partition": partition, "current_leader_epoch": current_epoch, "leader_epoch": epoch}
+                    ],
+                }
+            ],
+        )
+        return self.ask(asked, version=version, to=(lambda: self.leader(topic, partition)) if to is None else to)
+
+    # settings
+
+    def describe_configs(
+        self,
+        kind: int,
+        name: str,
+        keys: Sequence[str] | None = None,
+        *,
+        synonyms: bool = False,
+        version: int | None = None,
+    ) -> Answer:
+        """DescribeConfigs of one resource (TOPIC, BROKER, GROUP); the row is `.struct.results[0]`."""
+        asked = request(
+            "DescribeConfigs",
+            include_synonyms=synonyms,
+            resources=[
+                {
+                    "resource_type": kind,
+                    "resource_name": name,
+                    "configuration_keys": None if keys is None else list(keys),
+                }
+            ],
+        )
+        return self.ask(asked, version=version, to=int(name) if kind == BROKER and name else None)
+
+    def configs_of_topic(self, topic: str) -> dict[str, str | None]:
+        """Every setting of a topic, by name."""
+        answer = self.describe_configs(TOPIC, topic).must_succeed()
+        return {row.name: row.value for row in answer.struct.results[0].configs}
+
+    def setting(self, name: str) -> str | None:
+        """A setting of the brokers; None where the broker does not say."""
+        if not self.versions("DescribeConfigs"):
+            return None
+        answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
+        if answer.error or not answer.struct.results:
+            return None
+        return next((row.value for row in answer.struct.results[0].configs if row.name == name), None)
+
+    def needs_setting(self, name: str, *, at_most: int) -> None:
+        """The case would last too long where a setting of the cluster is higher: then it is not applicable."""
+        value = self.setting(name)
+        if value is not None and value.lstrip("-").isdigit() and int(value) > at_most:
+            raise NotApplicable("too-slow-here", f"{name} is {value} on this cluster; the case needs at most {at_most}")
+
+    def alter_configs(
+        self, kind: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
+    ) -> Answer:
+        """AlterConfigs: replaces the whole set."""
+        asked = request(
+            "AlterConfigs",
+            validate_only=validate_only,
+            resources=[
+                {
+                    "resource_type": kind,
+                    "resource_name": name,
+                    "configs": [{"name": key, "value": value} for key, value in configs.items()],
+                }
+            ],
+        )
+        return self._of_controller(asked, None, None)
+
+    def change_configs(
+        self, kind: int, name: str, changes: Sequence[tuple[str, int, str | None]], *, validate_only: bool = False
+    ) -> Answer:
+        """IncrementalAlterConfigs: [(key, SET|DELETE|APPEND|SUBTRACT, value)]."""
+        asked = request(
+            "IncrementalAlterConfigs",
+            validate_only=validate_only,
+            resources=[
+                {
+                    "resource_type": kind,
+                    "resource_name": name,
+                    "configs": [{"name": key, "config_operation": how, "value": value} for key, how, value in changes],
+                }
+            ],
+        )
+        return self._of_controller(asked, None, None)
+
+    def _of_controller(self, asked: Any, version: int | None, to: int | None) -> Answer:
+        def search_again() -> None:
+            self._controller = -1
+
+        return self.ask(
+            asked,
+            version=version,
+            to=self.controller if to is None else to,
+            may_take_s=20,
+            retry_on=(errors.NOT_CONTROLLER,) if to is None else (),
+            refresh=search_again,
+        )

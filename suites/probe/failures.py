@@ -1,0 +1,60 @@
+"""How a wire case ends early. Only the first four speak against the broker; everything else is ours."""
+
+from __future__ import annotations
+
+from suites.result import Evidence
+
+
+class BrokerAtFault(Exception):
+    """The broker broke a promise; `kind` is a Reason kind, `evidence` the exchanges that prove it."""
+
+    kind = "statement"
+
+    def __init__(self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = ()) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.evidence = evidence
+        self.ops = ops
+
+
+class StatementFalse(BrokerAtFault):
+    """A statement of the case is false of an answer."""
+
+
+class ProtocolBroken(BrokerAtFault):
+    """An answer that no client could read: malformed, or with the wrong correlation id."""
+
+    kind = "protocol"
+
+
+class NoAnswer(BrokerAtFault):
+    """No answer within the deadline, or the connection closed instead; a failure only while another connection is served."""
+
+    kind = "no-answer"
+
+
+class CannotConnect(NoAnswer):
+    """A connection was refused or did not come about within its deadline."""
+
+
+class NotApplicable(Exception):
+    """The case cannot be decided here: the target does not offer what it needs."""
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.sentence = sentence
+
+
+class Unclear(Exception):
+    """The case could not be carried to its end, and that proves nothing: inconclusive, with this reason."""
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.sentence = sentence
+
+
+class TapeMismatch(Exception):
+    """A stored case asked for something else than its tape holds: the history was changed, or the case is not a
+    function of its answers."""

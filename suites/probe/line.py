@@ -1,0 +1,165 @@
+"""One connection of a probe: requests leave in order, answers must come back in that order with the right ids."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from suites.probe.answer import Asked
+from suites.probe.exchanger import Closed, Exchanger, Refused, Silence
+from suites.probe.failures import CannotConnect, NoAnswer, ProtocolBroken
+from suites.result import Evidence
+from wire.codec import Malformed
+from wire.frames import decode_response, encode_request
+from wire.messages import Struct
+
+UNSUPPORTED_VERSION = 35
+
+
+class Line:
+    """A named connection to one node. Use `Wire.connect` for one of your own."""
+
+    def __init__(
+        self,
+        exchanger: Exchanger,
+        name: str,
+        node: int,
+        address: tuple[str, int],
+        patience_s: float,
+        client_id: str,
+        number: Callable[[], int],
+    ) -> None:
+        self.name = name
+        self.node = node
+        self.address = address
+        self.client_id: str | None = client_id
+        self.open = False
+        self.patience_s = patience_s
+        self._exchanger = exchanger
+        self._number = number
+        self._correlation = 0
+        self._waiting: deque[tuple[int, Asked, float]] = deque()
+
+    def connect(self) -> Line:
+        """Opens the connection unless it is open."""
+        if not self.open:
+            try:
+                self._exchanger.open(self.name, self.node, self.address, self.patience_s)
+            except Refused as error:
+                raise CannotConnect(f"no connection to {self._where()}: {error}") from error
+            self.open = True
+        return self
+
+    def close(self) -> None:
+        """Closes it at once; answers still under way are lost."""
+        self._exchanger.close(self.name)
+        self.open = False
+        self._waiting.clear()
+
+    def send(
+        self,
+        request: Struct,
+        version: int,
+        *,
+        correlation_id: int | None = None,
+        answered: bool = True,
+        may_take_s: float = 0.0,
+    ) -> Asked:
+        """Sends a request; its answer is read when someone waits for it."""
+        self.connect()
+        if correlation_id is None:
+            self._correlation += 1
+            correlation_id = self._correlation
+        frame = bytes(encode_request(request, version, correlation_id, self.client_id))
+        sent_ns = self._exchanger.send(self.name, frame, request._api, version)
+        asked = Asked(self._number(), request, version, frame, sent_ns, self._where(), self._arrive)
+        if answered:
+            self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))
+        return asked
+
+    def send_bytes(self, frame: bytes, what: str = "") -> int:
+        """Sends bytes as they are, well formed or not; returns when."""
+        self.connect()
+        self._number()
+        return self._exchanger.send(self.name, frame, what)
+
+    def receive_bytes(self, within_s: float | None = None, what: str = "") -> bytes:
+        """The next frame as it is, without its size; raises NoAnswer."""
+        try:
+            return self._exchanger.receive(self.name, within_s or self.patience_s, what)[0]
+        except Silence:
+            raise NoAnswer(f"nothing came from {self._where()} within {within_s or self.patience_s:.1f} s") from None
+        except Closed as error:
+            self.open = False
+            raise NoAnswer(f"{self._where()}: {error}") from error
+
+    def is_closed(self, within_s: float) -> bool:
+        """Whether the broker closes the connection in that time; answers that come first are read and dropped."""
+        while True:
+            try:
+                self._exchanger.receive(self.name, within_s)
+            except Silence:
+                return False
+            except Closed:
+                self.open = False
+                return True
+
+    def _arrive(self, asked: Asked) -> None:
+        while asked.answer is None:
+            if not any(entry[1] is asked for entry in self._waiting):
+                raise NoAnswer(
+                    f"the connection to {self._where()} was lost before {asked.request._api} was answered",
+                    asked.evidence(),
+                    (asked.number,),
+                )
+            self._receive_next()
+
+    def _receive_next(self) -> None:
+        correlation_id, asked, patience_s = self._waiting.popleft()
+        frame = self._frame_for(asked, patience_s)
+        asked.answer_frame = frame
+        got = int.from_bytes(frame[:4], "big", signed=True)
+        if len(frame) < 4 or got != correlation_id:
+            self._broken(
+                asked, f"the answer carries correlation id {got}, the request that is next had {correlation_id}"
+            )
+        try:
+            asked.answer = decode_response(asked.request._api, _layout(asked, frame), frame)[1]
+        except Malformed as error:
+            self._broken(asked, f"the answer cannot be decoded: {error}")
+
+    def _frame_for(self, asked: Asked, patience_s: float) -> bytes:
+        api = asked.request._api
+        try:
+            frame, asked.received_ns = self._exchanger.receive(self.name, patience_s, api, asked.version)
+            return frame
+        except Silence:
+            sentence = f"{api} v{asked.version} got no answer from {self._where()} within {patience_s:.1f} s"
+        except Closed as error:
+            self.open = False
+            sentence = f"{api} v{asked.version} got no answer: {self._where()}: {error}"
+        self._waiting.clear()
+        raise NoAnswer(sentence, asked.evidence(), (asked.number,))
+
+    def _broken(self, asked: Asked, sentence: str) -> None:
+        proof = (
+            *asked.evidence(),
+            Evidence(
+                "answer",
+                f"{len(asked.answer_frame)} bytes",
+                op=asked.number,
+                note=sentence,
+                bytes_hex=asked.answer_frame.hex(),
+            ),
+        )
+        raise ProtocolBroken(f"{asked.request._api} v{asked.version}: {sentence}", proof, (asked.number,))
+
+    def _where(self) -> str:
+        return f"node {self.node}" if self.node >= 0 else f"{self.address[0]}:{self.address[1]}"
+
+
+def _layout(asked: Asked, frame: bytes) -> int:
+    """The version to read an answer in: an ApiVersions of an unknown version is answered in v0 (KIP-35, KIP-511)."""
+    if asked.request._api == "ApiVersions" and int.from_bytes(frame[4:6], "big") == UNSUPPORTED_VERSION:
+        return 0
+    return asked.version

@@ -1,0 +1,91 @@
+"""ListOffsets: the ends of a partition, and the offset at a time."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from suites.probe.answer import Answer
+from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.fetch import COMMITTED, UNCOMMITTED
+from wire.messages import request
+
+SPECIAL = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
+When = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]
+ROW = "topics[0].partitions[0]"
+
+
+class Listed(Answer):
+    """The answer for one partition."""
+
+    places = (f"{ROW}.error_code",)
+
+    @property
+    def offset(self) -> int:
+        return int(self.must_succeed().at(f"{ROW}.offset"))
+
+    @property
+    def timestamp(self) -> int:
+        return int(self.must_succeed().at(f"{ROW}.timestamp"))
+
+    @property
+    def leader_epoch(self) -> int:
+        return int(self.must_succeed().at(f"{ROW}.leader_epoch"))
+
+    def must_name(
+        self, offset: int | None = None, *, timestamp: int | None = None, leader_epoch: int | None = None
+    ) -> Self:
+        """The query must succeed and name this offset (and this timestamp, this epoch)."""
+        self.must_succeed()
+        for field, wanted in (("offset", offset), ("timestamp", timestamp), ("leader_epoch", leader_epoch)):
+            if wanted is not None:
+                self.must_have(f"{ROW}.{field}", wanted)
+        return self
+
+
+class ListOffsetsFamily(Core):
+    """`wire.list_offsets(topic, at=t).must_name(offset=1)`"""
+
+    def list_offsets(
+        self,
+        topic: str,
+        partition: int = 0,
+        *,
+        at: When = "latest",
+        isolation: str = UNCOMMITTED,
+        leader_epoch: int = -1,
+        version: int | None = None,
+        to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Listed:
+        """The offset at a time (milliseconds) or at a named place, asked of the leader or of the node named."""
+        asked = request(
+            "ListOffsets",
+            replica_id=-1,
+            isolation_level=int(isolation == COMMITTED),
+            timeout_ms=10_000,
+            topics=[
+                {
+                    "name": topic,
+                    "partitions": [
+                        {
+                            "partition_index": partition,
+                            "current_leader_epoch": leader_epoch,
+                            "timestamp": SPECIAL[at] if isinstance(at, str) else at,
+                        }
+                    ],
+                }
+            ],
+        )
+        settled = retry and to is None and leader_epoch < 0 and partition in self.known_partitions(topic)
+        return self.ask_as(
+            Listed,
+            asked,
+            version=version,
+            to=(lambda: self.leader(topic, partition)) if to is None else to,
+            via=via,
+            wait=wait,
+            retry_on=LEADER_UNSETTLED if settled else (),
+            refresh=lambda: self.refresh_metadata(topic),
+        )

@@ -1,0 +1,121 @@
+"""A member of a classic group that does what clients do; every step can also be taken alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suites.probe.answer import Answer
+from suites.probe.groups import Joined, Synced
+from wire import errors
+
+
+class Member:
+    """`wire.member(group)`: has its own connection, keeps its member id and generation.
+
+    Rebalances of several members: `begin_join()` on each, then `finish_join()` on each, then `sync` the same way.
+    """
+
+    def __init__(self, wire: Any, group: str, name: str, settings: Mapping[str, Any]) -> None:
+        self.wire = wire
+        self.group = group
+        self.name = name
+        self.settings = dict(settings)
+        self.id = ""
+        self.generation = -1
+        self.protocol: str | None = None
+        self.joined: Joined | None = None
+
+    def join(self) -> Joined:
+        """Joins and waits for the end of the rebalance; rejoins by itself when asked to bring its id (KIP-394)."""
+        self.begin_join()
+        return self.finish_join()
+
+    def begin_join(self) -> None:
+        """Sends JoinGroup without waiting; a member without an id gets one first."""
+        if (
+            not self.id
+            and not self.settings.get("instance_id")
+            and max(self.wire.versions("JoinGroup"), default=0) >= 4
+        ):
+            first = self.wire.join_group(self.group, via=self.name, **self.settings)
+            if first.error == errors.MEMBER_ID_REQUIRED:
+                self.id = first.member_id
+            else:
+                self.joined = first
+                return
+        self.joined = self.wire.join_group(self.group, member_id=self.id, via=self.name, wait=False, **self.settings)
+
+    def finish_join(self) -> Joined:
+        """The answer to `begin_join`; takes over id and generation."""
+        assert self.joined is not None, "begin_join() first"
+        answer = self.joined
+        if answer.asked.wait().error_code == 0:
+            struct = answer.asked.wait()
+            self.id, self.generation, self.protocol = struct.member_id, struct.generation_id, struct.protocol_name
+        return answer
+
+    @property
+    def leads(self) -> bool:
+        """Whether the broker made it the leader of its generation."""
+        return self.joined is not None and self.joined.leader == self.id
+
+    def sync(self, assignments: Mapping[str, bytes] | None = None, *, wait: bool = True) -> Synced:
+        """SyncGroup; the leader brings the assignments."""
+        answer: Synced = self.wire.sync_group(
+            self.group,
+            self.generation,
+            self.id,
+            assignments,
+            protocol=self.protocol,
+            protocol_type=self.settings.get("protocol_type", "consumer"),
+            instance_id=self.settings.get("instance_id"),
+            via=self.name,
+            wait=wait,
+        )
+        return answer
+
+    def heartbeat(self, *, generation: int | None = None) -> Answer:
+        answer: Answer = self.wire.heartbeat(
+            self.group,
+            self.generation if generation is None else generation,
+            self.id,
+            instance_id=self.settings.get("instance_id"),
+            via=self.name,
+        )
+        return answer
+
+    def commit(
+        self, topic: str, partition: int = 0, *, offset: int, generation: int | None = None, metadata: str = ""
+    ) -> Answer:
+        answer: Answer = self.wire.commit(
+            self.group,
+            topic,
+            partition,
+            offset=offset,
+            metadata=metadata,
+            member_id=self.id,
+            generation=self.generation if generation is None else generation,
+            instance_id=self.settings.get("instance_id"),
+            via=self.name,
+        )
+        return answer
+
+    def leave(self) -> Answer:
+        answer: Answer = self.wire.leave_group(self.group, self.id, via=self.name)
+        return answer
+
+
+def rebalance(*members: Member, assignments: Sequence[bytes] | None = None) -> Member:
+    """Joins all members and syncs them; each gets its assignment bytes (by position); returns the leader."""
+    for member in members:
+        member.begin_join()
+    for member in members:
+        member.finish_join().must_succeed()
+    leader = next(member for member in members if member.leads)
+    given = assignments or [b""] * len(members)
+    leader_brings = {member.id: data for member, data in zip(members, given, strict=True)}
+    answers = [member.sync(leader_brings if member is leader else None, wait=False) for member in members]
+    for answer in answers:
+        answer.must_succeed()
+    return leader

@@ -1,0 +1,99 @@
+"""What a wire case may do to the nodes of the target. Each act is on the tape; `check` repeats its outcome, not the act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from faults.victim import Victim
+from suites.probe.exchanger import Exchanger
+from suites.probe.failures import BrokerAtFault, Unclear
+from suites.probe.wire import Wire
+
+DONE = "done"
+
+
+class Nodes:
+    """`nodes` in a case: `nodes.crash(nodes.of(topic))` kills and starts again. What is down at the end is started."""
+
+    def __init__(self, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim]) -> None:
+        self._wire = wire
+        self._exchanger = exchanger
+        self._victims = dict(victims)
+        self._down: list[int] = []
+        self._paused: list[int] = []
+
+    @property
+    def ids(self) -> list[int]:
+        return self._wire.nodes
+
+    def of(self, topic: str, partition: int = 0) -> int:
+        """The node that leads a partition now."""
+        self._wire.refresh_metadata(topic)
+        return self._wire.leader(topic, partition)
+
+    def of_group(self, group: str) -> int:
+        """The node that coordinates a group now."""
+        self._wire.forget_coordinator(group)
+        return self._wire.coordinator(group)
+
+    def kill(self, node: int) -> None:
+        """kill -9; connections to it are dropped."""
+        self._wire.drop_lines(node)
+        self._down.append(node)
+        self._do("kill", node, lambda victim: victim.kill())
+
+    def terminate(self, node: int) -> None:
+        """Asks it to stop and waits until it has."""
+        self._wire.drop_lines(node)
+        self._down.append(node)
+        self._do("terminate", node, lambda victim: victim.terminate())
+
+    def start(self, node: int) -> None:
+        """Starts a stopped node with its data; a node that does not come back fails the case."""
+        outcome = self._do("restart", node, lambda victim: victim.restart(), must_work=False)
+        if node in self._down:
+            self._down.remove(node)
+        if outcome != DONE:
+            failure = BrokerAtFault(f"node {node} did not come back: {outcome}")
+            failure.kind = "died"
+            raise failure
+
+    def pause(self, node: int) -> None:
+        self._paused.append(node)
+        self._do("pause", node, lambda victim: victim.pause())
+
+    def resume(self, node: int) -> None:
+        self._paused.remove(node)
+        self._do("resume", node, lambda victim: victim.resume())
+
+    def crash(self, node: int) -> None:
+        """kill -9 and start again."""
+        self.kill(node)
+        self.start(node)
+
+    def stop_and_start(self, node: int) -> None:
+        """A clean stop, and start again."""
+        self.terminate(node)
+        self.start(node)
+
+    def heal(self) -> None:
+        """Brings back what the case left down; done by the runner after every case."""
+        for node in list(self._paused):
+            self.resume(node)
+        for node in list(self._down):
+            self.start(node)
+
+    def _do(self, what: str, node: int, act: Callable[[Victim], None], must_work: bool = True) -> str:
+        outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))
+        if must_work and outcome != DONE:
+            raise Unclear("suite", f"{what} of node {node} did not work: {outcome}")
+        return outcome
+
+    def _outcome(self, node: int, act: Callable[[Victim], None]) -> str:
+        if node not in self._victims:
+            return f"the target has no handle for node {node}"
+        try:
+            act(self._victims[node])
+        except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
+            return f"{type(error).__name__}: {error}"
+        return DONE

@@ -1,0 +1,191 @@
+"""Produce: batches to one partition or to many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from suites.probe.answer import Answer, Asked
+from suites.probe.core import LEADER_UNSETTLED, Core
+from wire.messages import request
+from wire.records import NO_TIMESTAMP, Record, build_batch
+
+P = TypeVar("P", bound=Answer)
+Batchlike = bytes | Record | Sequence[Record] | Sequence[bytes | str]
+
+
+def batch(
+    *values: bytes | str,
+    at: Iterable[int] = (),
+    records: Sequence[Record] = (),
+    key: bytes | None = None,
+    timestamp: int = NO_TIMESTAMP,
+    **settings: Any,
+) -> bytes:
+    """One record batch.
+
+    `batch("a", "b")` holds two values; `batch(at=[t, t + 1000])` a record at each of these times; `records=[...]` what you
+    like. Without a time the records carry none (-1), so that no retention reaches them. Settings go to wire.records.build_batch: producer_id, producer_epoch, base_sequence, transactional, compression ...
+    """
+    made = (
+        list(records)
+        or [Record(key=key, value=f"at {when}".encode(), timestamp=when) for when in at]
+        or [
+            Record(key=key, value=value.encode() if isinstance(value, str) else value, timestamp=timestamp)
+            for value in values
+        ]
+    )
+    return bytes(build_batch(made, **settings))
+
+
+class Produced(Answer):
+    """The answer for one partition."""
+
+    def __init__(self, asked: Asked, row: str = "responses[0].partition_responses[0]") -> None:
+        super().__init__(asked)
+        self.row = row
+        self.places = (f"{row}.error_code",)
+
+    @property
+    def offset(self) -> int:
+        """The offset of the batch's first record; the batch must have been taken."""
+        return int(self.must_succeed().at(f"{self.row}.base_offset"))
+
+    @property
+    def log_append_time(self) -> int:
+        """The broker's time for the batch, -1 where the client's counts."""
+        return int(self.must_succeed().at(f"{self.row}.log_append_time_ms"))
+
+    @property
+    def log_start_offset(self) -> int:
+        return int(self.must_succeed().at(f"{self.row}.log_start_offset"))
+
+    def must_be_at(self, offset: int) -> Self:
+        """The batch must have been taken, and its first record must have this offset."""
+        return self.must_succeed().must_have(f"{self.row}.base_offset", offset)
+
+
+class ProducedToMany(Answer):
+    """The answer for several partitions."""
+
+    def of(self, topic: str, partition: int = 0) -> Produced:
+        """The part of one partition, which must be there exactly once."""
+        rows = [
+            f"responses[{t}].partition_responses[{p}]"
+            for t, named in enumerate(self.struct.responses)
+            if self._is(named, topic)
+            for p, row in enumerate(named.partition_responses)
+            if row.index == partition
+        ]
+        if len(rows) != 1:
+            self.is_false(f"{topic}-{partition} is answered {len(rows)} times; it must be answered once", "responses")
+        self.asked.wait()
+        return Produced(self.asked, rows[0])
+
+    def _is(self, named: Any, topic: str) -> bool:
+        if self.version < 13:
+            return bool(named.name == topic)
+        wanted = [row.topic_id for row in self.asked.request.topic_data if row.name == topic]
+        return named.topic_id in wanted
+
+
+class ProduceFamily(Core):
+    """`wire.produce(topic, batch("a"))`"""
+
+    def produce(
+        self,
+        topic: str,
+        batches: Batchlike,
+        partition: int = 0,
+        *,
+        acks: int = -1,
+        timeout_ms: int = 10_000,
+        transactional_id: str | None = None,
+        version: int | None = None,
+        to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Produced:
+        """Sends a batch (or several, one after the other in one field) to the leader, or to the node named.
+
+        Values or records instead of bytes become one batch. With acks=0 there is no answer: do not look at it.
+        """
+        return self._produce(
+            {(topic, partition): batches},
+            Produced,
+            acks,
+            timeout_ms,
+            transactional_id,
+            version,
+            to,
+            via,
+            wait,
+            retry and to is None,
+        )
+
+    def produce_all(
+        self,
+        batches: Mapping[tuple[str, int], Batchlike],
+        *,
+        acks: int = -1,
+        timeout_ms: int = 10_000,
+        transactional_id: str | None = None,
+        version: int | None = None,
+        to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+    ) -> ProducedToMany:
+        """Several partitions in one request, to the leader of the first; `.of(topic, partition)` is the part of one."""
+        return self._produce(batches, ProducedToMany, acks, timeout_ms, transactional_id, version, to, via, wait, False)
+
+    def _produce(
+        self,
+        batches: Mapping[tuple[str, int], Batchlike],
+        kind: type[P],
+        acks: int,
+        timeout_ms: int,
+        transactional_id: str | None,
+        version: int | None,
+        to: int | None,
+        via: str,
+        wait: bool,
+        retry: bool,
+    ) -> P:
+        topic, partition = next(iter(batches))
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for (name, index), content in batches.items():
+            rows.setdefault(name, []).append({"index": index, "records": as_batch(content)})
+        asked = request(
+            "Produce",
+            transactional_id=transactional_id,
+            acks=acks,
+            timeout_ms=timeout_ms,
+            topic_data=[
+                {"name": name, "topic_id": self.topic_id(name), "partition_data": parts} for name, parts in rows.items()
+            ],
+        )
+        exists = partition in self.known_partitions(topic)
+        return self.ask_as(
+            kind,
+            asked,
+            version=version,
+            to=(lambda: self.leader(topic, partition)) if to is None else to,
+            via=via,
+            wait=wait,
+            answered=acks != 0,
+            may_take_s=timeout_ms / 1000,
+            retry_on=LEADER_UNSETTLED if retry and exists else (),
+            refresh=lambda: self.refresh_metadata(topic),
+        )
+
+
+def as_batch(content: Batchlike) -> bytes:
+    """Bytes as they are; anything else as one batch."""
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content)
+    if isinstance(content, Record):
+        return batch(records=[content])
+    if content and isinstance(content[0], Record):
+        return batch(records=[item for item in content if isinstance(item, Record)])
+    return batch(*(item for item in content if isinstance(item, (bytes, str))))

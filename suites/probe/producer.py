@@ -1,0 +1,127 @@
+"""A producer with an id, as a client has it: it counts sequences, opens transactions and ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from suites.probe.answer import Answer
+from suites.probe.produce import Produced, batch
+from suites.probe.transactions import Identity
+
+
+class Producer:
+    """`wire.producer()` is idempotent, `wire.producer(transactional_id)` transactional.
+
+    It follows the transaction protocol that the cluster has finalized: with transaction.version 2 partitions join a
+    transaction by being written to and each end gives the next epoch; before, they are added by request.
+    """
+
+    def __init__(self, wire: Any, transactional_id: str | None, timeout_ms: int, via: str) -> None:
+        self.wire = wire
+        self.transactional_id = transactional_id
+        self.timeout_ms = timeout_ms
+        self.via = via
+        self.id = -1
+        self.epoch = -1
+        self.sequences: dict[tuple[str, int], int] = {}
+        self._in_transaction: set[tuple[str, int]] = set()
+        self.start()
+
+    @property
+    def _implicit(self) -> bool:
+        return bool(self.wire.transaction_version >= 2) and max(self.wire.versions("Produce"), default=0) >= 12
+
+    def start(self) -> Identity:
+        """InitProducerId: a new id, or the next epoch of the transactional id, which fences the one before."""
+        answer: Identity = self.wire.init_producer_id(self.transactional_id, timeout_ms=self.timeout_ms, via=self.via)
+        self._take(answer.producer_id, answer.epoch)
+        return answer
+
+    def send(
+        self,
+        topic: str,
+        *values: bytes | str,
+        partition: int = 0,
+        sequence: int | None = None,
+        epoch: int | None = None,
+        wait: bool = True,
+        via: str | None = None,
+        **settings: Any,
+    ) -> Produced:
+        """One batch with the next sequence (or the one given, which is then not counted).
+
+        In a transaction, when there is one to be in: the partition is added first where the protocol asks for that.
+        """
+        place = (topic, partition)
+        first = self.sequences.get(place, 0) if sequence is None else sequence
+        transactional = self.transactional_id is not None
+        if transactional and not self._implicit and place not in self._in_transaction:
+            self.add(topic, partition).must_succeed()
+        self._in_transaction.add(place)
+        made = self.batch(*values, sequence=first, epoch=epoch, **settings)
+        if sequence is None:
+            self.sequences[place] = (first + max(len(values), len(settings.get("records", ())))) & 0x7FFFFFFF
+        version = None
+        if transactional and not self._implicit:
+            version = min(11, max(self.wire.versions("Produce"), default=11))
+        answer: Produced = self.wire.produce(
+            topic,
+            made,
+            partition,
+            transactional_id=self.transactional_id,
+            version=version,
+            wait=wait,
+            via=via or self.via,
+        )
+        return answer
+
+    def batch(self, *values: bytes | str, sequence: int, epoch: int | None = None, **settings: Any) -> bytes:
+        """The bytes of a batch of this producer, to send as often as the case wants to."""
+        given = {
+            "producer_id": self.id,
+            "producer_epoch": self.epoch if epoch is None else epoch,
+            "base_sequence": sequence,
+            "transactional": self.transactional_id is not None,
+            **settings,
+        }
+        return batch(*values, **given)
+
+    def add(self, topic: str, partition: int = 0) -> Answer:
+        """AddPartitionsToTxn of one partition, as it is."""
+        self._in_transaction.add((topic, partition))
+        answer: Answer = self.wire.add_partitions(
+            self.transactional_id, self.id, self.epoch, [(topic, partition)], via=self.via
+        )
+        return answer
+
+    def send_offsets(self, group: str, offsets: Mapping[tuple[str, int], int], **settings: Any) -> Answer:
+        """Offsets of a group that are committed with the transaction."""
+        if not self._implicit:
+            self.wire.add_offsets(self.transactional_id, self.id, self.epoch, group, via=self.via).must_succeed()
+        answer: Answer = self.wire.txn_offset_commit(
+            self.transactional_id, self.id, self.epoch, group, offsets, via=self.via, **settings
+        )
+        return answer
+
+    def commit(self, *, wait: bool = True) -> Identity:
+        """EndTxn(commit)."""
+        return self._end(True, wait)
+
+    def abort(self, *, wait: bool = True) -> Identity:
+        """EndTxn(abort)."""
+        return self._end(False, wait)
+
+    def _end(self, commit: bool, wait: bool) -> Identity:
+        answer: Identity = self.wire.end_txn(
+            self.transactional_id, self.id, self.epoch, commit=commit, wait=wait, via=self.via
+        )
+        self._in_transaction.clear()
+        if wait and answer.version >= 5 and answer.asked.wait().error_code == 0:
+            self._take(answer.asked.wait().producer_id, answer.asked.wait().producer_epoch)
+        return answer
+
+    def _take(self, producer_id: int, epoch: int) -> None:
+        if (producer_id, epoch) != (self.id, self.epoch):
+            self.sequences.clear()
+        self.id, self.epoch = producer_id, epoch

@@ -1,0 +1,208 @@
+"""Producer ids and transactions, request by request. `wire.producer(...)` drives them as a client does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from suites.probe.answer import Answer
+from suites.probe.core import COORDINATOR_BUSY, Core
+from wire.messages import ZERO_UUID, request
+
+X = TypeVar("X", bound=Answer)
+TRANSACTION = 1
+
+
+class Identity(Answer):
+    """A producer id and epoch: InitProducerId, and EndTxn from v5."""
+
+    places = ("error_code",)
+
+    @property
+    def producer_id(self) -> int:
+        return int(self.must_succeed().at("producer_id"))
+
+    @property
+    def epoch(self) -> int:
+        return int(self.must_succeed().at("producer_epoch"))
+
+
+class TransactionsFamily(Core):
+    """`wire.init_producer_id()`, `wire.add_partitions(...)`, `wire.end_txn(...)`"""
+
+    def init_producer_id(
+        self,
+        transactional_id: str | None = None,
+        *,
+        timeout_ms: int = 30_000,
+        producer_id: int = -1,
+        epoch: int = -1,
+        to: int | None = None,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Identity:
+        """InitProducerId: of the transaction coordinator, or of any node for a producer that is only idempotent."""
+        asked = request(
+            "InitProducerId",
+            transactional_id=transactional_id,
+            transaction_timeout_ms=timeout_ms,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+        )
+        if transactional_id is None or to is not None:
+            return self.ask_as(
+                Identity, asked, version=version, to=to, via=via, wait=wait, retry_on=COORDINATOR_BUSY if retry else ()
+            )
+        return self._of_transaction(transactional_id, asked, Identity, version, via, wait, retry)
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        partitions: Sequence[tuple[str, int]],
+        *,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Answer:
+        """AddPartitionsToTxn as clients send it (v0 to v3; later versions are between brokers)."""
+        rows = [
+            {"name": name, "partitions": [i for t, i in partitions if t == name]}
+            for name in dict.fromkeys(topic for topic, _ in partitions)
+        ]
+        asked = request(
+            "AddPartitionsToTxn",
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=rows,
+        )
+        chosen = min(3, max(self.versions("AddPartitionsToTxn"), default=3)) if version is None else version
+        return self._of_transaction(transactional_id, asked, Answer, chosen, via, wait, retry)
+
+    def add_offsets(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        group: str,
+        *,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Answer:
+        """AddOffsetsToTxn."""
+        asked = request(
+            "AddOffsetsToTxn",
+            transactional_id=transactional_id,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            group_id=group,
+        )
+        return self._of_transaction(transactional_id, asked, Answer, version, via, wait, retry)
+
+    def txn_offset_commit(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        group: str,
+        offsets: Mapping[tuple[str, int], int],
+        *,
+        metadata: str | None = "",
+        generation: int = -1,
+        member_id: str = "",
+        instance_id: str | None = None,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Answer:
+        """TxnOffsetCommit, which goes to the group's coordinator. Up to v4 the offsets must be added first."""
+        if group not in self.made_groups:
+            self.made_groups.append(group)
+        chosen = self._offset_commit_version() if version is None else version
+        asked = request(
+            "TxnOffsetCommit",
+            transactional_id=transactional_id,
+            group_id=group,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            topics=[
+                {
+                    "name": name,
+                    "topic_id": self.topic_id(name) if chosen >= 6 else ZERO_UUID,
+                    "partitions": [
+                        {"partition_index": index, "committed_offset": offset, "committed_metadata": metadata}
+                        for (topic, index), offset in offsets.items()
+                        if topic == name
+                    ],
+                }
+                for name in dict.fromkeys(topic for topic, _ in offsets)
+            ],
+        )
+        return self.ask(
+            asked,
+            version=chosen,
+            to=lambda: self.coordinator(group),
+            via=via,
+            wait=wait,
+            retry_on=COORDINATOR_BUSY if retry else (),
+            refresh=lambda: self.forget_coordinator(group),
+        )
+
+    def end_txn(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        *,
+        commit: bool,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> Identity:
+        """EndTxn. v5 (transaction.version 2) answers with the producer's next epoch."""
+        asked = request(
+            "EndTxn", transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=commit
+        )
+        chosen = self._end_version() if version is None else version
+        return self._of_transaction(transactional_id, asked, Identity, chosen, via, wait, retry)
+
+    @property
+    def transaction_version(self) -> int:
+        """The finalized transaction.version: 2 bumps the epoch with each transaction (KIP-890 part 2)."""
+        return self.features.get("transaction.version", 0)
+
+    def _end_version(self) -> int | None:
+        """EndTxn v5 is for producers of transaction.version 2 alone."""
+        served = self.versions("EndTxn")
+        return None if self.transaction_version >= 2 or not served else min(4, served[-1])
+
+    def _offset_commit_version(self) -> int:
+        served = self.versions("TxnOffsetCommit")
+        newest = served[-1] if served else 4
+        return newest if self.transaction_version >= 2 else min(4, newest)
+
+    def _of_transaction(
+        self, transactional_id: str, asked: Any, kind: type[X], version: int | None, via: str, wait: bool, retry: bool
+    ) -> X:
+        return self.ask_as(
+            kind,
+            asked,
+            version=version,
+            to=lambda: self.coordinator(transactional_id, TRANSACTION),
+            via=via,
+            wait=wait,
+            retry_on=COORDINATOR_BUSY if retry else (),
+            refresh=lambda: self.forget_coordinator(transactional_id, TRANSACTION),
+        )

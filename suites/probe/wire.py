@@ -1,0 +1,27 @@
+"""The probe that a case is given: every family of requests on one engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suites.probe.admin import AdminFamily
+from suites.probe.fetch import FetchFamily
+from suites.probe.frames import FramesFamily
+from suites.probe.groups import GroupsFamily
+from suites.probe.list_offsets import ListOffsetsFamily
+from suites.probe.member import Member
+from suites.probe.produce import ProduceFamily
+from suites.probe.producer import Producer
+from suites.probe.transactions import TransactionsFamily
+
+
+class Wire(ProduceFamily, FetchFamily, ListOffsetsFamily, GroupsFamily, TransactionsFamily, AdminFamily, FramesFamily):
+    """`wire` in a case."""
+
+    def producer(self, transactional_id: str | None = None, *, timeout_ms: int = 30_000, via: str = "main") -> Producer:
+        """A producer with an id of its own, idempotent or transactional."""
+        return Producer(self, transactional_id, timeout_ms, via)
+
+    def member(self, group: str, name: str = "member", **settings: Any) -> Member:
+        """A member of a classic group, on its own connection; settings as for `join_group`."""
+        return Member(self, group, name, settings)

@@ -1,0 +1,63 @@
+"""The proof record: where each case, as it is written now, last passed on Apache Kafka, and which planted bugs fail it.
+
+suites/proof_record.json is generated and ships with the suite. A case that is not in it, or that has changed since, can
+only warn: nobody has seen a correct broker pass it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from suites.case import Case
+from suites.result import Proof
+
+RECORD = Path(__file__).with_name("proof_record.json")
+KEEP = 8
+
+
+class Entry(msgspec.Struct):
+    """What is known of one case at one content hash."""
+
+    content: str
+    passed_on: list[str] = []
+    fails_with: list[str] = []
+
+
+@cache
+def record() -> dict[str, Entry]:
+    """The record that ships; empty when there is none."""
+    return read(RECORD)
+
+
+def read(path: Path) -> dict[str, Entry]:
+    """A record from a file."""
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Entry]) if path.exists() else {}
+
+
+def write(path: Path, entries: dict[str, Entry]) -> None:
+    """Writes a record, sorted, one readable block a case."""
+    ordered = {name: entries[name] for name in sorted(entries)}
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
+
+
+def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_with: str = "") -> None:
+    """Adds one observation; a case that has changed starts anew."""
+    entry = entries.get(case.id)
+    if entry is None or entry.content != case.content_hash:
+        entry = entries[case.id] = Entry(case.content_hash)
+    if passed_on:
+        product = passed_on.split(",")[0]
+        entry.passed_on = [line for line in entry.passed_on if line.split(",")[0] != product][-KEEP + 1 :] + [passed_on]
+    if fails_with and fails_with not in entry.fails_with:
+        entry.fails_with = sorted([*entry.fails_with, fails_with])
+
+
+def proof_of(case: Case, unproven: str = "warn") -> Proof | None:
+    """The proof of this very case; None when nobody has seen it pass on Apache Kafka."""
+    entry = record().get(case.id)
+    if entry is None or entry.content != case.content_hash or not entry.passed_on:
+        return None
+    return Proof(tuple(entry.passed_on), tuple(entry.fails_with))

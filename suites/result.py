@@ -1,0 +1,115 @@
+"""What came of a case: plain data that the plugin, `check` and every report share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from checkers.anomaly import Anomaly
+from checkers.verdict import Verdict
+
+ReasonKind = Literal[
+    # inconclusive: the broker was neither cleared nor convicted
+    "suite",  # an exception of ours
+    "client",  # only the client did wrong
+    "no-hit",  # a fault never bit
+    "too-few-operations",
+    "final-read-incomplete",
+    "unhealed",  # a fault could not be taken back
+    "leak",  # a client went around the proxy
+    "slow-proxy",
+    "checks-inconclusive",
+    "history",  # the history could not be written or is not complete
+    "tampered",
+    "interrupted",
+    "unreachable",  # nothing on this machine reaches the target, and it may be none of its doing
+    # not applicable
+    "not-offered",
+    "missing-capability",
+    "refused-by-settings",
+    "unsupported",  # offered, and refused as its profile documents
+    "too-slow-here",  # a setting of the cluster makes the case last too long
+    "no-baseline",
+    # failed
+    "statement",
+    "protocol",
+    "no-answer",
+    "died",
+    "anomaly",
+    "claim",
+]
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a verdict is what it is: a kind to count by, and a sentence to read."""
+
+    kind: str
+    sentence: str
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One line of proof, in time order, or one exchange on the wire."""
+
+    what: str
+    text: str
+    outcome: str = ""
+    at_s: float | None = None
+    op: int | None = None
+    window: str | None = None
+    note: str = ""
+    marked: tuple[int, ...] = ()
+    bytes_hex: str = ""
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """A line that a broker wrote while the case ran."""
+
+    node: int
+    text: str
+    at_s: float
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """Where this very case last passed on Apache Kafka, and the planted bugs that make it fail."""
+
+    passed_on: tuple[str, ...] = ()
+    fails_with: tuple[str, ...] = ()
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One time that the case was run; every one is kept."""
+
+    seed: int
+    verdict: Verdict
+    reason: Reason | None
+    history: str
+
+
+class CaseResult(msgspec.Struct, frozen=True):
+    """The outcome of one case, with its proof."""
+
+    case: str
+    statement: str
+    guarantees: tuple[str, ...]
+    level: str
+    verdict: Verdict
+    reason: Reason | None = None
+    attempts: tuple[Attempt, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seed: int = 0
+    schedule: str = ""
+    started_ns: int = 0
+    duration_s: float = 0.0
+    history: str = ""
+    facts: dict[str, str | int | float] = {}
+    log_lines: tuple[LogLine, ...] = ()
+    proof: Proof | None = None
+    parameters: dict[str, str] = {}
+
+    @property
+    def is_failure(self) -> bool:
+        """A failed `must` counts against the run; anything else that failed is a warning."""
+        return self.verdict is Verdict.FAIL and self.level == "must"

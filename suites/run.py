@@ -1,0 +1,187 @@
+"""One run: its cases chosen, its target started, each case to its verdict, everything cleared away, one exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from checkers.verdict import Verdict
+from suites.case import Case
+from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
+from suites.exit_status import OUR_FAULT, exit_status
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.result import CaseResult
+from suites.selection import select, within_budget
+from suites.session import Session
+from suites.targets import FEATURES, TargetNotReady, TargetProblem, open_target
+
+WIRE_S, TRIAL_S, SMOKE_TRIAL_S = 0.4, 22.0, 12.0
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the command line asked for."""
+
+    target: str
+    profile: str = "full"
+    budget_min: float | None = None
+    seed: int | None = None
+    select: tuple[str, ...] = ()
+    deselect: tuple[str, ...] = ()
+    claims: Mapping[str, bool] = {}
+    run_dir: str | None = None
+    keep: str = "all"
+    unproven: str = "warn"
+
+
+class Run:
+    """The story of a run. `emit` gets every event; `status` is the exit status once it is over."""
+
+    def __init__(self, options: Options, emit: Callable[[Event], None]) -> None:
+        self.options = options
+        self.emit = emit
+        self.seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
+        self.run_dir = Path(options.run_dir) if options.run_dir else _default_folder(options.target, self.seed)
+        self.cases: list[Case] = []
+        self.left: list[tuple[Case, str]] = []
+        self.status = OUR_FAULT
+        self._session: Session | None = None
+        self._problem: TargetProblem | None = None
+        self._undo = contextlib.ExitStack()
+        self._began = time.monotonic()
+
+    def choose(self, cases: Sequence[Case]) -> list[Case]:
+        """The cases of this run: by selection, profile and budget. Raises UnknownSelection."""
+        claims = [f"claims/{feature}" for feature in FEATURES]
+        taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims)
+        budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
+        self.cases, too_much = within_budget(taken, self.estimate, budget_s)
+        self.left = left + too_much
+        return self.cases
+
+    def estimate(self, case: Case) -> float:
+        """Seconds that a case usually takes."""
+        if case.kind == "wire":
+            return WIRE_S
+        return SMOKE_TRIAL_S if self.options.profile == "smoke" else TRIAL_S
+
+    def start(self) -> bool:
+        """Starts the target and learns what it offers; False when it never became ready."""
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        self._undo.enter_context(_terminating())
+        try:
+            target = open_target(self.options.target, self.run_dir / "target")
+            self._undo.callback(target.stop)
+            target.start()
+            self._session = Session(
+                target,
+                self.run_dir,
+                seed=self.seed,
+                profile=self.options.profile,
+                claims=self.options.claims,
+                emit=self.emit,
+                unproven=self.options.unproven,
+            )
+            self._undo.callback(self._session.close)
+            self._session.open()
+        except TargetProblem as problem:
+            self._problem = problem
+            return False
+        except (BrokerAtFault, NotApplicable, Unclear) as problem:
+            self._problem = TargetNotReady(f"{self.options.target} was reached, and then did not serve: {problem}")
+            return False
+        self._announce(self._session)
+        return True
+
+    def finish(self, interrupted: bool = False) -> None:
+        """Ends everything that was started, and states the exit status. What cannot be ended is said, not raised."""
+        tail: tuple[str, ...] = ()
+        error = ""
+        results = self._session.results if self._session is not None else []
+        if self._problem is not None:
+            error = str(self._problem)
+            tail = self._problem.last_lines if isinstance(self._problem, TargetNotReady) else ()
+        try:
+            self._undo.close()
+        except Exception as trouble:  # noqa: BLE001 - the verdicts stand, whatever the clearing away meets
+            error = error or f"clearing away failed: {type(trouble).__name__}: {trouble}"
+        if self._problem is not None and not results and not interrupted:
+            self.status = self._problem.exit_status
+        else:
+            self.status = exit_status(results, interrupted=interrupted, ready=self._problem is None)
+        self.emit(RunFinished(self.status, interrupted, error, time.monotonic() - self._began, tail))
+
+    def run(self, case: Case) -> CaseResult:
+        """Runs one case to its verdict."""
+        assert self._session is not None
+        index = self.cases.index(case) + 1
+        try:
+            result = self._session.run(case, index, len(self.cases), self.estimate(case))
+        except TargetProblem as problem:  # it could not be brought back: no case after this one can be judged
+            self._problem = problem
+            raise
+        if self.options.keep == "failed" and result.verdict is Verdict.PASS:
+            for attempt in result.attempts:
+                shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)
+        return result
+
+    def _announce(self, session: Session) -> None:
+        cases = tuple(
+            CaseInfo(
+                case.id,
+                case.statement,
+                case.level,
+                case.guarantees,
+                case.needs,
+                self.estimate(case),
+                case.kind == "trial",
+            )
+            for case in self.cases
+        )
+        self.emit(
+            RunStarted(
+                folder=str(self.run_dir),
+                target=self.options.target,
+                target_version=session.version,
+                profile=self.options.profile,
+                seed=self.seed,
+                started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                estimate_s=sum(info.estimate_s for info in cases),
+                cases=cases,
+                left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
+            )
+        )
+        for result in session.claims_broken():
+            session.results.append(result)
+            self.emit(CaseFinished(result))
+
+
+@contextlib.contextmanager
+def _terminating() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: everything undone, exit status 2."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread: whoever is, takes care
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _default_folder(target: str, seed: int) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    slug = "".join(letter if letter.isalnum() or letter in ".-" else "-" for letter in target)[:40]
+    return Path("runs").absolute() / f"{stamp}-{slug}-{seed}"

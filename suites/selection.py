@@ -1,0 +1,59 @@
+"""Which cases run: by name, by profile, within a budget. What is left out is listed with the reason."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from suites.case import Case
+
+PROFILES = ("smoke", "full")
+
+
+class UnknownSelection(ValueError):
+    """A pattern that no case matches; names the nearest ones."""
+
+
+def select(
+    cases: Sequence[Case], wanted: Sequence[str], unwanted: Sequence[str], profile: str, extra_names: Sequence[str] = ()
+) -> tuple[list[Case], list[tuple[Case, str]]]:
+    """The cases to run and those left out. `extra_names` are names that are valid though no file declares them."""
+    names = [case.id for case in cases] + list(extra_names)
+    for pattern in (*wanted, *unwanted):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UnknownSelection(_nearest(pattern, names))
+    taken: list[Case] = []
+    left: list[tuple[Case, str]] = []
+    for case in cases:
+        if any(fnmatchcase(case.id, pattern) for pattern in unwanted):
+            left.append((case, "deselected"))
+        elif wanted and not any(fnmatchcase(case.id, pattern) for pattern in wanted):
+            left.append((case, "not selected"))
+        elif not wanted and profile == "smoke" and not case.smoke:
+            left.append((case, "not in the smoke profile"))
+        else:
+            taken.append(case)
+    return taken, left
+
+
+def within_budget(
+    cases: Sequence[Case], estimate: Callable[[Case], float], budget_s: float | None
+) -> tuple[list[Case], list[tuple[Case, str]]]:
+    """The cases whose estimates fit into the budget, in their order: those of the smoke profile come first in the sharing out."""
+    if budget_s is None:
+        return list(cases), []
+    left_s = budget_s
+    fitting: set[str] = set()
+    for case in sorted(cases, key=lambda entry: not entry.smoke):
+        if estimate(case) <= left_s:
+            left_s -= estimate(case)
+            fitting.add(case.id)
+    why = f"does not fit into the budget of {budget_s / 60:g} min"
+    return [case for case in cases if case.id in fitting], [(case, why) for case in cases if case.id not in fitting]
+
+
+def _nearest(pattern: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.4)
+    offer = f"; nearest: {', '.join(near)}" if near else ""
+    return f"no case is called {pattern!r}{offer}. `brokertrial cases` lists all."

@@ -1,0 +1,257 @@
+"""A run's hold on its target: what it offers, how fast it answers, the names that are ours, and one case after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from checkers.verdict import Verdict
+from faults.victim import Victim
+from histories.clock import now_ns
+from histories.header import Header, HistoryWriteFailed
+from histories.recorder import Recorder
+from suites.case import Case
+from suites.cleaning import clean, forget
+from suites.events import CaseFinished, CaseStarted, Event
+from suites.offer import Offer, broken_claims, lacking
+from suites.outcome import Outcome, inconclusive
+from suites.probe.core import Scene
+from suites.probe.exchanger import LiveExchanger
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.produce import batch
+from suites.probe.tape import TapeWriter
+from suites.probe.wire import Wire
+from suites.proof import proof_of
+from suites.result import Attempt, CaseResult, LogLine, Reason
+from suites.targets import Target
+from suites.wire_case import attempt as attempt_wire_case
+
+ATTEMPTS = 3
+LATENCY_SAMPLES = 8
+LOG_LINES_KEPT = 60
+
+
+class Session:
+    """Everything between the start of a target and its stop. `emit` gets every event."""
+
+    def __init__(
+        self,
+        target: Target,
+        run_dir: Path,
+        *,
+        seed: int,
+        profile: str,
+        claims: Mapping[str, bool],
+        emit: Callable[[Event], None],
+        unproven: str = "warn",
+    ) -> None:
+        self.target = target
+        self.run_dir = run_dir
+        self.seed = seed
+        self.profile = profile
+        self.claims = dict(claims)
+        self.emit = emit
+        self.unproven = unproven
+        self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
+        self.latency_ms = 1.0
+        self.version = ""
+        self.offer = Offer({}, {}, frozenset(), 0)
+        self.results: list[CaseResult] = []
+
+    # the target
+
+    def open(self) -> None:
+        """Learns what the started target offers and how fast it acknowledges."""
+        self.version = self.target.version()
+        (self.run_dir / "ours.json").write_bytes(
+            msgspec.json.encode({"prefix": self.prefix, "bootstrap": self.target.bootstrap})
+        )
+        wire = self.unrecorded("warm-up")
+        served = wire.learn()
+        self.offer = Offer(
+            served, dict(wire.features), self.target.capabilities, len(wire.nodes), self.target.leaderless
+        )
+        self.latency_ms = self._measure_latency(wire)
+
+    def close(self) -> None:
+        """Removes what the run made. The target is stopped by whoever started it."""
+        with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
+            clean(self.unrecorded("cleaning"), self.prefix)
+
+    def bootstrap(self) -> list[tuple[str, int]]:
+        """The addresses to begin with."""
+        pairs = (entry.rpartition(":") for entry in self.target.bootstrap.split(","))
+        return [(host, int(port)) for host, _, port in pairs]
+
+    def reach(self, host: str, port: int) -> tuple[str, int]:
+        """Where an advertised address really is."""
+        table: Mapping[str, str] = getattr(self.target, "reach", {})
+        where = table.get(f"{host}:{port}") or table.get(host)
+        if where is None:
+            return host, port
+        new_host, colon, new_port = where.rpartition(":")
+        return (new_host, int(new_port)) if colon and new_port.isdigit() else (where, port)
+
+    def unrecorded(self, case: str) -> Wire:
+        """A probe whose tape nobody keeps: for our own housekeeping."""
+        return Wire(LiveExchanger(lambda entry: None), self.scene(case, 1), self.bootstrap(), self.reach)
+
+    def scene(self, case: str, attempt: int) -> Scene:
+        """What a case is told of the run."""
+        return Scene(
+            prefix=self.prefix,
+            case=case,
+            attempt=attempt,
+            seed=self.seed + attempt - 1,
+            latency_ms=self.latency_ms,
+            target=self.target.name,
+            target_version=self.version,
+            leaderless=self.target.leaderless,
+            capabilities=tuple(sorted(self.target.capabilities)),
+        )
+
+    def _measure_latency(self, wire: Wire) -> float:
+        try:
+            topic = wire.new_topic("latency")
+            taken = [
+                wire.produce(topic, batch("warm", timestamp=wire.now_ms())).must_succeed().took_ms
+                for _ in range(LATENCY_SAMPLES)
+            ]
+        except (BrokerAtFault, NotApplicable, Unclear):
+            return 50.0  # a target that cannot even do this is judged by the cases, with patience
+        finally:
+            forget(wire)
+        return max(statistics.median(taken), 0.1)
+
+    # the cases
+
+    def claims_broken(self) -> list[CaseResult]:
+        """A failed `claims/<feature>` for each claimed feature that is not offered."""
+        found = broken_claims({**self.target.claims, **self.claims}, self.offer)
+        return [
+            CaseResult(
+                f"claims/{feature}",
+                f"The target claims {feature}, so it MUST offer it.",
+                (),
+                "must",
+                Verdict.FAIL,
+                Reason("claim", sentence),
+                started_ns=now_ns(),
+            )
+            for feature, sentence in found.items()
+        ]
+
+    def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
+        """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""
+        began = now_ns()
+        if (reason := lacking(case, self.offer)) is not None:
+            self.emit(CaseStarted(case.id, index, total))
+            return self._finish(case, began, [], Outcome(Verdict.NOT_APPLICABLE, reason), 1)
+        attempts: list[Attempt] = []
+        outcome = inconclusive("interrupted", "the run was interrupted before this case came to its end")
+        try:
+            for number in range(1, ATTEMPTS + 1):
+                self.emit(CaseStarted(case.id, index, total, number, estimate_s))
+                outcome = self._attempt(case, number)
+                folder = self._folder(case, number)
+                attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
+                self._bring_back()
+                if outcome.verdict is not Verdict.INCONCLUSIVE:
+                    break
+        except BaseException:
+            self._finish(case, began, attempts, outcome, max(len(attempts), 1))
+            raise
+        return self._finish(case, began, attempts, outcome, len(attempts))
+
+    def _attempt(self, case: Case, number: int) -> Outcome:
+        scene = self.scene(case.id, number)
+        header = Header(
+            case=case.id,
+            target=self.target.name,
+            target_version=self.version,
+            seed=scene.seed,
+            nodes=self.offer.nodes,
+            profile=self.profile,
+            attempt=number,
+            settings={"scene": msgspec.to_builtins(scene), "kind": case.kind, "content": case.content_hash},
+        )
+        try:
+            with Recorder.create(self.run_dir / self._folder(case, number), header) as recorder:
+                if case.kind == "wire":
+                    return self._wire(case, scene, recorder)
+                return self._trial(case, scene, recorder, number)
+        except HistoryWriteFailed as error:
+            return inconclusive("history", str(error))
+
+    def _wire(self, case: Case, scene: Scene, recorder: Recorder) -> Outcome:
+        tape = TapeWriter(recorder)
+        exchanger = LiveExchanger(tape)
+        wire = Wire(exchanger, scene, self.bootstrap(), self.reach)
+        try:
+            return attempt_wire_case(case, wire, exchanger, self._victims(), self.target.alive)
+        finally:
+            exchanger.close_all()
+            tape.close()
+            self._tidy(wire)
+
+    def _trial(self, case: Case, scene: Scene, recorder: Recorder, number: int) -> Outcome:
+        from suites.trial_attempt import attempt_trial  # the client library is loaded when the first trial needs it
+
+        return attempt_trial(self, case, scene, recorder, number)
+
+    def _victims(self) -> dict[int, Victim]:
+        return dict(self.target.nodes)
+
+    def _tidy(self, wire: Wire) -> None:
+        janitor = self.unrecorded("cleaning")
+        janitor.made_topics, janitor.made_groups = wire.made_topics, wire.made_groups
+        forget(janitor)
+
+    def _bring_back(self) -> None:
+        if not self.target.alive():
+            self.target.recover()
+
+    def _folder(self, case: Case, number: int) -> str:
+        return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
+
+    def _finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
+        ended = now_ns()
+        proof, level, warnings = proof_of(case, self.unproven), case.level, list(outcome.warnings)
+        warnings += [f"node {line.node}: {line.text}" for line in self.target.alarms(began, ended)][:5]
+        if outcome.verdict is Verdict.FAIL and proof is None and self.unproven == "warn" and level == "must":
+            level = "should"
+            warnings.append("this case, as it is now, has not been proven on Apache Kafka: it can only warn")
+        result = CaseResult(
+            case=case.id,
+            statement=case.statement,
+            guarantees=case.guarantees,
+            level=level,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            attempts=tuple(attempts),
+            anomalies=outcome.anomalies,
+            evidence=outcome.evidence,
+            warnings=tuple(warnings),
+            seed=self.seed + number - 1,
+            schedule=outcome.schedule,
+            started_ns=began,
+            duration_s=(ended - began) / 1e9,
+            history=attempts[-1].history if attempts else "",
+            facts={"latency_ms": round(self.latency_ms, 3), **outcome.facts},
+            log_lines=self._log_lines(began, ended) if outcome.verdict is Verdict.FAIL else (),
+            proof=proof,
+        )
+        self.results.append(result)
+        self.emit(CaseFinished(result))
+        return result
+
+    def _log_lines(self, began: int, ended: int) -> tuple[LogLine, ...]:
+        lines = self.target.log_lines(began, ended)[-LOG_LINES_KEPT:]
+        return tuple(LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in lines)

@@ -1,0 +1,91 @@
+"""Judges a stored case again, without a broker: the tape is played to a wire case, the checks are put to a trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checkers.verdict import Verdict
+from histories.header import HistoryRefused
+from histories.reader import History
+from suites.case import Case, by_id
+from suites.outcome import Outcome, inconclusive
+from suites.probe.core import Scene
+from suites.probe.failures import TapeMismatch
+from suites.probe.replay import ReplayExchanger
+from suites.probe.tape import read_tape
+from suites.probe.wire import Wire
+from suites.proof import proof_of
+from suites.result import Attempt, CaseResult, Reason
+from suites.wire_case import attempt
+
+
+class NotOurs(HistoryRefused):
+    """A history that names no case of this suite."""
+
+
+def judge_stored(folder: Path | str) -> CaseResult:
+    """The verdict on a stored history; raises HistoryRefused (one sentence) when it must not be judged at all."""
+    history = History.open(Path(folder))
+    case = _case_of(history)
+    outcome = _wire(case, history) if case.kind == "wire" else _trial(case, history)
+    header = history.header
+    return CaseResult(
+        case=case.id,
+        statement=case.statement,
+        guarantees=case.guarantees,
+        level=case.level,
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        anomalies=outcome.anomalies,
+        evidence=outcome.evidence,
+        warnings=outcome.warnings,
+        attempts=(Attempt(header.seed, outcome.verdict, outcome.reason, str(folder)),),
+        seed=header.seed,
+        schedule=outcome.schedule,
+        started_ns=history.title.started_ns,
+        duration_s=((history.title.closed_ns or history.title.started_ns) - history.title.started_ns) / 1e9,
+        history=str(folder),
+        facts=outcome.facts,
+        proof=proof_of(case),
+    )
+
+
+def _case_of(history: History) -> Case:
+    case = by_id().get(history.header.case)
+    if case is None:
+        raise NotOurs(f"{history.folder} holds the case {history.header.case!r}, which this suite does not have.")
+    return case
+
+
+def _wire(case: Case, history: History) -> Outcome:
+    scene = msgspec.convert(_settings(history)["scene"], Scene)
+    exchanger = ReplayExchanger(read_tape(history))
+    wire = Wire(exchanger, scene, [("", 0)])
+    try:
+        outcome = attempt(case, wire, exchanger, {}, lambda: True)
+    except TapeMismatch as mismatch:
+        return _changed(case, history, str(mismatch))
+    if exchanger.left and outcome.reason is None:
+        return _changed(case, history, f"{exchanger.left} entries of the history were not asked for")
+    return outcome
+
+
+def _trial(case: Case, history: History) -> Outcome:
+    from suites.trial_verdict import judged  # the checkers bring a database along; wire cases need none
+
+    return judged(case, history)
+
+
+def _changed(case: Case, history: History, why: str) -> Outcome:
+    """The history was recorded by another text of the case, or was edited with its checksums."""
+    if _settings(history).get("content") != case.content_hash:
+        why = f"the case has changed since this was recorded ({why}); provoke it again"
+        return Outcome(Verdict.INCONCLUSIVE, Reason("suite", why))
+    return inconclusive("tampered", f"the history does not fit the case that recorded it: {why}")
+
+
+def _settings(history: History) -> dict[str, Any]:
+    return history.header.settings

@@ -1,0 +1,109 @@
+"""Runs a wire case once, against a broker or against a tape, and says what came of it.
+
+Only what the broker did fails a case; whatever else goes wrong is ours, and inconclusive.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from checkers.verdict import Verdict
+from faults.victim import Victim
+from suites.case import Case
+from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
+from suites.probe.exchanger import Exchanger
+from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMismatch, Unclear
+from suites.probe.nodes import Nodes
+from suites.probe.wire import Wire
+from suites.result import Evidence
+from wire.messages import request
+
+WITNESS_S = 20.0
+
+
+def attempt(
+    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
+) -> Outcome:
+    """One attempt at a wire case; raises TapeMismatch alone, and only when played back."""
+    nodes = Nodes(wire, exchanger, victims)
+    outcome = _judged(lambda: _run(case, wire, nodes), wire, exchanger, alive)
+    healed = _judged(nodes.heal, wire, exchanger, alive)
+    if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
+        return healed
+    if outcome.verdict is not Verdict.FAIL and not _alive(exchanger, alive):
+        return failed("died", "the target died of this case", outcome.evidence)
+    return outcome
+
+
+def _run(case: Case, wire: Wire, nodes: Nodes) -> None:
+    case.function(**arguments(case, wire, nodes))
+    wire.settle()
+
+
+def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:
+    """What the case asked for, by the names of its parameters."""
+    makers: dict[str, Callable[[], Any]] = {
+        "wire": lambda: wire,
+        "topic": wire.new_topic,
+        "topic_of": lambda: lambda **wanted: wire.new_topic(**wanted),
+        "group": lambda: wire.name("g"),
+        "transactional_id": lambda: wire.name("x"),
+        "rng": lambda: Random(f"{wire.scene.seed}/{case.id}"),
+        "nodes": lambda: nodes,
+        "target_info": lambda: wire.scene,
+    }
+    return {name: makers[name]() for name in case.parameters}
+
+
+def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Callable[[], bool]) -> Outcome:
+    try:
+        run()
+    except NotApplicable as error:
+        return not_applicable(error.kind, error.sentence)
+    except Unclear as error:
+        return inconclusive(error.kind, error.sentence)
+    except NoAnswer as error:
+        return _unanswered(error, wire, exchanger, alive)
+    except BrokerAtFault as error:
+        return failed(error.kind, error.sentence, error.evidence)
+    except TapeMismatch:
+        raise
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
+        trace = traceback.format_exc()
+        return inconclusive("suite", f"{type(error).__name__}: {error}", (Evidence("exception", trace),))
+    return passed()
+
+
+def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, alive: Callable[[], bool]) -> Outcome:
+    """No answer is a failure while the broker serves others, or when it died of the question."""
+    served = _witness(wire, exchanger)
+    if served:
+        return failed("no-answer", f"{error.sentence}; another connection was served meanwhile", error.evidence)
+    if not _alive(exchanger, alive):
+        return failed("died", f"{error.sentence}; the target is dead", error.evidence)
+    if wire.answered:
+        return failed("no-answer", f"{error.sentence}; nor is any other connection served any more", error.evidence)
+    return inconclusive("unreachable", f"{error.sentence}; nothing was answered in this case before", error.evidence)
+
+
+def _witness(wire: Wire, exchanger: Exchanger) -> bool:
+    began = exchanger.clock()[0]
+    tries = 0
+    while exchanger.clock()[0] - began < (WITNESS_S + wire.slack_s) * 1e9:
+        tries += 1
+        try:
+            line = wire.connect(f"witness{tries}")
+            line.send(request("ApiVersions", client_software_name="brokertrial", client_software_version="1"), 0).wait()
+        except BrokerAtFault:
+            exchanger.pause(0.5)
+        else:
+            line.close()
+            return True
+    return False
+
+
+def _alive(exchanger: Exchanger, alive: Callable[[], bool]) -> bool:
+    return exchanger.act("alive", lambda: "yes" if alive() else "no") == "yes"
