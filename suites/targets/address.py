@@ -35,7 +35,8 @@ class Address:
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint such as `Did you mean kafka?`, or the whole list where nothing is near."""
     known = sorted(known)
-    close = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.5)
+    written = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(word.lower(), written, n=3, cutoff=0.5)
     if close:
-        return f"Did you mean {' or '.join(close)}?"
+        return f"Did you mean {' or '.join(written[each] for each in close)}?"
     return f"Known: {', '.join(known)}." if known else "None is known."

@@ -89,10 +89,8 @@ def _metadata(target: Target) -> Finding:
 def _topic(target: Target) -> Finding:
     if "create_topics" not in target.capabilities:
         return Finding("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
-    return _tried(
-        "create topics",
-        lambda: readiness.make_and_remove_topic(_places(target)[0], f"brokertrial-doctor-{os.getpid()}"),
-    )
+    name = f"brokertrial-doctor-{os.getpid()}"
+    return _tried("create topics", lambda: readiness.make_and_remove_topic(_places(target), name))
 
 
 def _logs(target: Target) -> Finding:

@@ -15,6 +15,9 @@ from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget
 
 
+OLDEST = (3, 9)
+
+
 class Kafka(ProcessTarget):
     """One or three combined nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm."""
 
@@ -31,6 +34,8 @@ class Kafka(ProcessTarget):
             raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
         if not _is_version(address.where) and not Path(address.where).is_dir():
             raise UnknownTarget(f"`{address.where}` is neither a version such as 4.4.0 nor a folder that is there.")
+        if (number := jars.number(address.where)) and number < OLDEST:
+            raise TargetNotBuilt(f"{address.text}: a Kafka before 3.9 is not built yet; it has no dynamic quorum.")
         if self._count > 1:
             self.capabilities |= {"nodes"}
         self.capabilities |= {"version"}

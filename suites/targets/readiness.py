@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
-from suites.targets._connection import AnswerTimeout, CannotConnect, Connection, ConnectionClosed
 from suites.targets.base import TargetNotReady, TargetProblem
 from wire import errors
 from wire.apis import by_name
+from wire.client import CannotConnect, Connection, ConnectionClosed, ConnectionFailed
 from wire.codec import Malformed
 from wire.messages import Struct, request
 
 _PAUSE_S = 0.05
+Result = TypeVar("Result")
 _METADATA = 8
 """Readiness asks in a version that every broker gets right; whether it gets the newest right is a case's question."""
 
@@ -45,13 +47,12 @@ class NotYet(Exception):
 def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
     """Asks one node for ApiVersions and Metadata; NotYet with the reason where it does not answer."""
     with _connected(address, timeout_s) as connection:
-        hello = request("ApiVersions", client_software_name="brokertrial", client_software_version="1")
-        offered = _call(connection, hello)
-        newest = max((api.max_version for api in offered.api_keys if api.api_key == by_name("Metadata").key), default=0)
+        offered = _answered("ApiVersions", connection.offered)
         names_all = request("Metadata", topics=[], allow_auto_topic_creation=False)
-        cluster = _call(connection, names_all, min(newest, _METADATA))
+        cluster = _call(connection, names_all, min(_newest(offered, "Metadata"), _METADATA))
+        hello = _call(connection, request("ApiVersions"), 3) if _newest(offered, "ApiVersions") >= 3 else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
-    return Seen(brokers, cluster.controller_id, _version(offered))
+    return Seen(brokers, cluster.controller_id, _version(hello))
 
 
 def wait_until(what: str, question: Callable[[], object], within_s: float, must_run: Callable[[], None]) -> None:
@@ -115,8 +116,8 @@ def _make_and_remove(address: tuple[str, int], name: str, timeout_s: float = 15.
 def _connected(address: tuple[str, int], timeout_s: float) -> Iterator[Connection]:
     try:
         connection = Connection(*address, client_id="brokertrial-target", timeout_s=timeout_s)
-    except (CannotConnect, OSError) as error:
-        raise NotYet(f"{address[0]}:{address[1]} does not accept connections ({error})") from error
+    except CannotConnect as error:
+        raise NotYet(str(error)) from error
     try:
         yield connection
     finally:
@@ -124,15 +125,23 @@ def _connected(address: tuple[str, int], timeout_s: float) -> Iterator[Connectio
 
 
 def _call(connection: Connection, message: Struct, version: int | None = None) -> Struct:
+    return _answered(message._api, lambda: connection.call(message, version))
+
+
+def _answered(asked: str, question: Callable[[], Result]) -> Result:
     try:
-        return connection.call(message, version)
-    except (ConnectionClosed, AnswerTimeout, CannotConnect, Malformed, OSError) as error:
-        asked = message._api
+        return question()
+    except (ConnectionFailed, Malformed) as error:
         raise NotYet(str(error), asked=asked, closed=isinstance(error, ConnectionClosed)) from error
 
 
-def _version(offered: Struct) -> str:
+def _newest(offered: Mapping[int, tuple[int, int]], api: str) -> int:
+    return offered.get(by_name(api).key, (0, 0))[1]
+
+
+def _version(hello: Struct | None) -> str:
     """Kafka has no field for its release; the level of its metadata is the nearest thing that it says."""
-    levels = {feature.name: feature.max_version_level for feature in offered.finalized_features}
+    features = hello.finalized_features if hello is not None else ()
+    levels = {feature.name: feature.max_version_level for feature in features}
     level = levels.get("metadata.version")
     return "not stated" if level is None else f"not stated (metadata.version {level})"

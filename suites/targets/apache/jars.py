@@ -42,7 +42,13 @@ class Release:
     @property
     def number(self) -> tuple[int, ...]:
         """`(4, 4, 0)` of 4.4.0."""
-        return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
+        return number(self.version)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """`(4, 4, 0)` of 4.4.0 and of 4.4.0-SNAPSHOT; empty for what does not begin with a number."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def unpacked(folder: Path) -> Release:

@@ -84,7 +84,9 @@ def text(member: Member, members: list[Member], data: str) -> str:
     return "\n".join(lines) + _TIMERS
 
 
+# Without shutdownHook the logger ends first, and an orderly stop leaves no word of its end.
 LOG4J_2 = """Configuration:
+  shutdownHook: disable
   Appenders:
     Console:
       name: out

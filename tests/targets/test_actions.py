@@ -1,0 +1,78 @@
+"""Brokers that are not our children: hurt by commands, reached by another address than they advertise."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from suites.targets import TargetNotReady, readiness
+from suites.targets.ports import free_ports
+from tests.targets.conftest import TINY, MakeTarget
+
+# Starts the tiny broker in a session of its own with its pid in a file, and signals it: `elsewhere ACTION PORT`.
+ELSEWHERE = f"""
+import os, pathlib, signal, subprocess, sys, time
+action, port = sys.argv[1:]
+pid = pathlib.Path("pid")
+if action in ("kill", "restart", "stop"):
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+if action in ("start", "restart"):
+    command = [sys.executable, "-P", {str(TINY)!r}, port, "data", "--advertise", "broker.invalid:9092", "--id", "7"]
+    child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pid.write_text(str(child.pid))
+if action in ("pause", "resume"):
+    os.kill(int(pid.read_text()), signal.SIGSTOP if action == "pause" else signal.SIGCONT)
+"""
+
+
+def elsewhere(action: str, port: int) -> list[str]:
+    return [sys.executable, "-c", ELSEWHERE, action, str(port)]
+
+
+def keys(port: int, *actions: str) -> dict[str, object]:
+    return {
+        "start": None,
+        "ports": [port],
+        "before": [elsewhere("start", port)],
+        "after": [elsewhere("stop", port)],
+        "actions": {action: elsewhere(action, port) for action in actions},
+        "reach": {"broker.invalid:9092": f"127.0.0.1:{port}"},
+    }
+
+
+@pytest.fixture
+def port() -> int:
+    return free_ports(1)[0]
+
+
+def test_commands_kill_pause_and_restart_it(file_target: MakeTarget, port: int) -> None:
+    target = file_target(**keys(port, "kill", "pause", "resume", "restart"))
+    with target:
+        assert target.capabilities >= {"kill", "pause", "restart"} and "terminate" not in target.capabilities
+        assert list(target.nodes) == [7], "the id that Metadata gives, found through [reach]"
+        node = target.nodes[7]
+        assert node.pid is None and node.alive()
+        node.pause()
+        assert node.paused() and node.alive()
+        with pytest.raises(readiness.NotYet):
+            readiness.ask(node.address, timeout_s=0.5)
+        node.resume()
+        readiness.ask(node.address)
+        node.kill()
+        assert not node.alive() and not target.alive()
+
+
+def test_recover_restarts_it(file_target: MakeTarget, port: int) -> None:
+    with file_target(**keys(port, "kill", "restart")) as target:
+        assert "pause" not in target.capabilities
+        target.nodes[7].restart()
+        assert target.alive()
+
+
+def test_an_action_that_is_not_given_says_so(file_target: MakeTarget, port: int) -> None:
+    with file_target(**keys(port, "kill")) as target:
+        with pytest.raises(TargetNotReady, match=r"\[actions\] has no `pause`"):
+            target.nodes[7].pause()
+        with pytest.raises(TargetNotReady, match="cannot be asked to stop"):
+            target.nodes[7].terminate()
