@@ -22,7 +22,7 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "log-order"
 GUARANTEE = "ord-001"
 STRENGTH = "order"
-NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset", "records.offset")
+NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset")
 SUBJECT = "SELECT DISTINCT a.history FROM appends a"
 OTHERWISE = "no append is known with its offset"
 PROJECTIONS = {"partitions": PARTITIONS, "appends": APPENDS, "ends": ENDS, "sights": SIGHTS}

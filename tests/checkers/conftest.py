@@ -95,6 +95,8 @@ class Story:
         )  # fmt: skip
 
     def history(self) -> History:
+        if self.folder.exists():
+            return History.open(self.folder)
         with Recorder.create(self.folder, self.header) as recorder:
             for row in self.rows:
                 recorder.add(row)

@@ -1,0 +1,186 @@
+"""A committed offset changes only when somebody asks for it."""
+
+import pytest
+
+
+@pytest.fixture
+def told(story):
+    def begin(**header):
+        tale = story(**header)
+        tale.reader("r", group="g")
+        tale.ids = iter(range(1, 100))
+
+        def commit(offset, **more):
+            return tale.op("commit", "r", committed_offset=offset, commit_id=next(tale.ids), group="g", **more)
+
+        def told_offset(offset, commit_id=None, **more):
+            return tale.op("committed", "r", committed_offset=offset, commit_id=commit_id, group="g", **more)
+
+        tale.commit, tale.told = commit, told_offset
+        return tale
+
+    return begin
+
+
+BOTH = ("commit-changed", "commit-order")
+
+
+def test_the_last_commit_is_what_is_told(told):
+    tale = told()
+    tale.commit(10)
+    tale.commit(20)
+    tale.told(20, 2)
+    tale.commit(15)
+    tale.told(15, 3)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_an_older_commit_is_told(told):
+    tale = told()
+    old, new = tale.commit(10), tale.commit(20)
+    recall = tale.told(10, 1)
+    found = tale.only("commit-changed")
+
+    assert (found.group, found.topic, found.offsets, found.operations) == ("g", "t", (10, 20), (recall, old, new))
+
+
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+def test_a_commit_that_was_not_acknowledged_need_not_be_told(told, outcome):
+    tale = told()
+    tale.commit(10)
+    tale.commit(20, outcome=outcome)
+    tale.told(10, 1)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_a_commit_without_an_answer_may_be_told_late(told):
+    tale = told()
+    tale.commit(10, outcome="info", ret=None)
+    tale.commit(20)
+    tale.told(20, 2)
+    tale.told(10, 1)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_a_refused_commit_is_told(told):
+    tale = told()
+    tale.commit(10, outcome="fail")
+    tale.told(10, 1)
+
+    assert "nobody had committed" in tale.only("commit-changed").sentence
+
+
+def test_an_offset_that_nobody_committed(told):
+    tale = told()
+    tale.commit(10)
+    tale.told(11, None)
+
+    assert tale.only("commit-changed").offsets[0] == 11
+
+
+def test_the_right_offset_with_another_id(told):
+    tale = told()
+    tale.commit(10)
+    tale.told(10, 77)
+
+    assert len(tale.anomalies("commit-changed")) == 1
+
+
+def test_a_commit_is_forgotten(told):
+    tale = told()
+    commit = tale.commit(10)
+    recall = tale.told(-1)
+    found = tale.only("commit-changed")
+
+    assert found.operations == (recall, commit)
+
+
+def test_nothing_before_the_first_commit(told):
+    tale = told()
+    tale.told(-1)
+    tale.commit(10)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_a_commit_under_way_may_be_told_or_not(told):
+    tale = told()
+    tale.commit(10, call=0, ret=100)
+    tale.told(-1, call=10, ret=20)
+    tale.told(10, 1, call=30, ret=40)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_but_not_be_told_and_then_not(told):
+    tale = told()
+    tale.commit(10, call=0, ret=100)
+    tale.told(10, 1, call=10, ret=20)
+    tale.told(-1, call=30, ret=40)
+
+    assert len(tale.anomalies("commit-order")) == 1
+
+
+def test_two_commits_under_way_told_in_turns(told):
+    tale = told()
+    tale.commit(10, call=0, ret=100)
+    tale.commit(20, call=0, ret=100)
+    tale.told(10, 1, call=10, ret=11)
+    tale.told(20, 2, call=20, ret=21)
+    tale.told(10, 1, call=30, ret=31)
+
+    assert len(tale.anomalies("commit-order")) == 1
+    assert tale.anomalies("commit-changed") == []
+
+
+def test_a_deleted_group_may_forget(told):
+    tale = told()
+    tale.commit(10)
+    tale.op("delete_group", "r", group="g", topic=None, partition=None)
+    tale.told(-1)
+
+    assert tale.anomalies(*BOTH) == []
+
+
+def test_a_group_that_commits_by_itself_is_not_judged(told):
+    tale = told()
+    tale.reader("auto", group="g", auto_commit=True)
+    tale.commit(10)
+    tale.told(11)
+
+    assert "commit-changed" in tale.judge("commit-changed").not_applicable
+
+
+@pytest.mark.parametrize(("ending", "outcome", "recalled", "found"), [
+    ("commit_txn", "ok", 20, 0), ("commit_txn", "ok", 10, 1), ("abort_txn", "ok", 20, 1), ("abort_txn", "ok", 10, 0),
+    ("commit_txn", "info", 20, 0), ("commit_txn", "info", 10, 0),
+])  # fmt: skip
+def test_a_commit_in_a_transaction_counts_when_that_commits(told, ending, outcome, recalled, found):
+    tale = told()
+    tale.commit(10)
+    tale.commit(20, txn=1)
+    tale.op(ending, txn=1, outcome=outcome, topic=None, partition=None)
+    tale.told(recalled, recalled // 10)
+
+    assert len(tale.anomalies("commit-changed")) == found
+
+
+def test_before_that_it_does_not(told):
+    tale = told()
+    tale.commit(10)
+    tale.commit(20, txn=1)
+    tale.told(20, 2)
+    tale.op("commit_txn", txn=1, topic=None, partition=None)
+
+    assert len(tale.anomalies("commit-changed")) == 1
+
+
+def test_two_groups_do_not_share_offsets(told):
+    tale = told()
+    tale.commit(10)
+    tale.op("committed", "r", committed_offset=-1, group="other")
+
+    assert tale.anomalies(*BOTH) == []
