@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from suites.probe.core import Scene
+from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.wire import Wire
 

@@ -22,7 +22,7 @@ from suites.cleaning import clean, forget
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
-from suites.probe.core import Scene
+from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.produce import batch

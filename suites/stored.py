@@ -12,7 +12,7 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import Case, by_id
 from suites.outcome import Outcome, inconclusive
-from suites.probe.core import Scene
+from suites.probe.conditions import Scene
 from suites.probe.failures import TapeMismatch
 from suites.probe.replay import ReplayExchanger
 from suites.probe.tape import read_tape

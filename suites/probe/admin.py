@@ -71,16 +71,13 @@ class AdminFamily(Core):
 
     def _create_on_use(self, topic: str) -> None:
         def appeared() -> bool:
-            asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=True)
-            answer = self.ask(asked)
-            return answer.error == 0 and bool(answer.struct.topics[0].partitions)
+            rows = self._metadata(topic, create=True).topics
+            return bool(rows) and rows[0].error_code == 0 and bool(rows[0].partitions)
 
         self.until(appeared, within=READY_S, what=f"topic {topic} appears on first use")
 
     def _knows(self, node: int, topic: str) -> bool:
-        asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=False)
-        answer = self.ask(asked, to=node)
-        rows = [row for row in answer.struct.topics if row.name == topic and row.error_code == 0]
+        rows = [row for row in self._metadata(topic, node=node).topics if row.name == topic and row.error_code == 0]
         return (
             bool(rows)
             and bool(rows[0].partitions)
@@ -195,7 +192,7 @@ class AdminFamily(Core):
     def delete_records(
         self, topic: str, partition: int = 0, *, offset: int, version: int | None = None, retry: bool = True
     ) -> Answer:
-        """DeleteRecords below an offset (-1: the high watermark); `.low_watermark` is in `.struct.topics[0].partitions[0]`."""
+        """DeleteRecords below an offset (-1: the high watermark); the row is `.struct.topics[0].partitions[0]`."""
         asked = request(
             "DeleteRecords",
             timeout_ms=20_000,

@@ -1,7 +1,7 @@
 """One answer and what a case may demand of it. A demand that is false ends the case with both messages as proof.
 
-An answer that was not waited for (`wait=False`) is fetched at the first look at its content. An answer with an error that
-the case neither expected nor looked at ends the case too: what a case does not mention must simply work.
+An answer that was not waited for (`wait=False`) is fetched at the first look at its content. An answer with an error
+that the case neither expected nor looked at ends the case too: what a case does not mention must simply work.
 """
 
 from __future__ import annotations

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from suites.probe.answer import Answer
+from suites.probe.conditions import Conditions, Scene
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, StatementFalse, Unclear
+from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, Unclear
 from suites.probe.line import Line
-from suites.result import Evidence
 from wire import errors
 from wire.apis import by_name
 from wire.messages import ZERO_UUID, Struct, request
@@ -37,21 +36,7 @@ LEADER_UNSETTLED = (
     errors.UNKNOWN_LEADER_EPOCH,
 )
 RETRY_S = 30.0
-
-
-class Scene(msgspec.Struct, frozen=True):
-    """All that a case knows beforehand; stored with its history, so that `check` sets the same scene."""
-
-    prefix: str  # begins every name that the run makes
-    case: str
-    attempt: int = 1
-    seed: int = 0
-    latency_ms: float = 1.0  # of an acknowledgement, measured before the first case
-    client_id: str = "brokertrial"
-    target: str = ""
-    target_version: str = ""
-    leaderless: bool = False
-    capabilities: tuple[str, ...] = ()
+METADATA_VERSION, OLD_METADATA_VERSION = 12, 8
 
 
 def fitted(message: Struct, version: int) -> Struct:
@@ -77,7 +62,7 @@ class TopicView(msgspec.Struct):
     epochs: dict[int, int]
 
 
-class Core:
+class Core(Conditions):
     """The engine of a probe. Cases use `Wire` (suites/probe/wire.py), which adds the families of requests."""
 
     def __init__(
@@ -87,8 +72,7 @@ class Core:
         bootstrap: list[tuple[str, int]],
         reach: Callable[[str, int], tuple[str, int]] | None = None,
     ) -> None:
-        self.scene = scene
-        self._exchanger = exchanger
+        super().__init__(exchanger, scene)
         self._bootstrap = bootstrap
         self._reach = reach or (lambda host, port: (host, port))
         self._lines: dict[str, Line] = {}
@@ -98,95 +82,15 @@ class Core:
         self._controller = -1
         self._topics: dict[str, TopicView] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
-        self._open_answers: list[Answer] = []
         self._numbered = 0
-        self._named = 0
+        self._metadata_limit = METADATA_VERSION
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
-
-    # time
-
-    def now_ms(self) -> int:
-        """The wall clock, in milliseconds: the only clock that a case may read."""
-        return self._exchanger.clock()[1]
-
-    @property
-    def slack_s(self) -> float:
-        """What to add to an upper bound on time: a busy machine and a slow target are not a fault."""
-        return 2.0 + 10 * self.scene.latency_ms / 1000
-
-    @property
-    def patience_s(self) -> float:
-        """How long an answer may take, besides what the request itself may wait for."""
-        return max(20.0, 60 * self.scene.latency_ms / 1000)
-
-    def until(self, holds: Callable[[], T], *, within: float, what: str) -> T:
-        """Asks again and again until `holds()` is true, and returns what it gave; past the limit the case fails.
-
-        The limit grows with the latency of the target. `what` names what was waited for.
-        """
-        limit_s = within + self.slack_s
-        began, _ = self._exchanger.clock()
-        wait_s = 0.02
-        while not (result := holds()):
-            now, _ = self._exchanger.clock()
-            if now - began > limit_s * 1e9:
-                last = self._open_answers[-1].asked.evidence(note=what) if self._open_answers else ()
-                raise StatementFalse(f"not within {limit_s:.1f} s: {what}", last)
-            self._exchanger.pause(wait_s)
-            wait_s = min(wait_s * 1.5, 0.5)
-        return result
-
-    def eventually(self, holds: Callable[[], T], *, within: float) -> T:
-        """The demands in `holds` must all be met within the limit; past it, the one that was not is the failure."""
-        limit_s = within + self.slack_s
-        began, _ = self._exchanger.clock()
-        wait_s = 0.02
-        while True:
-            try:
-                return holds()
-            except StatementFalse as error:
-                now, _ = self._exchanger.clock()
-                if now - began > limit_s * 1e9:
-                    raise StatementFalse(
-                        f"{error.sentence} (still so after {limit_s:.1f} s)", error.evidence, error.ops
-                    ) from error
-            self._exchanger.pause(wait_s)
-            wait_s = min(wait_s * 1.5, 0.5)
 
     @property
     def answered(self) -> bool:
         """Whether anything was answered so far."""
         return bool(self._ranges)
-
-    # statements that are about more than one answer
-
-    def must(self, holds: bool, statement: str, *answers: Answer) -> None:
-        """A statement of the case; the answers that it is about are the proof."""
-        if not holds:
-            proof = tuple(line for answer in answers for line in answer.asked.evidence())
-            raise StatementFalse(
-                statement,
-                proof or (Evidence("statement", statement),),
-                tuple(answer.asked.number for answer in answers),
-            )
-
-    def not_applicable(self, reason: str, kind: str = "not-offered") -> None:
-        """Ends the case: it cannot be decided on this target. Kinds: see Reason."""
-        raise NotApplicable(kind, reason)
-
-    def unclear(self, reason: str, kind: str = "no-hit") -> None:
-        """Ends the case: what it wanted to provoke did not come about, and that proves nothing."""
-        raise Unclear(kind, reason)
-
-    # names
-
-    def name(self, what: str = "t") -> str:
-        """A name of our own, not used before: for groups, transactional ids and topics that the case makes itself."""
-        self._named += 1
-        slug = re.sub(r"[^a-z0-9]+", "-", self.scene.case.lower())[:60]
-        tries = f"-r{self.scene.attempt}" if self.scene.attempt > 1 else ""
-        return f"{self.scene.prefix}-{slug}{tries}-{what}{self._named}"
 
     # asking
 
@@ -210,10 +114,11 @@ class Core:
         places: tuple[str, ...] | None = None,
         within_s: float = RETRY_S,
     ) -> A:
-        """Sends a request and returns its answer as a kind of Answer. Fields that the chosen version lacks are left out.
+        """Sends a request and returns its answer as a kind of Answer. Fields that the version lacks are left out.
 
         `to` is a node or how to find it (default: any node); `via` names the connection, so that two labels never
-        share one; `wait=False` leaves the answer under way until the case looks at it; errors in `retry_on` are asked again.
+        share one; `wait=False` leaves the answer under way until the case looks at it; errors in `retry_on` are asked
+        again.
         """
         self.settle()
         first_ns = 0
@@ -374,10 +279,17 @@ class Core:
         return self._topics[topic].leaders if topic in self._topics else {}
 
     def topic_id(self, topic: str) -> Any:
-        """The id of a topic, all zeros if the broker gives none."""
+        """The id of a topic, all zeros if the broker gives none or the topic is unknown."""
         if topic not in self._topics:
             self.refresh_metadata(topic)
         return self._topics[topic].topic_id if topic in self._topics else ZERO_UUID
+
+    def by_name(self, api: str, topics: Iterable[str], last_by_name: int) -> int | None:
+        """The version to ask in when a topic has no id: the last one that names topics; None where ids are known."""
+        served = self.versions(api)
+        if not served or served[-1] <= last_by_name or all(self.topic_id(topic) != ZERO_UUID for topic in topics):
+            return None
+        return max(min(served[-1], last_by_name), served[0])
 
     def leader_epoch(self, topic: str, partition: int = 0) -> int:
         """The leader epoch that Metadata shows for a partition now; -1 if it shows none."""
@@ -410,12 +322,7 @@ class Core:
 
     def refresh_metadata(self, topic: str | None = None) -> Struct:
         """Asks any node for the cluster and, when named, one topic."""
-        line = self._line("main", None)
-        version = self._version(line, "Metadata")
-        topics = [{"name": topic}] if topic is not None else []
-        if topic is None and version == 0:
-            topics = []
-        struct = line.send(request("Metadata", topics=topics, allow_auto_topic_creation=False), version).wait()
+        struct = self._metadata(topic)
         self._brokers = {row.node_id: (row.host, row.port) for row in struct.brokers}
         self._controller = struct.controller_id
         for row in struct.topics:
@@ -428,3 +335,18 @@ class Core:
             elif row.name is not None:
                 self._topics.pop(row.name, None)
         return struct
+
+    def _metadata(self, topic: str | None, *, create: bool = False, node: int | None = None) -> Struct:
+        """Metadata for the probe's own use. A broker that garbles the newest version is asked in an old one: to convict
+        it of that is the business of a case about Metadata."""
+        line = self._line("main", node)
+        topics = [] if topic is None else [{"name": topic}]
+        version = min(self._version(line, "Metadata"), self._metadata_limit)
+        asked = request("Metadata", topics=topics, allow_auto_topic_creation=create)
+        try:
+            return line.send(fitted(asked, version), version).wait()
+        except ProtocolBroken:
+            if version <= OLD_METADATA_VERSION:
+                raise
+            self._metadata_limit = OLD_METADATA_VERSION
+            return self._metadata(topic, create=create, node=node)

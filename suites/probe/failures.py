@@ -28,7 +28,7 @@ class ProtocolBroken(BrokerAtFault):
 
 
 class NoAnswer(BrokerAtFault):
-    """No answer within the deadline, or the connection closed instead; a failure only while another connection is served."""
+    """No answer within the deadline, or the connection closed instead; a failure only while others are served."""
 
     kind = "no-answer"
 

@@ -217,7 +217,7 @@ class FetchFamily(Core):
         return self.ask_as(
             Fetched,
             asked,
-            version=version,
+            version=self.by_name("Fetch", [topic], 12) if version is None else version,
             to=(lambda: self.leader(topic, partition)) if to is None else to,
             via=via,
             wait=wait,
@@ -238,8 +238,8 @@ class FetchFamily(Core):
     ) -> Log:
         """Everything from the log start (or `offset`) to the end, read as a consumer does, by following positions.
 
-        `committed` stops at the last stable offset and leaves out the records of aborted transactions. A reader that stops
-        short of the end fails the case.
+        `committed` stops at the last stable offset and leaves out the records of aborted transactions. A reader that
+        stops short of the end fails the case.
         """
         position = self.log_start(topic, partition, via=via) if offset is None else offset
         end = self.log_end(topic, partition, isolation=isolation, via=via)

@@ -1,4 +1,4 @@
-"""Frames as they are: wrong on purpose, cut, pipelined. Ask for a connection of your own first: `line = wire.connect("x")`."""
+"""Frames as they are: wrong on purpose, cut, pipelined, on a connection of your own: `line = wire.connect("x")`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ class FramesFamily(Core):
         client_id: str | None = "brokertrial",
         **wrong: Any,
     ) -> bytes:
-        """A request as bytes, with its size, for `line.send_bytes`; `wrong` as in wire/unchecked.py (replace, lengths, tags,
-        omit, trailing, cut, size, api_key, api_version, header_tags ...)."""
+        """A request as bytes, with its size, for `line.send_bytes`.
+
+        `wrong` as in wire/unchecked.py: replace, lengths, tags, omit, trailing, cut, size, api_key, api_version ...
+        """
         return bytes(unchecked_request(asked, version, correlation_id, client_id, **wrong))
 
     def decoded(self, api: str, version: int, frame: bytes, *, correlation_id: int) -> Struct:

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 from suites.probe.answer import Answer
 from suites.probe.core import COORDINATOR_BUSY, Core
-from wire.messages import ZERO_UUID, request
+from wire.messages import request
 
 G = TypeVar("G", bound=Answer)
 Partitions = Mapping[tuple[str, int], int]
@@ -72,11 +72,11 @@ class Committed(Answer):
         where = "groups[0].error_code" if self.version >= 8 else "error_code"
         code = struct.groups[0].error_code if self.version >= 8 and struct.groups else struct.error_code
         found = [(where, code)] if code else []
-        return found + super()._errors() if not found else found
+        return found or super()._errors()
 
     @property
     def offsets(self) -> dict[tuple[int | str, int], int]:
-        """(topic, partition) -> offset for every partition of the answer; a topic known by id only is named by its id."""
+        """(topic, partition) -> offset for every partition of the answer; a topic known by id only goes by its id."""
         self.must_succeed()
         return {
             (self._name(row), part.partition_index): part.committed_offset
@@ -305,6 +305,8 @@ class GroupsFamily(Core):
             group_instance_id=instance_id,
             topics=self._commit_rows(offsets, metadata, leader_epoch),
         )
+        if version is None:
+            version = self.by_name("OffsetCommit", [topic for topic, _ in offsets], 9)
         return self._of_group(group, asked, Answer, version, via, wait, retry)
 
     def committed(
@@ -343,11 +345,8 @@ class GroupsFamily(Core):
                 {"name": name, "partition_indexes": [index for topic, index in partitions if topic == name]}
                 for name in names
             ]
-            by_id = self._newest("OffsetFetch", version) >= 10
-            ids = [
-                {**row, "topic_id": self.topic_id(name) if by_id else ZERO_UUID}
-                for name, row in zip(names, plain, strict=True)
-            ]
+            version = self.by_name("OffsetFetch", names, 9) if version is None else version
+            ids = [{**row, "topic_id": self.topic_id(name)} for name, row in zip(names, plain, strict=True)]
         asked = request(
             "OffsetFetch",
             group_id=group,
@@ -429,15 +428,11 @@ class GroupsFamily(Core):
             refresh=lambda: self.forget_coordinator(group),
         )
 
-    def _newest(self, api: str, version: int | None) -> int:
-        return version if version is not None else max(self.versions(api), default=0)
-
     def _commit_rows(self, offsets: Partitions, metadata: str | None, leader_epoch: int) -> list[dict[str, Any]]:
-        by_id = self._newest("OffsetCommit", None) >= 10
         return [
             {
                 "name": name,
-                "topic_id": self.topic_id(name) if by_id else ZERO_UUID,
+                "topic_id": self.topic_id(name),
                 "partitions": [
                     {
                         "partition_index": index,

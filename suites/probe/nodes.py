@@ -1,4 +1,4 @@
-"""What a wire case may do to the nodes of the target. Each act is on the tape; `check` repeats its outcome, not the act."""
+"""What a wire case may do to the nodes of the target. Each act is on the tape: `check` repeats its outcome."""
 
 from __future__ import annotations
 

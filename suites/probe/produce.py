@@ -24,8 +24,9 @@ def batch(
 ) -> bytes:
     """One record batch.
 
-    `batch("a", "b")` holds two values; `batch(at=[t, t + 1000])` a record at each of these times; `records=[...]` what you
-    like. Without a time the records carry none (-1), so that no retention reaches them. Settings go to wire.records.build_batch: producer_id, producer_epoch, base_sequence, transactional, compression ...
+    `batch("a", "b")` holds two values; `batch(at=[t, t + 1000])` a record at each of these times; `records=[...]` what
+    you like. Without a time the records carry none (-1), so that no retention reaches them. Settings go to
+    wire.records.build_batch: producer_id, producer_epoch, base_sequence, transactional, compression ...
     """
     made = (
         list(records)
@@ -169,7 +170,7 @@ class ProduceFamily(Core):
         return self.ask_as(
             kind,
             asked,
-            version=version,
+            version=self.by_name("Produce", rows, 12) if version is None else version,
             to=(lambda: self.leader(topic, partition)) if to is None else to,
             via=via,
             wait=wait,

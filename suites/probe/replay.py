@@ -25,7 +25,8 @@ class ReplayExchanger:
         if entry.data != frame:
             raise TapeMismatch(
                 f"request {self._at} on {connection!r}: the case now sends {api or 'bytes'} v{version} "
-                f"({len(frame)} bytes), the history holds {entry.api or 'bytes'} v{entry.version} ({len(entry.data)} bytes)"
+                f"({len(frame)} bytes), the history holds {entry.api or 'bytes'} v{entry.version} "
+                f"({len(entry.data)} bytes)"
             )
         return entry.ns
 

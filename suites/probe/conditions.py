@@ -1,0 +1,120 @@
+"""What a case has besides requests: the scene, the clock, waiting, statements, names of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from suites.probe.answer import Answer
+from suites.probe.exchanger import Exchanger
+from suites.probe.failures import NotApplicable, StatementFalse, Unclear
+from suites.result import Evidence
+
+T = TypeVar("T")
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """All that a case knows beforehand; stored with its history, so that `check` sets the same scene."""
+
+    prefix: str  # begins every name that the run makes
+    case: str
+    attempt: int = 1
+    seed: int = 0
+    latency_ms: float = 1.0  # of an acknowledgement, measured before the first case
+    client_id: str = "brokertrial"
+    target: str = ""
+    target_version: str = ""
+    leaderless: bool = False
+    capabilities: tuple[str, ...] = ()
+
+
+class Conditions:
+    """The part of a probe that asks nothing by itself."""
+
+    def __init__(self, exchanger: Exchanger, scene: Scene) -> None:
+        self.scene = scene
+        self._exchanger = exchanger
+        self._open_answers: list[Answer] = []
+        self._named = 0
+
+    # time
+
+    def now_ms(self) -> int:
+        """The wall clock, in milliseconds: the only clock that a case may read."""
+        return self._exchanger.clock()[1]
+
+    @property
+    def slack_s(self) -> float:
+        """What to add to an upper bound on time: a busy machine and a slow target are not a fault."""
+        return 2.0 + 10 * self.scene.latency_ms / 1000
+
+    @property
+    def patience_s(self) -> float:
+        """How long an answer may take, besides what the request itself may wait for."""
+        return max(20.0, 60 * self.scene.latency_ms / 1000)
+
+    def until(self, holds: Callable[[], T], *, within: float, what: str) -> T:
+        """Asks again and again until `holds()` is true, and returns what it gave; past the limit the case fails.
+
+        The limit grows with the latency of the target. `what` names what was waited for.
+        """
+        limit_s = within + self.slack_s
+        began, _ = self._exchanger.clock()
+        wait_s = 0.02
+        while not (result := holds()):
+            now, _ = self._exchanger.clock()
+            if now - began > limit_s * 1e9:
+                last = self._open_answers[-1].asked.evidence(note=what) if self._open_answers else ()
+                raise StatementFalse(f"not within {limit_s:.1f} s: {what}", last)
+            self._exchanger.pause(wait_s)
+            wait_s = min(wait_s * 1.5, 0.5)
+        return result
+
+    def eventually(self, holds: Callable[[], T], *, within: float) -> T:
+        """The demands in `holds` must all be met within the limit; past it, the one that was not is the failure."""
+        limit_s = within + self.slack_s
+        began, _ = self._exchanger.clock()
+        wait_s = 0.02
+        while True:
+            try:
+                return holds()
+            except StatementFalse as error:
+                now, _ = self._exchanger.clock()
+                if now - began > limit_s * 1e9:
+                    raise StatementFalse(
+                        f"{error.sentence} (still so after {limit_s:.1f} s)", error.evidence, error.ops
+                    ) from error
+            self._exchanger.pause(wait_s)
+            wait_s = min(wait_s * 1.5, 0.5)
+
+    # statements that are about more than one answer
+
+    def must(self, holds: bool, statement: str, *answers: Answer) -> None:
+        """A statement of the case; the answers that it is about are the proof."""
+        if not holds:
+            proof = tuple(line for answer in answers for line in answer.asked.evidence())
+            raise StatementFalse(
+                statement,
+                proof or (Evidence("statement", statement),),
+                tuple(answer.asked.number for answer in answers),
+            )
+
+    def not_applicable(self, reason: str, kind: str = "not-offered") -> None:
+        """Ends the case: it cannot be decided on this target. Kinds: see Reason."""
+        raise NotApplicable(kind, reason)
+
+    def unclear(self, reason: str, kind: str = "no-hit") -> None:
+        """Ends the case: what it wanted to provoke did not come about, and that proves nothing."""
+        raise Unclear(kind, reason)
+
+    # names
+
+    def name(self, what: str = "t") -> str:
+        """A name of our own, not used before: for groups, transactional ids and topics that the case makes itself."""
+        self._named += 1
+        slug = re.sub(r"[^a-z0-9]+", "-", self.scene.case.lower())[:60]
+        tries = f"-r{self.scene.attempt}" if self.scene.attempt > 1 else ""
+        return f"{self.scene.prefix}-{slug}{tries}-{what}{self._named}"
