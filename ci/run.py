@@ -9,9 +9,12 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import click
+
 from ci import child, places
 from ci.cases import names
 from ci.known import Known
+from ci.story import suite_version
 from ci.trouble import Trouble, nearest
 from suites.case import CASES
 from suites.targets import open_target
@@ -52,6 +55,7 @@ def run(
     options += ["--claims", str(Path(claims).resolve())] if claims else []
     _must_be_a_target(target)
     folder = places.new_run(Path(runs), target, seed)
+    click.echo(f"brokertrial {suite_version()}: starting {target}, seed {seed}")
     try:
         return child.run(folder, options, [str(CASES)])
     finally:

@@ -72,7 +72,7 @@ class ConsoleWriter:
         self._console.file.flush()
 
     def _begin(self, run: RunStarted) -> None:
-        self._say(f"On trial: {run.target} ({run.target_version or 'version not stated'}), seed {run.seed}", "bold")
+        self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
         self._say(
             f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._story.place}"
         )
