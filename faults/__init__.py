@@ -1,0 +1,1 @@
+"""Disturbances of a broker on trial: message faults made by a Kafka-aware proxy, process faults, schedules of both."""

@@ -1,0 +1,290 @@
+"""Carries out a schedule: opens its windows when their time comes, and heals all of them, whatever happens."""
+
+import threading
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from faults.clock import Clock
+from faults.journal import Journal
+from faults.links import Links, ProxyFailed
+from faults.nodework import NodeWork
+from faults.schedule import Schedule, Window
+from faults.triggers import Edge, Progress, Trigger, is_due, next_ms
+from histories.clock import now_ns
+from histories.rows import Row
+
+POLL_SECONDS = 0.05
+HEAL_SECONDS = 30.0
+
+
+class HistoryWriter(Protocol):
+    """What a recorder is to a schedule."""
+
+    def add(self, row: Row) -> None: ...
+    def event(self, kind: str, **fields: Any) -> None: ...
+
+
+@contextmanager
+def applied(
+    schedule: Schedule,
+    links: Links,
+    victims: Mapping[int, Any],
+    history: HistoryWriter,
+    clients_clock: Clock,
+    *,
+    heal_within_s: float = HEAL_SECONDS,
+) -> Iterator["Applied"]:
+    """Runs a schedule while the block runs; leaving it heals everything in reverse order and reads back that it did.
+
+    The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with the reason.
+    """
+    faults = Applied(schedule, links, victims, history, clients_clock)
+    try:
+        faults.start()
+        yield faults
+    finally:
+        faults.stop_and_heal(heal_within_s)
+
+
+class Applied:
+    """A schedule at work. One thread waits for conditions and acts; the proxy acts by itself where a message is the condition."""
+
+    def __init__(
+        self, schedule: Schedule, links: Links, victims: Mapping[int, Any], history: HistoryWriter, clock: Clock
+    ) -> None:
+        self.schedule = schedule
+        self.unhealed: dict[str, str] = {}
+        self.failed: dict[str, str] = {}
+        """Windows that could not be opened, and why: then the run proves nothing."""
+        self._links = links
+        self._history = history
+        self._clock = clock
+        self._journal = Journal(links.journal) if links.journal is not None else None
+        self._nodes = NodeWork(victims, links, schedule.seed, self._journal)
+        self._progress = Progress()
+        self._began: list[Window] = []
+        self._open: dict[str, Window] = {}
+        self._over: set[str] = set()
+        self._hits: dict[str, int] = {window.id: 0 for window in schedule}
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._started_ns = now_ns()
+        self._thread = threading.Thread(target=self._run, name="fault schedule", daemon=True)
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """How often each window has bitten so far."""
+        if self._links.alive():
+            seen: dict[str, int] = self._links.hits()
+            self._hits.update({name: count for name, count in seen.items() if name in self._hits})
+        return dict(self._hits)
+
+    @property
+    def active(self) -> list[str]:
+        """The windows that are open now, for people."""
+        with self._wake:
+            return [window.text() for window in self._open.values()]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every window has come and gone (those that last until the heal: has come)."""
+        with self._wake:
+            return all(w.id in self._over or (w.id in self._open and w.end.heal) for w in self.schedule)
+
+    def start(self) -> None:
+        """Arms what the proxy decides by itself and starts to wait."""
+        self._links.on_edge, self._links.on_reached = self._on_edge, self._on_reached
+        for window in self.schedule:
+            if window.begin.msg is not None and not self._nodes.is_node_window(window):
+                self._links.arm(window)
+            else:
+                self._watch(window, window.begin)
+        self._history.event("schedule", text=self.schedule.text())
+        self._thread.start()
+
+    def stop_and_heal(self, within_s: float) -> None:
+        """Ends every window in reverse order, then reads the state back: nothing open, nothing kept, every node alive and moving."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+        self._clock.on_tick(lambda: None, None)
+        if self._thread.ident is not None:
+            self._thread.join(within_s)
+        for window in reversed(self.schedule.windows):
+            self._heal(window)
+        self.unhealed |= self._nodes.unhealed(self._began)
+        if self._links.alive():
+            self.hits  # noqa: B018 - the last count
+            self.unhealed |= self._still_open()
+        self._links.on_edge, self._links.on_reached = lambda *_: None, lambda *_: None
+        self._drain()
+        for window in self._began:
+            if window.id not in self.unhealed:
+                self._tell("window-healed", window, hits=self._hits[window.id])
+        if self._journal is not None:
+            self._journal.close()
+
+    # --- the waiting thread
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if self._stopping:
+                    return
+                self._progress.ops = self._clock.operations()
+                self._progress.now_ms = self._now_ms()
+                due = self._due()
+                if not due:
+                    self._wait()
+                    continue
+            for window, edge in due:
+                self._act(window, edge)
+            self._drain()
+
+    def _due(self) -> list[tuple[Window, Edge]]:
+        found: list[tuple[Window, Edge]] = []
+        for window in self.schedule:
+            if window.id in self._open:
+                if is_due(window.end, window.id, self._progress):
+                    found.append((window, "end"))
+            elif window.id not in self._over and is_due(window.begin, window.id, self._progress):
+                found.append((window, "begin"))
+        return found
+
+    def _wait(self) -> None:
+        """Until a call, the clock or the proxy makes something come true."""
+        waiting = [w.end if w.id in self._open else w.begin for w in self.schedule if w.id not in self._over]
+        ops = [op for trigger in waiting for op in _ops(trigger) if op > self._progress.ops]
+        times = [time for trigger in waiting if (time := next_ms(trigger, self._progress)) is not None]
+        soonest = min((time for time in times if time > self._progress.now_ms), default=None)
+        self._clock.on_tick(self._ticked, min(ops, default=None))
+        pause = POLL_SECONDS if soonest is None else min(POLL_SECONDS, (soonest - self._now_ms()) / 1000)
+        if self._clock.operations() < min(ops, default=1 << 62):
+            self._wake.wait(max(pause, 0.0005))
+        self._drain()
+
+    def _ticked(self) -> None:
+        """The call that something waited for was invoked. Never blocks the client: the thread looks again by itself soon."""
+        if self._wake.acquire(blocking=False):
+            try:
+                self._wake.notify_all()
+            finally:
+                self._wake.release()
+
+    def _act(self, window: Window, edge: Edge) -> None:
+        try:
+            if edge == "begin":
+                self._begin(window)
+            else:
+                self._end(window)
+        except (ValueError, LookupError, OSError, RuntimeError) as problem:
+            self._fail(window, problem)
+
+    def _begin(self, window: Window) -> None:
+        with self._wake:
+            self._open[window.id] = window
+            self._began.append(window)
+        if self._nodes.is_node_window(window):
+            node = self._nodes.begin(window)
+            self._hits[window.id] += 1
+            self._edge(window.id, "begin", now_ns())
+            self._edge(window.id, "hit", now_ns())
+            self._tell("window-begin", window, node=node, text=window.text())
+            self._tell("hit", window, node=node, decision=window.kind, n=1)
+            self._watch(window, window.end)
+        else:
+            self._links.apply(window)
+            if window.end.msg is None:
+                self._watch(window, window.end)
+
+    def _end(self, window: Window) -> None:
+        if self._nodes.is_node_window(window):
+            self._nodes.undo(window)
+            self._edge(window.id, "end", now_ns())
+            self._tell("window-end", window, node=self._nodes.node_of(window))
+        else:
+            self._links.heal(window.id)
+        with self._wake:
+            self._open.pop(window.id, None)
+            self._over.add(window.id)
+
+    def _fail(self, window: Window, problem: Exception) -> None:
+        said = str(problem) or type(problem).__name__
+        with self._wake:
+            self._open.pop(window.id, None)
+            self._over.add(window.id)
+            self.failed[window.id] = said
+        self._tell("window-failed", window, why=said, traceback=traceback.format_exc())
+
+    def _watch(self, window: Window, trigger: Trigger) -> None:
+        for condition in trigger.messages():
+            self._links.watch(window.id, condition)
+
+    # --- healing
+
+    def _heal(self, window: Window) -> None:
+        try:
+            if self._nodes.is_node_window(window):
+                if self._nodes.undo(window):
+                    self._tell("window-end", window, node=self._nodes.node_of(window))
+            elif self._links.alive():
+                self._links.heal(window.id)
+        except (ValueError, LookupError, OSError, RuntimeError) as problem:
+            self.unhealed[window.id] = str(problem) or type(problem).__name__
+            self._tell("window-unhealed", window, why=self.unhealed[window.id])
+        with self._wake:
+            if self._open.pop(window.id, None) is not None:
+                self._over.add(window.id)
+
+    def _still_open(self) -> dict[str, str]:
+        """What the proxy still does or keeps although it should not."""
+        try:
+            state = self._links.state()
+        except ProxyFailed as problem:
+            return {window.id: str(problem) for window in self._began if not self._nodes.is_node_window(window)}
+        return {name: "the proxy says that it is still open." for name in state["open"] if name in self._hits}
+
+    # --- what the proxy tells (called on the channel's thread)
+
+    def _on_edge(self, window_id: str, edge: str, ns: int) -> None:
+        window = next((w for w in self.schedule if w.id == window_id), None)
+        if window is None:
+            return
+        self._edge(window_id, edge, ns)  # type: ignore[arg-type]
+        with self._wake:
+            if edge == "begin" and window_id not in self._open:
+                self._open[window_id] = window
+                self._began.append(window)
+            elif edge == "end":
+                self._open.pop(window_id, None)
+                self._over.add(window_id)
+            self._wake.notify_all()
+        if edge != "hit":
+            self._tell(f"window-{edge}", window, at_ns=ns, **({"text": window.text()} if edge == "begin" else {}))
+
+    def _on_reached(self, window_id: str, condition: str) -> None:
+        with self._wake:
+            self._progress.messages.add((window_id, condition))
+            self._wake.notify_all()
+
+    def _edge(self, window_id: str, edge: Edge, ns: int) -> None:
+        with self._wake:
+            self._progress.edges.setdefault((window_id, edge), (ns - self._started_ns) / 1e6)
+
+    def _tell(self, kind: str, window: Window, **fields: Any) -> None:
+        self._history.event(kind, window=window.id, **fields)
+
+    def _drain(self) -> None:
+        self._links.drain(self._history.add)
+
+    def _now_ms(self) -> float:
+        return (now_ns() - self._started_ns) / 1e6
+
+
+def _ops(trigger: Trigger) -> Iterator[int]:
+    if trigger.op is not None:
+        yield trigger.op
+    for part in trigger.any + trigger.all:
+        yield from _ops(part)

@@ -1,0 +1,150 @@
+"""What every kind of fault is: a value with its parameters, a pure decision, and the words for it."""
+
+import random
+from typing import Any, ClassVar, Literal, Protocol, TypedDict, Unpack
+
+import msgspec
+
+from faults.actions import Action
+from faults.match import Match
+from faults.schedule import Model, Window
+from faults.triggers import AT_HEAL, AT_ONCE, Trigger
+from faults.victim import Victim
+from wire.messages import Struct
+
+
+class Message(Protocol):
+    """One request, or the answer to it, as the proxy holds it. Decoded only when a fault looks inside."""
+
+    @property
+    def is_response(self) -> bool: ...
+    @property
+    def api(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def request(self) -> Struct: ...
+    @property
+    def answer(self) -> Struct: ...
+    @property
+    def random(self) -> random.Random:
+        """A stream of this message's own: (seed, window, client, node, connection, API, ordinal)."""
+
+
+class MessageFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fault that the proxy makes on single messages. The subclass says what it models and what it still leaves true."""
+
+    kind: ClassVar[str]
+    model: ClassVar[Model]
+    needs: ClassVar[tuple[str, ...]] = ("proxy",)
+    verb: ClassVar[str]
+    noun: ClassVar[Literal["request", "response", "message"]]
+    in_flight: ClassVar[bool] = False
+    """Whether it also concerns answers to requests that passed before the window began."""
+    telling: ClassVar[bool] = True
+    """Whether each hit is worth an event with the broker's own code; otherwise the first hundred are."""
+
+    def decide(self, message: Message) -> Action:
+        """What happens to this message. Asked for the request, and again for its answer."""
+        raise TypeError(f"{type(self).__name__} decides nothing")
+
+    @classmethod
+    def words(cls, window: Window) -> str:
+        """The window for people, without its times."""
+        preposition = {"request": "to", "response": "from", "message": "at"}[cls.noun]
+        said = ", ".join(f"{name} {value}" for name, value in window.params.items())
+        return f"{cls.verb} {(window.match or Match()).words(cls.noun, preposition)}" + (f" ({said})" if said else "")
+
+
+class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fault done to a whole node, and what undoes it."""
+
+    kind: ClassVar[str]
+    model: ClassVar[Model] = "crash-stop"
+    needs: ClassVar[tuple[str, ...]]
+    verb: ClassVar[str]
+
+    def begin(self, victim: Victim) -> None:
+        """Does it; returns when it is done."""
+        raise TypeError(f"{type(self).__name__} does nothing")
+
+    def undo(self, victim: Victim) -> None:
+        """Brings the node back; harmless when there is nothing to undo."""
+        if not victim.alive():
+            victim.restart()
+
+    @classmethod
+    def words(cls, window: Window) -> str:
+        """The window for people, without its times."""
+        target = window.target or "any"
+        return f"{cls.verb} {target if not target.isdigit() else 'node ' + target}"
+
+
+class Where(TypedDict, total=False):
+    """What every constructor of a message fault takes: which messages (see `Match`), from when, until when."""
+
+    api: str | tuple[str, ...]
+    client: str
+    node: str | int
+    topic: str
+    partition: int
+    group: str
+    transactional_id: str
+    fields: dict[str, Any]
+    skip: int
+    every: int
+    times: int
+    p: float
+    begin: Trigger
+    end: Trigger
+    id: str
+
+
+class When(TypedDict, total=False):
+    """What every constructor of a process fault takes beside its target."""
+
+    begin: Trigger
+    end: Trigger
+    id: str
+
+
+def message_window(fault: MessageFault, **where: Unpack[Where]) -> Window:
+    """The window of a message fault; only parameters that differ from their defaults are written down."""
+    when = {name: where.pop(name) for name in ("begin", "end", "id") if name in where}
+    match: dict[str, Any] = dict(where)
+    if "times" in match:
+        match["count"] = match.pop("times")
+    if isinstance(match.get("api"), str):
+        match["api"] = (match["api"],)
+    if "node" in match:
+        match["node"] = str(match["node"])
+    return Window(
+        kind=fault.kind,
+        params=_stated(fault),
+        match=Match(**match),
+        model=fault.model,
+        needs=fault.needs,
+        begin=when.get("begin", AT_ONCE),  # type: ignore[arg-type]
+        end=when.get("end", AT_HEAL),  # type: ignore[arg-type]
+        id=when.get("id", ""),  # type: ignore[arg-type]
+    )
+
+
+def process_window(fault: ProcessFault, target: str | int, **when: Unpack[When]) -> Window:
+    """The window of a process fault."""
+    return Window(
+        kind=fault.kind,
+        params=_stated(fault),
+        target=str(target),
+        model=fault.model,
+        needs=fault.needs,
+        begin=when.get("begin", AT_ONCE),
+        end=when.get("end", AT_HEAL),
+        id=when.get("id", ""),
+    )
+
+
+def _stated(fault: MessageFault | ProcessFault) -> dict[str, Any]:
+    defaults = {field.name: field.default for field in msgspec.structs.fields(type(fault))}
+    built: dict[str, Any] = msgspec.to_builtins(fault)
+    return {name: value for name, value in built.items() if defaults[name] != value}

@@ -1,0 +1,69 @@
+"""The kinds of fault, one file each. A new file is found by itself; its line below lets cases import its constructor."""
+
+import importlib
+import pkgutil
+from functools import cache
+
+import msgspec
+
+from faults.kind import MessageFault, ProcessFault
+from faults.kinds.cut import cut
+from faults.kinds.delay import delay
+from faults.kinds.drop_request import drop_request
+from faults.kinds.drop_response import drop_response
+from faults.kinds.duplicate_request import duplicate_request
+from faults.kinds.edit_answer import edit_answer
+from faults.kinds.error_after import error_after
+from faults.kinds.error_instead import error_instead
+from faults.kinds.hold import hold
+from faults.kinds.kill import kill
+from faults.kinds.pause import pause
+from faults.kinds.restart import restart
+from faults.kinds.terminate import terminate
+from faults.schedule import BadSchedule, Window
+
+__all__ = [
+    "all_kinds",
+    "cut",
+    "delay",
+    "drop_request",
+    "drop_response",
+    "duplicate_request",
+    "edit_answer",
+    "error_after",
+    "error_instead",
+    "fault_of",
+    "hold",
+    "kill",
+    "kind_of",
+    "pause",
+    "restart",
+    "terminate",
+]
+
+
+@cache
+def all_kinds() -> dict[str, type[MessageFault] | type[ProcessFault]]:
+    """Every kind by its name, from every file of this folder."""
+    found: dict[str, type[MessageFault] | type[ProcessFault]] = {}
+    for module in pkgutil.iter_modules(__path__):
+        for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, MessageFault | ProcessFault) and hasattr(value, "kind"):
+                found[value.kind] = value
+    return found
+
+
+def kind_of(name: str) -> type[MessageFault] | type[ProcessFault]:
+    """The class of a kind; BadSchedule lists the kinds when there is none of that name."""
+    try:
+        return all_kinds()[name]
+    except KeyError:
+        raise BadSchedule(f"no kind of fault is called {name!r}; there are {', '.join(sorted(all_kinds()))}.") from None
+
+
+def fault_of(window: Window) -> MessageFault | ProcessFault:
+    """The fault that a window describes, its parameters checked."""
+    try:
+        return msgspec.convert(window.params, kind_of(window.kind))
+    except msgspec.ValidationError as problem:
+        raise BadSchedule(f"window {window.id!r}: {window.kind} {problem}.") from problem

@@ -1,0 +1,31 @@
+"""An error after the fact: the broker did it, the answer says that it did not."""
+
+from typing import Unpack
+
+from faults.actions import FORWARD, Action, Replace
+from faults.kind import Message, MessageFault, Where, message_window
+from faults.refusals import code_of, fail
+from faults.schedule import Window
+
+
+class ErrorAfter(MessageFault, frozen=True):
+    """The code in the broker's answer is replaced, for all that the answer names: what a broker does that fails after its append.
+
+    With codes that leave the outcome open (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND) every guarantee stays in force. The hit
+    records the broker's own code, so that the operation is judged `info`.
+    """
+
+    kind, model, verb, noun = "error_after", "omission", "fail", "response"
+    error: int | str
+
+    def decide(self, message: Message) -> Action:
+        if not message.is_response:
+            return FORWARD
+        answer = message.answer
+        return Replace(answer) if fail(answer, message.version, code_of(self.error)) else FORWARD
+
+
+def error_after(error: int | str, **where: Unpack[Where]) -> Window:
+    """Answer with an error what was done: `error_after("REQUEST_TIMED_OUT", api="Produce", every=5)`."""
+    code_of(error)
+    return message_window(ErrorAfter(error=error), **where)

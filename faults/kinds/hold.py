@@ -1,0 +1,25 @@
+"""A request is parked and arrives long after its client has moved on."""
+
+from typing import Unpack
+
+from faults.actions import FORWARD, Action, Hold
+from faults.kind import Message, MessageFault, Where, message_window
+from faults.schedule import Window
+
+
+class HoldRequests(MessageFault, frozen=True):
+    """A packet that sat in a router: the request is delivered when the window ends, over a connection of its own if need be.
+
+    This reorders requests between connections (the client times out, reconnects, goes on, and then the old request arrives), the
+    fault behind KAFKA-17754. Leaves every guarantee of idempotent and transactional producers in force.
+    """
+
+    kind, model, verb, noun = "hold", "omission", "hold", "request"
+
+    def decide(self, message: Message) -> Action:
+        return FORWARD if message.is_response else Hold()
+
+
+def hold(**where: Unpack[Where]) -> Window:
+    """Park requests until the window's end: `hold(api="EndTxn", times=1, end=at_op(500))`."""
+    return message_window(HoldRequests(), **where)

@@ -1,0 +1,25 @@
+"""A node dies without a word."""
+
+from typing import Unpack
+
+from faults.kind import ProcessFault, When, process_window
+from faults.schedule import Window
+from faults.victim import Victim
+
+
+class Kill(ProcessFault, frozen=True):
+    """SIGKILL; the end of the window starts it again. The page cache survives: this is a crash of the process, not of the machine.
+
+    Leaves every guarantee in force for what acks=all acknowledged with enough replicas; acks=1 may lose what was not replicated.
+    """
+
+    kind, verb = "kill", "kill"
+    needs = ("kill", "restart")
+
+    def begin(self, victim: Victim) -> None:
+        victim.kill()
+
+
+def kill(target: str | int, **when: Unpack[When]) -> Window:
+    """Kill a node: `kill("leader(t,0)", begin=at_op(500))`."""
+    return process_window(Kill(), target, **when)

@@ -1,0 +1,184 @@
+"""Which messages a window is about: by client, node, API and what the request says, and which of those it picks."""
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+from wire.messages import Struct
+
+_SYMBOL = re.compile(r"(leader|coordinator|transaction_coordinator)\((.+)\)$")
+
+
+class BadSelector(ValueError):
+    """A node selector that nobody understands; the sentence lists those that exist."""
+
+
+class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A message matches when everything that is set here is true of it.
+
+    `client` is a pattern for client.id. `node` is `any`, an id, `leader(topic,partition)`, `coordinator(group)`,
+    `transaction_coordinator(id)` or `controller`. `fields` names fields of the request: {"acks": -1}.
+    Of those that match, the first `skip` are let go, then each `every`-th is picked, with probability `p`, `count` times.
+    """
+
+    client: str = "*"
+    node: str = "any"
+    api: tuple[str, ...] = ()
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+    fields: dict[str, Any] = {}
+    skip: int = 0
+    every: int = 1
+    count: int | None = None
+    p: float = 1.0
+
+    def needs_body(self) -> bool:
+        """Whether the header of a request does not suffice to decide."""
+        return (
+            self.topic is not None
+            or self.partition is not None
+            or self.group is not None
+            or self.transactional_id is not None
+            or bool(self.fields)
+        )
+
+    def picks(self, ordinal: int) -> bool:
+        """Whether the matching message number `ordinal` (from 1) is one to disturb; `count` and `p` come after."""
+        return ordinal > self.skip and (ordinal - self.skip) % self.every == 0
+
+    def words(self, noun: str, preposition: str) -> str:
+        """For people: `20 Produce responses from leader(t,0), each 7th, after 6`."""
+        apis = "/".join(self.api) or "any"
+        many = "" if self.count == 1 else "s"
+        parts = ["every" if self.count is None else str(self.count), apis, noun + (many if self.count else "")]
+        if self.node != "any":
+            parts += [preposition, self.node]
+        parts += [f"of {self.client}"] if self.client != "*" else []
+        parts += [f"with {what}" for what in self._conditions()]
+        text = " ".join(parts)
+        text += f", each {self.every}th" if self.every != 1 else ""
+        text += f" after {self.skip}" if self.skip else ""
+        return text + (f", with probability {self.p:g}" if self.p < 1 else "")
+
+    def _conditions(self) -> Iterator[str]:
+        for name in ("topic", "partition", "group", "transactional_id"):
+            if (value := getattr(self, name)) is not None:
+                yield f"{name} {value}"
+        for name, value in self.fields.items():
+            yield f"{name} = {value}"
+
+
+class Facts(Protocol):
+    """What has been seen of the cluster so far; None: not known yet."""
+
+    leaderless: bool
+    controller: int | None
+
+    def leader(self, topic: str, partition: int) -> int | None: ...
+    def coordinator(self, group: str) -> int | None: ...
+    def transaction_coordinator(self, transactional_id: str) -> int | None: ...
+    def topic_name(self, topic_id: object) -> str | None: ...
+
+
+def resolve(selector: str, facts: Facts) -> int | None:
+    """The node that a selector names right now; None when that is not known. `any` is no single node: BadSelector."""
+    if selector.lstrip("-").isdigit():
+        return int(selector)
+    if selector == "controller":
+        return facts.controller
+    if symbol := _SYMBOL.match(selector):
+        what, name = symbol.groups()
+        if what == "leader":
+            topic, _, partition = name.rpartition(",")
+            if topic and partition.strip().isdigit():
+                return facts.leader(topic.strip(), int(partition))
+        else:
+            return (
+                facts.coordinator(name.strip())
+                if what == "coordinator"
+                else facts.transaction_coordinator(name.strip())
+            )
+    raise BadSelector(
+        f"{selector!r} names no node; known are any, a node id, leader(topic,partition), coordinator(group), "
+        "transaction_coordinator(id) and controller."
+    )
+
+
+def node_test(selector: str) -> Callable[[int, Facts], bool]:
+    """A test whether a node is the one that the selector names; on a leaderless target every node leads."""
+    if selector == "any":
+        return lambda node, facts: True
+    if selector.startswith("leader("):
+        return lambda node, facts: facts.leaderless or resolve(selector, facts) == node
+    return lambda node, facts: resolve(selector, facts) == node
+
+
+def client_test(pattern: str) -> Callable[[str], bool]:
+    """A test for client.id, by shell pattern."""
+    return re.compile(fnmatch.translate(pattern)).match if pattern != "*" else lambda name: True  # type: ignore[return-value]
+
+
+def body_matches(match: Match, request: Struct, facts: Facts) -> bool:
+    """Whether the request's own fields are those that the match asks for."""
+    if match.topic is not None or match.partition is not None:
+        wanted = ((topic, partition) for topic, partition in partitions_of(request, facts))
+        if not any(_is(match.topic, topic) and _is(match.partition, partition) for topic, partition in wanted):
+            return False
+    if match.group is not None and match.group not in _named(
+        request, "group_id", "groups", "consumer_group_id", "groups_names"
+    ):
+        return False
+    if match.transactional_id is not None and match.transactional_id not in _named(
+        request, "transactional_id", "transactions"
+    ):
+        return False
+    return all(getattr(request, name, None) == value for name, value in match.fields.items())
+
+
+def partitions_of(request: Struct, facts: Facts) -> Iterator[tuple[str | None, int | None]]:
+    """Every (topic, partition) that a request names; a bare topic has partition None."""
+    for holder in _structs(request):
+        name = getattr(holder, "name", None) or getattr(holder, "topic", None)
+        if name is None and (topic_id := getattr(holder, "topic_id", None)) is not None:
+            name = facts.topic_name(topic_id)
+        if not isinstance(name, str):
+            continue
+        numbers = list(_partition_numbers(holder))
+        yield from ((name, number) for number in numbers) if numbers else [(name, None)]
+
+
+def _structs(request: Struct) -> Iterator[Any]:
+    """The elements of the request's own arrays, one level down."""
+    for name in request._names:
+        value = getattr(request, name, None)
+        if isinstance(value, list | tuple):
+            yield from (element for element in value if isinstance(element, Struct))
+
+
+def _partition_numbers(holder: Any) -> Iterator[int]:
+    for name in ("partitions", "partition_data", "partition_indexes"):
+        for element in getattr(holder, name, None) or ():
+            if isinstance(element, int):
+                yield element
+            else:
+                for key in ("index", "partition_index", "partition"):
+                    if isinstance(number := getattr(element, key, None), int):
+                        yield number
+                        break
+
+
+def _named(request: Struct, own: str, listed: str, *others: str) -> set[str]:
+    """The names that a request gives to one kind of thing: its own field and those of the list of them."""
+    names = {getattr(request, field, None) for field in (own, *others)}
+    for element in getattr(request, listed, None) or ():
+        names.add(element if isinstance(element, str) else getattr(element, own, None))
+    return {name for name in names if isinstance(name, str)}
+
+
+def _is(wanted: object, seen: object) -> bool:
+    return wanted is None or wanted == seen

@@ -1,0 +1,110 @@
+"""The Kafka-aware proxy: a process that stands between clients and every node of a cluster, and disturbs single messages.
+
+What it promises, each with a test: without a window the bytes that pass are the broker's own, but for addresses and capped
+ApiVersions; answers leave in the order of the requests; a listener is bound before an answer names it; nothing waits without bound.
+"""
+
+import argparse
+import asyncio
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+import msgspec
+
+from faults.channel import Setup, Tell
+from faults.discovery import discover
+from faults.proxy.control import Control
+from faults.proxy.house import House
+from faults.proxy.nodes import PortInUse
+
+__all__ = ["main", "run", "serve"]
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine on the fastest loop that is installed."""
+    gc.freeze()
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(work)
+    else:
+        uvloop.run(work)
+
+
+async def serve(setup: Setup) -> None:
+    """A proxy in the foreground, without a harness: prints where it listens and what happens, until SIGINT or SIGTERM."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    house = House(setup, _print_events)
+    house.open()
+    print(f"bootstrap {house.nodes.bootstrap}", flush=True)
+    try:
+        await ended.wait()
+    finally:
+        await house.close()
+
+
+async def _serve_channel(channel: socket.socket) -> None:
+    """A proxy that does what the other end of the channel asks, and ends when that end does."""
+    loop = asyncio.get_running_loop()
+    _, control = await loop.create_connection(Control, sock=channel)
+    await control.ended
+    if control.house is not None:
+        await control.house.close()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`brokertrial proxy --upstream HOST:PORT[,...]`: a proxy in front of a cluster; `--control FD` is the harness's own way in."""
+    parser = argparse.ArgumentParser(prog="brokertrial proxy", description="A Kafka-aware proxy in front of a cluster.")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--upstream", help="bootstrap addresses of the cluster: HOST:PORT[,HOST:PORT...]")
+    where.add_argument("--control", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--port", type=int, default=0, help="port of the first bootstrap listener (default: a free one)"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on and to advertise (default: %(default)s)"
+    )
+    parser.add_argument("--addresses", choices=("rewrite", "strip", "leak"), default="rewrite")
+    options = parser.parse_args(argv)
+    if options.control is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which heals before it ends us
+        run(_serve_channel(socket.socket(fileno=options.control)))
+        return 0
+    try:
+        bootstrap = addresses(options.upstream)
+        setup = Setup(bootstrap=bootstrap, host=options.host, bootstrap_port=options.port, addresses=options.addresses)
+        setup.nodes = discover(bootstrap)
+        run(serve(setup))
+    except PortInUse as problem:
+        print(f"brokertrial: {problem.strerror}", file=sys.stderr)
+        return 4
+    except ValueError as problem:
+        print(f"brokertrial: {problem}", file=sys.stderr)
+        return 4
+    return 0
+
+
+def addresses(text: str) -> list[tuple[str, int]]:
+    """Reads `host:port,host:port`; ValueError says what is wrong."""
+    found = []
+    for part in text.split(","):
+        host, _, port = part.strip().rpartition(":")
+        if not host or not port.isdigit():
+            raise ValueError(f"{part!r} is no address of the form host:port.")
+        found.append((host.strip("[]"), int(port)))
+    return found
+
+
+def _print_events(message: Tell) -> None:
+    for table, row in message.rows:
+        if table == "events":
+            event = msgspec.msgpack.decode(row)
+            shown = " ".join(f"{k}={v}" for k, v in event.items() if v is not None and k not in ("kind", "at_ns"))
+            print(f"{event['kind']} {shown}", flush=True)

@@ -1,0 +1,7 @@
+"""`python -P -m faults.proxy`."""
+
+import sys
+
+from faults.proxy import main
+
+sys.exit(main())

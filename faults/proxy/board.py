@@ -1,0 +1,178 @@
+"""The windows that are open now, and which of them concern a message."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from faults.kind import MessageFault
+from faults.kinds import fault_of
+from faults.match import Facts, Match, body_matches, client_test, node_test
+from faults.proxy.passing import Passing
+from faults.schedule import BadSchedule, Window
+from faults.streams import chance
+from wire import apis
+
+
+class Test:
+    """A compiled `Match`: cheap conditions first, the request's body only when it must be."""
+
+    def __init__(self, match: Match, facts: Facts) -> None:
+        self.keys = frozenset(apis.by_name(name).key for name in match.api)
+        self._match = match
+        self._facts = facts
+        self._client = client_test(match.client)
+        self._node = node_test(match.node)
+        self._body = match.needs_body()
+
+    def header(self, client: str, node: int, key: int) -> bool:
+        """Whether client, node and API are those that the match asks for."""
+        return (not self.keys or key in self.keys) and bool(self._client(client)) and self._node(node, self._facts)
+
+    def whole(self, message: Passing) -> bool:
+        """Whether the message matches in every respect."""
+        if not self.header(message.client, message.node, message.key):
+            return False
+        if not self._body:
+            return True
+        request = message.readable_request()
+        return request is not None and body_matches(self._match, request, self._facts)
+
+
+class OpenWindow:
+    """One window at work: what it matched, picked and hit so far."""
+
+    def __init__(self, window: Window, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
+        fault = fault_of(window)
+        if not isinstance(fault, MessageFault):
+            raise BadSchedule(f"window {window.id!r}: {window.kind} is done to a node, not to messages.")
+        self.window = window
+        self.fault = fault
+        self.match = window.match or Match()
+        self.test = Test(self.match, facts)
+        self.ended = False
+        self.seen = 0
+        self.picked = 0
+        self.hits = 0
+        self._seed = seed
+        self._on_hit = on_hit
+        self._ordinals: Counter[tuple[str, int, int, int]] = Counter()
+
+    def picks(self, message: Passing) -> bool:
+        """Whether this request, which matches, is one to disturb."""
+        self.seen += 1
+        match = self.match
+        if not match.picks(self.seen) or (match.count is not None and self.picked >= match.count):
+            return False
+        place = (message.client, message.node, message.connection, message.key)
+        self._ordinals[place] += 1
+        if match.p < 1 and chance(self._seed, self.window.id, *place, self._ordinals[place]) >= match.p:
+            return False
+        message.draws_from(self._seed, self.window.id, *place, self._ordinals[place])
+        self.picked += 1
+        return True
+
+    def hit(self) -> int:
+        """Counts one bite; which one it was."""
+        self.hits += 1
+        if self.hits == 1:
+            self._on_hit(self.window.id)
+        return self.hits
+
+    def missed(self) -> None:
+        """What was picked was not bitten after all: another may be in its stead."""
+        self.picked -= 1
+
+
+class Watch:
+    """Waits for the n-th request that matches, then calls back, once."""
+
+    def __init__(self, match: Match, n: int, facts: Facts, reached: Callable[[], object]) -> None:
+        self.test = Test(match, facts)
+        self._match = match
+        self._left = n
+        self._seen = 0
+        self._reached = reached
+
+    def saw(self, message: Passing) -> bool:
+        """Takes in a request; True when the wait is over."""
+        if not self.test.whole(message):
+            return False
+        self._seen += 1
+        if not self._match.picks(self._seen):
+            return False
+        self._left -= 1
+        if self._left == 0:
+            self._reached()
+        return self._left <= 0
+
+
+class Board:
+    """All windows by id; `quiet` while nothing needs a look at any message."""
+
+    def __init__(self, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
+        self._facts = facts
+        self._seed = seed
+        self._on_hit = on_hit
+        self.open: dict[str, OpenWindow] = {}
+        self.done: dict[str, OpenWindow] = {}
+        self._watches: list[tuple[str, Watch]] = []
+        self._order: tuple[OpenWindow, ...] = ()
+        self.gates: tuple[OpenWindow, ...] = ()
+        self.quiet = True
+
+    def begin(self, window: Window) -> OpenWindow:
+        """Opens a window; a second one of the same id is a mistake of the caller."""
+        if window.id in self.open:
+            raise BadSchedule(f"window {window.id!r} is open already.")
+        made = self.open[window.id] = OpenWindow(window, self._facts, self._seed, self._on_hit)
+        if (earlier := self.done.pop(window.id, None)) is not None:
+            made.hits = earlier.hits
+        self._changed()
+        return made
+
+    def end(self, window_id: str) -> OpenWindow | None:
+        """Ends a window and forgets what waited for it; None when it was not open."""
+        self._watches = [(owner, watch) for owner, watch in self._watches if owner != window_id]
+        window = self.open.pop(window_id, None)
+        if window is not None:
+            window.ended = True
+            self.done[window_id] = window
+        self._changed()
+        return window
+
+    def watch(self, window_id: str, match: Match, n: int, reached: Callable[[], object]) -> None:
+        """Calls back at the n-th request that matches from now on."""
+        self._watches.append((window_id, Watch(match, n, self._facts, reached)))
+        self._changed()
+
+    def unwatch(self, window_id: str) -> None:
+        """Stops waiting on behalf of a window."""
+        self._watches = [(owner, watch) for owner, watch in self._watches if owner != window_id]
+        self._changed()
+
+    def concerns(self, key: int) -> bool:
+        """Whether any window or wait may be about this API."""
+        return not self.quiet and any(
+            not test.keys or key in test.keys
+            for test in (*(w.test for w in self._order), *(watch.test for _, watch in self._watches))
+        )
+
+    def picked(self, message: Passing) -> Iterator[OpenWindow]:
+        """The windows that disturb this request. Waits come first, so that a window they open can hit this very request."""
+        for owned in list(self._watches):
+            if owned in self._watches and owned[1].saw(message) and owned in self._watches:
+                self._watches.remove(owned)
+                self._changed()
+        return (w for w in self._order if not w.fault.in_flight and w.test.whole(message) and w.picks(message))
+
+    def gating(self, message: Passing) -> Iterator[OpenWindow]:
+        """The windows that bar the way of whatever passes, request or answer."""
+        return (w for w in self.gates if w.test.whole(message) and w.picks(message))
+
+    def hits(self) -> dict[str, int]:
+        """How often each window has bitten."""
+        return {name: window.hits for name, window in (self.done | self.open).items()}
+
+    def _changed(self) -> None:
+        self._order = tuple(self.open.values())
+        self.gates = tuple(w for w in self._order if w.fault.in_flight)
+        self.quiet = not self._order and not self._watches

@@ -1,0 +1,467 @@
+"""One client connection and the connection to the broker that belongs to it: frames go through here, in order."""
+
+import asyncio
+import socket
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from faults.actions import Drop
+from faults.proxy.framing import Frames, NotKafka
+from faults.proxy.lane import Lane
+from faults.proxy.nodes import Door
+from faults.proxy.passing import Passing
+from faults.proxy.plan import Plan, bites, decision
+from faults.proxy.rewrite import API_VERSIONS, versions_refused
+from histories.clock import now_ns
+from wire import apis
+
+if TYPE_CHECKING:
+    from faults.proxy.house import House
+
+PRODUCE = 0
+HEAD = struct.Struct(">hhih")
+CORRELATION = struct.Struct(">i")
+SHORTEST_HEADER = 14
+WRITE_BUFFER = 1 << 20
+_APIS = {api.key: api for api in apis.ALL}
+_LINGER_NONE = struct.pack("ii", 1, 0)
+
+
+class Side(asyncio.Protocol):
+    """One of a link's two sockets."""
+
+    def __init__(self, link: "Link", is_client: bool) -> None:
+        self._link = link
+        self._is_client = is_client
+        self.data_received = link.from_client if is_client else link.from_upstream  # type: ignore[method-assign]
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        (self._link.client_made if self._is_client else self._link.upstream_made)(transport)  # type: ignore[arg-type]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        (self._link.client_gone if self._is_client else self._link.upstream_gone)()
+
+    def pause_writing(self) -> None:
+        self._link.press("peer", pause=True, from_client=not self._is_client)
+
+    def resume_writing(self) -> None:
+        self._link.press("peer", pause=False, from_client=not self._is_client)
+
+
+class Link:
+    """Requests and answers of one client connection. The answers leave in the order of the requests, as Kafka's clients demand."""
+
+    def __init__(self, house: "House", door: Door, number: int) -> None:
+        self.number = number
+        self.client_id = ""
+        self._house = house
+        self._door = door
+        self._client: asyncio.Transport | None = None
+        self._upstream: asyncio.Transport | None = None
+        limit = house.setup.frame_limit
+        self._requests = Frames(limit, 0)
+        self._answers = Frames(limit, 4)
+        self._pending: deque[Passing] = deque()
+        self._pressed: dict[bool, set[str]] = {True: set(), False: set()}
+        self._client_id_bytes: bytes | None = None
+        self._opaque = False
+        self._deaf: Any = None
+        self._mute: Any = None
+        self._client_closed = False
+        self._copies = 0
+        self._early: list[bytes] = []
+        self._disorder_told = False
+        queue = house.setup.queue_limit
+        self.up = Lane(self._write_upstream, self._close_upstream, lambda on: self.press("lane", on, True), queue)
+        self.down = Lane(self._write_client, self._close_client, lambda on: self.press("lane", on, False), queue)
+
+    @property
+    def node(self) -> int:
+        return self._door.node
+
+    # --- life
+
+    def client_made(self, transport: asyncio.Transport) -> None:
+        self._client = transport
+        transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        # uvloop only begins to read after this call, so it is told to stop after that.
+        asyncio.get_running_loop().call_soon(self._wait_for_upstream)
+        self._house.links.add(self)
+        self._house.run(self._connect())
+
+    def _wait_for_upstream(self) -> None:
+        if self._upstream is None:
+            self.press("connecting", pause=True, from_client=True)
+
+    async def _connect(self) -> None:
+        host, port = self._door.upstream
+        try:
+            async with asyncio.timeout(self._house.setup.connect_timeout_s):
+                await asyncio.get_running_loop().create_connection(lambda: Side(self, False), host, port)
+        except OSError as problem:  # TimeoutError is one
+            why = "no answer" if isinstance(problem, TimeoutError) else problem.strerror or str(problem)
+            self._house.tell("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
+            self.abort()
+
+    def upstream_made(self, transport: asyncio.Transport) -> None:
+        self._upstream = transport
+        transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        transport.writelines(self._early)
+        self._early.clear()
+        self.press("connecting", pause=False, from_client=True)
+        if self._client_closed:
+            transport.close()
+
+    def client_gone(self) -> None:
+        """The client is gone: what it sent still goes out; what a window holds for it is parked, the rest is lost."""
+        if self._client_closed:
+            return
+        self._client_closed = True
+        self.down.end()
+        if rest := self._requests.rest():
+            self.up.push(rest)
+        for waiting in self.up.waiting():
+            if waiting.held and waiting.gate is not None and not waiting.gate.ended:
+                self._house.park(waiting.gate, self.node, waiting.data or b"", waiting.about)
+                self._pending.remove(waiting.about)
+                self._settle(waiting.about)
+        self.up.keep_timed_only()
+        self.up.push(None)
+        if self._upstream is None:
+            self._forget()
+
+    def upstream_gone(self) -> None:
+        """The broker closed: the client hears what is under way, then the end; a client that is cut off does not hear that either."""
+        self.up.end()
+        self._upstream = None
+        if self._client_closed:
+            self._forget()
+            return
+        gate = next((w for w in self._house.board.gates if self._bars_answers(w)), None)
+        self.down.push(None, gate=gate)
+
+    def _bars_answers(self, window: Any) -> bool:
+        direction = getattr(window.fault, "direction", "")
+        return direction != "requests" and not window.test.keys and window.test.header(self.client_id, self.node, -1)
+
+    def _forget(self) -> None:
+        for message in self._pending:
+            self._house.observer.unanswered(message)
+            self._settle(message)
+        self._pending.clear()
+        self._house.links.discard(self)
+
+    def abort(self) -> None:
+        """Ends both connections at once; the client sees a reset."""
+        for transport in (self._client, self._upstream):
+            if transport is not None:
+                if (raw := transport.get_extra_info("socket")) is not None:
+                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
+                transport.abort()
+
+    def window_ended(self, window: Any) -> None:
+        """Lets go what the window kept; a connection on which it swallowed messages is of no use any more and closes."""
+        if window in (self._deaf, self._mute):
+            self.down.push(None)
+        self.up.kick()
+        self.down.kick()
+
+    def press(self, who: str, pause: bool, from_client: bool) -> None:
+        """Stops or goes on reading from one side: TCP itself holds the sender back."""
+        reasons = self._pressed[from_client]
+        (reasons.add if pause else reasons.discard)(who)
+        transport = self._client if from_client else self._upstream
+        if transport is not None and not transport.is_closing():
+            (transport.pause_reading if reasons else transport.resume_reading)()
+
+    # --- requests
+
+    def from_client(self, data: bytes) -> None:
+        if self._opaque:
+            self.up.push(data)
+            return
+        try:
+            frames = self._requests.feed(data)
+        except NotKafka as problem:
+            self._foreign(problem, "the client")
+            frames = problem.frames
+        for frame in frames:
+            if self._deaf is None:
+                self._request(frame)
+        if self._opaque:
+            self.up.push(self._requests.rest())
+
+    def _request(self, frame: bytes) -> None:
+        if len(frame) < SHORTEST_HEADER:
+            self.up.push(frame)
+            return
+        key, version, correlation, _ = HEAD.unpack_from(frame, 4)
+        self._read_client_id(frame)
+        self._house.count(self.node, self.client_id)
+        api = _APIS.get(key)
+        readable = api is not None and api.min_version <= version <= api.max_version
+        message = Passing(
+            api, key, version, correlation, self.client_id, self.node, self.number, frame, now_ns(), readable=readable
+        )
+        if not readable:
+            self._unreadable(message)
+        elif key == PRODUCE or self._house.observer.wants(key, version) or self._house.board.concerns(key):
+            message.careful = True
+            self._careful_request(message)
+        else:
+            message.frame = None
+            self._pending.append(message)
+            self.up.push(frame)
+
+    def _unreadable(self, message: Passing) -> None:
+        if message.key == API_VERSIONS and message.api_of is not None and message.version > message.api_of.max_version:
+            message.answered = message.local_answer(versions_refused(), version=0)
+            self._pending.append(message)
+            self._flush()
+            return
+        self._house.tell_once(
+            "unknown-api", (message.key, message.version), {"api": message.key, "version": message.version}
+        )
+        assert message.frame is not None
+        self._pending.append(message)
+        self.up.push(message.frame)
+
+    def _careful_request(self, message: Passing) -> None:
+        answered = not (message.key == PRODUCE and self._house.observer.saw_produce(message))
+        plan = Plan()
+        board = self._house.board
+        if not board.quiet:
+            for windows in (board.picked(message), board.gating(message)):
+                for window in windows:
+                    action = self._house.decide(window, message)
+                    if bites(action):
+                        self._bite(window, message, decision(action), later=not isinstance(action, Drop))
+                    if not window.fault.in_flight:
+                        message.windows.append((window, message.draws))
+                    plan.take(window, action)
+        self._carry_out(message, plan, answered)
+
+    def _carry_out(self, message: Passing, plan: Plan, answered: bool) -> None:
+        if plan.reset:
+            self.abort()
+        elif plan.drop is not None:
+            self._deaf = plan.dropped_by
+            if plan.drop.then == "close":
+                message.final = True
+                self._pending.append(message)
+                self._flush()
+        elif plan.answer is not None:
+            message.answered = message.local_answer(plan.answer)
+            message.delay = plan.delay
+            self._settle(message)
+            if answered:
+                self._pending.append(message)
+                self._flush()
+        else:
+            self._forward(message, plan, answered)
+
+    def _forward(self, message: Passing, plan: Plan, answered: bool) -> None:
+        if plan.replace is not None:
+            message.replace_request(plan.replace)
+        assert message.frame is not None
+        frame = message.frame
+        if answered:
+            self._pending.append(message)
+        else:
+            self._settle(message)
+        self.up.push(frame, plan.delay, plan.gate, plan.held, message)
+        if plan.duplicate is not None:
+            copy = self._copy_of(message)
+            message.swallow = plan.duplicate.heard == "second"
+            copy.swallow = not message.swallow
+            if answered:
+                self._pending.append(copy)
+            assert copy.frame is not None
+            self.up.push(copy.frame, plan.delay, plan.gate, plan.held, copy)
+        if not message.windows and not message.batches and not self._house.observer.wants(message.key, message.version):
+            message.frame = None
+
+    def _copy_of(self, message: Passing) -> Passing:
+        """The same request under a correlation id that no client uses."""
+        assert message.frame is not None
+        self._copies += 1
+        correlation = -(1 << 30) - self._copies
+        frame = message.frame[:8] + CORRELATION.pack(correlation) + message.frame[12:]
+        copy = Passing(
+            message.api_of,
+            message.key,
+            message.version,
+            correlation,
+            message.client,
+            message.node,
+            self.number,
+            frame,
+            now_ns(),
+        )
+        copy.careful = True
+        copy.heard_as = message.correlation_id
+        if message.batches:
+            self._house.observer.saw_produce(copy)
+        return copy
+
+    # --- answers
+
+    def from_upstream(self, data: bytes) -> None:
+        if self._opaque:
+            self.down.push(data)
+            return
+        try:
+            frames = self._answers.feed(data)
+        except NotKafka as problem:
+            self._foreign(problem, f"node {self.node} at {self._door.upstream[0]}:{self._door.upstream[1]}")
+            frames = problem.frames
+        for frame in frames:
+            self._answer(frame)
+        if self._opaque:
+            self.down.push(self._answers.rest())
+
+    def _answer(self, frame: bytes) -> None:
+        (correlation,) = CORRELATION.unpack_from(frame, 4)
+        pending = self._pending
+        message = pending[0] if pending and pending[0].correlation_id == correlation else self._find(correlation)
+        if message is None:
+            self._house.tell(
+                "unknown-correlation", node=self.node, client=self.client_id, fields={"correlation_id": correlation}
+            )
+            self.down.push(frame)
+            return
+        gated = self._house.board.gates
+        if message.careful or gated:
+            self._careful_answer(message, frame)
+        else:
+            message.answered = frame
+        if message is pending[0]:
+            self._flush()
+        elif message.answered is not None and self._out_of_order(message):
+            pending.remove(message)
+            self._send(message)
+
+    def _find(self, correlation: int) -> Passing | None:
+        return next((m for m in self._pending if m.correlation_id == correlation and m.answered is None), None)
+
+    def _out_of_order(self, message: Passing) -> bool:
+        """Whether the broker answered a later request before an earlier one; that is its doing, and passes on as it came."""
+        for earlier in self._pending:
+            if earlier is message:
+                return False
+            if earlier.answered is None and not earlier.final:
+                break
+        if not self._disorder_told:
+            self._disorder_told = True
+            fields = {
+                "api": message.api,
+                "correlation_id": message.correlation_id,
+                "expected": self._pending[0].correlation_id,
+            }
+            self._house.tell("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
+        return True
+
+    def _careful_answer(self, message: Passing, frame: bytes) -> None:
+        message.answer_frame = frame
+        message.is_response = True
+        self._house.observer.saw_answer(message)
+        plan = Plan()
+        for window, draws in message.windows:
+            message.draws = draws
+            action = self._house.decide(window, message) if not window.ended else None
+            if action is not None and bites(action):
+                self._bite(window, message, decision(action), later=True)
+                plan.take(window, action)
+            elif window.window.id not in message.bitten:
+                window.missed()
+        for window in self._house.board.gating(message):
+            action = self._house.decide(window, message)
+            if bites(action):
+                self._bite(window, message, decision(action), later=True)
+            plan.take(window, action)
+        self._settle(message)
+        self._finish(message, plan)
+
+    def _finish(self, message: Passing, plan: Plan) -> None:
+        """What the client will be sent, and when."""
+        message.delay, message.gate = message.delay + plan.delay, plan.gate
+        if plan.reset:
+            self.abort()
+        elif plan.drop is not None and plan.drop.then == "close":
+            message.final = True
+        elif plan.drop is not None:
+            self._mute = plan.dropped_by
+        if plan.replace is not None:
+            message.replace_answer(plan.replace)
+        message.answered = self._house.answer_bytes(message)
+        if message.heard_as is not None:
+            message.answered = message.answered[:4] + CORRELATION.pack(message.heard_as) + message.answered[8:]
+
+    def _flush(self) -> None:
+        """Sends the answers whose turn it is."""
+        pending = self._pending
+        while pending and (pending[0].answered is not None or pending[0].final):
+            self._send(pending.popleft())
+
+    def _send(self, message: Passing) -> None:
+        if message.swallow or self._mute is not None:
+            return
+        if message.final:
+            self.down.push(None)
+        else:
+            self.down.push(message.answered, message.delay, message.gate)
+
+    # --- telling
+
+    def _bite(self, window: Any, message: Passing, what: str, later: bool) -> None:
+        """Counts a hit and tells of it, if `later` together with what the broker answered."""
+        number = window.hit()
+        message.bitten.add(window.window.id)
+        if not window.fault.telling and number > self._house.UNTOLD_AFTER:
+            return
+        hit = (window, now_ns(), what, number)
+        if later:
+            message.hits.append(hit)
+        else:
+            self._house.tell_hit(hit, message, None)
+
+    def _settle(self, message: Passing) -> None:
+        """Nothing more can happen to it: its hits are told."""
+        if message.hits:
+            code = self._house.code(message) if any(hit[0].fault.telling for hit in message.hits) else None
+            for hit in message.hits:
+                self._house.tell_hit(hit, message, code)
+            message.hits.clear()
+
+    def _read_client_id(self, frame: bytes) -> None:
+        length = HEAD.unpack_from(frame, 4)[3]
+        raw = frame[14 : 14 + max(length, 0)]
+        if raw != self._client_id_bytes:
+            self._client_id_bytes = raw
+            self.client_id = raw.decode("utf-8", "replace")
+
+    def _foreign(self, problem: NotKafka, who: str) -> None:
+        """No Kafka: say so, and from here on pass bytes as they are, so that both ends see what they would have seen."""
+        self._opaque = True
+        self._house.tell(
+            problem.kind, node=self.node, client=self.client_id, fields={"who": who, "what": f"From {who}: {problem}"}
+        )
+
+    def _write_upstream(self, data: bytes) -> None:
+        if self._upstream is not None:
+            self._upstream.write(data)
+        elif not self._client_closed:
+            self._early.append(data)  # the few bytes that came before reading could be stopped
+
+    def _write_client(self, data: bytes) -> None:
+        if self._client is not None:
+            self._client.write(data)
+
+    def _close_upstream(self) -> None:
+        if self._upstream is not None:
+            self._upstream.close()
+
+    def _close_client(self) -> None:
+        if self._client is not None:
+            self._client.close()

@@ -1,0 +1,94 @@
+"""Who owned which partition from when until when, as the groups' own messages show it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from faults.match import Facts
+from faults.proxy.passing import Passing
+from histories.clock import now_ns
+from histories.rows import Membership
+from wire.codec import Malformed, decode_versioned
+
+JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT = 11, 13, 14, 68
+Owned = dict[tuple[str, int], Membership]
+
+
+class Memberships:
+    """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, none while it lasts.
+
+    A row without an end is written when an ownership begins, and again with its end; the later one counts.
+    """
+
+    def __init__(self, facts: Facts, add: Callable[[Membership], None]) -> None:
+        self._facts = facts
+        self._add = add
+        self._owned: dict[tuple[str, str], Owned] = {}
+
+    def saw(self, message: Passing, answer: Any) -> None:
+        """Takes in one exchange of a group API."""
+        request = message.readable_request()
+        if request is None:
+            return
+        if message.key == SYNC_GROUP and answer.error_code == 0:
+            self._now_owns(
+                message, request.group_id, request.member_id, request.generation_id, _classic(answer.assignment)
+            )
+        elif message.key == JOIN_GROUP and answer.error_code == 0 and request.protocol_type != "consumer":
+            return
+        elif message.key == LEAVE_GROUP and answer.error_code == 0:
+            left = [request.member_id] if message.version < 3 else [member.member_id for member in request.members]
+            for member in left:
+                self._ends(request.group_id, member, "closed")
+        elif message.key == CONSUMER_GROUP_HEARTBEAT:
+            self._heartbeat(message, request, answer)
+
+    def _heartbeat(self, message: Passing, request: Any, answer: Any) -> None:
+        if request.member_epoch in (-1, -2) and answer.error_code == 0:
+            self._ends(request.group_id, request.member_id, "closed")
+        elif answer.error_code in (25, 110):  # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
+            self._ends(request.group_id, request.member_id, "fenced")
+        elif answer.error_code == 0 and answer.assignment is not None:
+            owned = set()
+            for topic in answer.assignment.topic_partitions:
+                name = self._facts.topic_name(topic.topic_id) or str(topic.topic_id)
+                owned |= {(name, number) for number in topic.partitions}
+            member = answer.member_id or request.member_id
+            self._now_owns(message, request.group_id, member, answer.member_epoch, owned)
+
+    def _now_owns(
+        self, message: Passing, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
+    ) -> None:
+        owned = self._owned.setdefault((group, member), {})
+        for place in [place for place in owned if place not in wanted]:
+            self._end(owned.pop(place), "revoked")
+        for topic, partition in sorted(wanted - owned.keys()):
+            row = Membership(
+                group=group,
+                member=member,
+                client=message.client,
+                generation=generation,
+                topic=topic,
+                partition=partition,
+                from_ns=now_ns(),
+            )
+            owned[topic, partition] = row
+            self._add(row)
+
+    def _ends(self, group: str, member: str, how: str) -> None:
+        for row in self._owned.pop((group, member), {}).values():
+            self._end(row, how)
+
+    def _end(self, row: Membership, how: str) -> None:
+        row.until_ns, row.ended_by = now_ns(), how
+        self._add(row)
+
+
+def _classic(assignment: Any) -> set[tuple[str, int]]:
+    """The partitions of a classic consumer's assignment; what is no such thing names none."""
+    if not assignment:
+        return set()
+    try:
+        _, data = decode_versioned("ConsumerProtocolAssignment", assignment)
+    except (Malformed, LookupError):
+        return set()
+    return {(topic.topic, number) for topic in data.assigned_partitions for number in topic.partitions}

@@ -1,0 +1,165 @@
+"""Reads what passes: batches and what became of them, leaders, coordinators, group memberships. Also puts our addresses in."""
+
+import fnmatch
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from faults.proxy import rewrite
+from faults.proxy.memberships import Memberships
+from faults.proxy.passing import Passing, Unreadable
+from histories.clock import now_ns
+from histories.rows import Batch
+from wire.records import batches
+
+if TYPE_CHECKING:
+    from faults.proxy.house import House
+
+PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
+_GROUP_APIS = frozenset({9, 11, 13, 14, 68})
+"""OffsetFetch is not among them; JoinGroup, LeaveGroup, SyncGroup, ConsumerGroupHeartbeat are."""
+
+
+@dataclass(slots=True)
+class SentBatch:
+    """One batch of a Produce request: all that its row needs but the answer."""
+
+    topic: str
+    partition: int
+    header: Any
+
+
+class Observer:
+    """Looks at every message that it `wants`, and at every Produce."""
+
+    def __init__(self, house: "House") -> None:
+        self._house = house
+        patterns = house.setup.record
+        self._everything = "*" in patterns
+        self._records_topic = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match if patterns else None
+        self._memberships = Memberships(house.facts, lambda row: house.outbox.add(row))
+        self._rewrites = house.setup.addresses != "leak"
+        self._strips = house.setup.addresses == "strip"
+
+    def wants(self, key: int, version: int) -> bool:
+        """Whether the answer to this request must be looked at."""
+        return rewrite.carries_addresses(key, version) or key == API_VERSIONS or key in _GROUP_APIS
+
+    def saw_produce(self, message: Passing) -> bool:
+        """Takes in a Produce request; whether nobody will answer it (acks=0)."""
+        try:
+            request = message.request
+        except Unreadable:
+            return False
+        if self._records_topic is not None:
+            message.batches = list(self._batches(request))
+        if request.acks == 0:
+            for sent in message.batches:
+                self._tell(message, sent, None)
+            message.batches_told = True
+        return bool(request.acks == 0)
+
+    def saw_answer(self, message: Passing) -> None:
+        """Takes in an answer, and rewrites what it must; an answer that cannot be read passes as it is, and is told of."""
+        if not (message.batches or self.wants(message.key, message.version)):
+            return
+        try:
+            answer = message.answer
+        except Unreadable as problem:
+            self._house.tell(
+                "unreadable-answer", node=message.node, client=message.client, fields={"why": str(problem)}
+            )
+            return
+        self._learn(message, answer)
+        if self._changed(message, answer):
+            message.answer_is_edited = True
+
+    def unanswered(self, message: Passing) -> None:
+        """The connection ended before this request was answered."""
+        for sent in () if message.batches_told else message.batches:
+            self._tell(message, sent, None)
+
+    def _changed(self, message: Passing, answer: Any) -> bool:
+        key, version = message.key, message.version
+        if key == API_VERSIONS:
+            return rewrite.cap_versions(answer)
+        if not rewrite.carries_addresses(key, version) or not self._rewrites:
+            return False
+        return rewrite.readdress(answer, key, version, self._house.nodes.place, self._strips)
+
+    def _learn(self, message: Passing, answer: Any) -> None:
+        facts = self._house.facts
+        if message.key == METADATA:
+            for topic, partition, leader, epoch in facts.saw_metadata(answer):
+                self._house.tell_leader(topic, partition, leader, epoch)
+        elif message.key == FIND_COORDINATOR:
+            for kind, name, node in facts.saw_coordinators(message.request, answer, message.version):
+                fields = {"kind": kind, "key": name}
+                self._house.tell("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
+        elif message.key == PRODUCE:
+            self._learn_from_produce(message, answer)
+        elif message.key in _GROUP_APIS:
+            self._memberships.saw(message, answer)
+
+    def _learn_from_produce(self, message: Passing, answer: Any) -> None:
+        facts = self._house.facts
+        outcome = {}
+        for topic in answer.responses:
+            name = topic.name or facts.topic_name(topic.topic_id)
+            for part in topic.partition_responses:
+                outcome[name, part.index] = part
+                hint = part.current_leader
+                if (
+                    name
+                    and hint.leader_id >= 0
+                    and facts.saw_leader(name, part.index, hint.leader_id, hint.leader_epoch)
+                ):
+                    self._house.tell_leader(name, part.index, hint.leader_id, hint.leader_epoch)
+        for sent in message.batches:
+            self._tell(message, sent, outcome.get((sent.topic, sent.partition)))
+        message.batches_told = True
+
+    def _batches(self, request: Any) -> Iterator[SentBatch]:
+        for topic in request.topic_data:
+            name = topic.name or self._house.facts.topic_name(topic.topic_id) or str(topic.topic_id)
+            if not self._everything and not (self._records_topic and self._records_topic(name)):
+                continue
+            for part in topic.partition_data:
+                if part.records is not None:
+                    for header in _headers(part.records):
+                        yield SentBatch(name, part.index, header)
+
+    def _tell(self, message: Passing, sent: SentBatch, outcome: Any) -> None:
+        header = sent.header
+        good = outcome is not None and outcome.error_code == 0
+        base = outcome.base_offset if good else -1
+        self._house.outbox.add(
+            Batch(
+                topic=sent.topic,
+                partition=sent.partition,
+                base_offset=base,
+                last_offset=base
+                + header.last_offset_delta,  # so that it tells the count of records without an offset too
+                producer_id=header.producer_id,
+                producer_epoch=header.producer_epoch,
+                base_sequence=header.base_sequence,
+                transactional=header.is_transactional,
+                error=outcome.error_code if outcome is not None else None,
+                node=message.node,
+                client=message.client,
+                request_ns=message.at_ns,
+                response_ns=now_ns() if outcome is not None else None,
+                seen_at="produce",
+            )
+        )
+
+
+def _headers(records: Any) -> Iterator[Any]:
+    """The headers of the batches in record data; what is no batch of format 2 is left out."""
+    try:
+        for batch in batches(records):
+            if batch.header.magic == 2:
+                yield batch.header
+    except ValueError:
+        return

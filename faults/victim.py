@@ -1,0 +1,41 @@
+"""What a target must be able to do with one of its nodes so that a schedule can disturb it."""
+
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Victim(Protocol):
+    """One node of a target. Every call returns when it is done, or raises with one sentence that says why it cannot be."""
+
+    @property
+    def node_id(self) -> int:
+        """The id that Metadata gives this node."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where clients reach it without the proxy."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its process on this machine; None when there is none that we may signal (a container, a command of `[actions]`)."""
+
+    def kill(self) -> None:
+        """Ends it at once (SIGKILL); returns when the process is gone. What the kernel had in its page cache survives."""
+
+    def terminate(self) -> None:
+        """Asks it to stop (SIGTERM) and waits until it has."""
+
+    def pause(self) -> None:
+        """Stops it where it stands (SIGSTOP)."""
+
+    def resume(self) -> None:
+        """Lets it go on (SIGCONT)."""
+
+    def restart(self) -> None:
+        """Starts it with the data and the port it had; returns when it serves, or raises at its deadline."""
+
+    def alive(self) -> bool:
+        """Whether its process exists (a paused one does)."""
+
+    def paused(self) -> bool:
+        """Whether it stands still."""
