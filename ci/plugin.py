@@ -22,7 +22,7 @@ from ci import manifest
 from ci.cases import names
 from ci.known import Known
 from ci.story import Story, host, suite_version
-from ci.trouble import INTERNAL, INTERRUPTED, Trouble
+from ci.trouble import INTERRUPTED, Trouble
 from ci.writers import Writer, discover
 from suites.events import Event, RunFinished, RunStarted
 
@@ -53,7 +53,6 @@ class Reporter:
         self.story = story
         self.asked = asked
         self.writers: dict[str, Writer] = discover(story)
-        self.broken: dict[str, str] = {}
 
     def pytest_brokertrial_event(self, event: Event) -> None:
         self.story.on(event)
@@ -63,12 +62,14 @@ class Reporter:
             self._tell(name, writer, event)
 
     def _tell(self, name: str, writer: Writer, event: Event) -> None:
-        if name in self.broken:
+        if name in self.story.broken:
             return
         try:
             writer.on(event)
+        except OSError as error:
+            self.story.broken[name] = f"{error.strerror}."
         except Exception:  # noqa: BLE001  one writer must never end the run, nor silence the others
-            self.broken[name] = traceback.format_exc()
+            self.story.broken[name] = traceback.format_exc()
 
     def pytest_sessionstart(self) -> None:
         self._seal(complete=False)
@@ -80,20 +81,17 @@ class Reporter:
         if self.story.end is None:
             self.pytest_brokertrial_event(RunFinished(status=int(session.exitstatus), error=_unfinished(session)))
         self._close_writers()
-        status = self.story.status
-        if self.broken and status not in (1, INTERRUPTED):
-            status = INTERNAL
-        session.exitstatus = status
+        status = session.exitstatus = self.story.status
         self._seal(complete=True, status=status)
-        for name, trace in self.broken.items():
-            print(f"brokertrial: the {name} writer failed:\n{trace}", file=sys.__stderr__)
         return result
 
     def pytest_internalerror(self, excrepr: object) -> None:
+        self.story.fault = True
         print(f"brokertrial: internal error:\n{excrepr}", file=sys.__stderr__)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
+            self.story.fault = True
             print(f"brokertrial: {report.nodeid} cannot be read:\n{report.longreprtext}", file=sys.__stderr__)
 
     def _close_writers(self) -> None:
@@ -113,7 +111,7 @@ class Reporter:
         try:
             manifest.write(self.story.folder, facts, complete=complete)
         except OSError as error:
-            self.broken["run.json"] = f"{self.story.folder}: {error.strerror}"
+            self.story.broken["run.json"] = f"{error.strerror}."
 
 
 def _unfinished(session: pytest.Session) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ci.known import Known
 from ci.tally import Tally, local_day
+from ci.trouble import FAILED, INTERNAL, INTERRUPTED, PASSED
 from suites.events import CaseFinished, Event, RunFinished, RunStarted
 from suites.result import CaseResult
 
@@ -25,6 +26,8 @@ class Story:
     run: RunStarted | None = None
     results: list[CaseResult] = field(default_factory=list)
     end: RunFinished | None = None
+    broken: dict[str, str] = field(default_factory=dict)  # what could not be written, and why
+    fault: bool = False  # pytest itself, or a case file, raised what nobody expected
 
     def on(self, event: Event) -> None:
         """Takes in one event."""
@@ -41,8 +44,11 @@ class Story:
 
     @property
     def status(self) -> int:
-        """The exit status, known failures taken into account."""
-        return self.tally.status(self.end.status if self.end else 0)
+        """The exit status, known failures and what could not be written taken into account."""
+        status = self.tally.status(self.end.status if self.end else PASSED)
+        if self.fault:
+            return FAILED if self.tally.failed else INTERNAL
+        return INTERNAL if self.broken and status not in (FAILED, INTERRUPTED) else status
 
     @property
     def place(self) -> str:

@@ -20,6 +20,7 @@ class Writer(Protocol):
 
 
 def discover(story: Story) -> dict[str, Writer]:
-    """One writer of each kind, by the name of its file."""
+    """One writer of each kind, by the name of its file; one with LAST comes after the others."""
     modules = {info.name: importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)}
-    return {name: module.writer(story) for name, module in modules.items() if hasattr(module, "writer")}
+    ordered = sorted(modules, key=lambda name: getattr(modules[name], "LAST", False))
+    return {name: modules[name].writer(story) for name in ordered if hasattr(modules[name], "writer")}

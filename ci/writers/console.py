@@ -39,8 +39,16 @@ STYLE = {
 }
 COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
 MOST_LEFT_OUT = 8
+LAST = True  # it tells how the other writers fared
 
 _stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") if "pytest" in sys.modules else sys.stdout
+
+
+class Screen(Console):
+    """A console that falls silent when nobody reads on, as in `| head`: the run itself is not concerned."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
 
 
 class ConsoleWriter:
@@ -69,7 +77,7 @@ class ConsoleWriter:
         """Gives the terminal back, also when the run never finished."""
         if self._live:
             self._live.stop()
-        self._console.file.flush()
+        self._flush()
 
     def _begin(self, run: RunStarted) -> None:
         self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
@@ -109,6 +117,8 @@ class ConsoleWriter:
         if tally.failed:
             self._say("To make these failures known, add to the file that you give as --known:", "bold")
             self._say("\n".join(line for result in tally.failed for line in lines_to_record(result)))
+        for what, why in self._story.broken.items():
+            self._say(f"brokertrial: {what} could not be written: {why}", "red")
         if end.error:
             self._say(f"brokertrial: {end.error}", "red")
             for line in end.tail:
@@ -119,7 +129,13 @@ class ConsoleWriter:
         style = "green" if status == PASSED else "bold red" if status == FAILED else "yellow"
         meaning = f" = {MEANING[status]}" if status in MEANING else ""
         self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
-        self._console.file.flush()
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            self._console.file.flush()
+        except BrokenPipeError:
+            self._console.quiet = True
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style=style), soft_wrap=True)
@@ -192,6 +208,6 @@ def duration(seconds: float) -> str:
 
 def writer(story: Story) -> ConsoleWriter:
     """Live on a terminal that is not a CI log, plain lines elsewhere."""
-    console = Console(file=_stdout, highlight=False, emoji=False, markup=False)
+    console = Screen(file=_stdout, highlight=False, emoji=False, markup=False)
     live = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
     return ConsoleWriter(story, console, live)

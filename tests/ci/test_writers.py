@@ -194,3 +194,31 @@ def test_a_case_finished_twice_is_not_lost(run_folder: Path, results: tuple[Case
     for result in results:
         story.on(CaseFinished(result))
     assert len(story.results) == len(results)
+
+
+def test_what_cannot_be_written_is_said_and_is_never_green(run_folder: Path, told: list[Event]) -> None:
+    story = Story(run_folder, known=Known())
+    story.broken["results"] = "No space left on device."
+    text = spoken([told[0], RunFinished(status=0)], story)
+    assert "results could not be written: No space left on device." in text
+    assert "exit status 3" in text
+
+
+def test_a_fault_of_ours_never_accuses_the_broker(run_folder: Path, results: tuple[CaseResult, ...]) -> None:
+    story = Story(run_folder, fault=True)
+    story.on(CaseFinished(results[0]))
+    story.on(RunFinished(status=2))
+    assert story.status == 3
+    story.on(CaseFinished(results[1]))
+    assert story.status == 1
+
+
+def test_a_closed_pipe_silences_the_console_only(story: Story, told: list[Event]) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    writer = console.ConsoleWriter(story, console.Screen(file=Closed()), live=False)
+    for event in told:
+        writer.on(event)
+    writer.close()
