@@ -41,7 +41,7 @@ class Place:
 def find(text: str) -> Place:
     """What the user means; the case may be written `area/name` or `area.name`."""
     path = Path(text)
-    for folder in (path, *path.parents):
+    for folder in (path, *list(path.parents)[:2]):
         if (folder / manifest.NAME).is_file():
             rest = path.relative_to(folder).parts
             rest = rest[1:] if rest[:1] == ("histories",) else rest
