@@ -11,6 +11,10 @@ from reference_impl.api import Context, handles
 from wire import errors
 from wire.messages import Struct, response
 
+_MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
 _TOPICS = {0: "__consumer_offsets", 1: "__transaction_state"}
 
 
@@ -23,9 +27,10 @@ def find_coordinator(request: Struct, context: Context) -> Struct:
         context.node.ensure_internal(_TOPICS[request.key_type])
     where = _here(context) if not error else {"node_id": -1, "host": "", "port": -1}
     if context.version >= 4:
-        found = [{"key": key, "error_code": error, "error_message": "", **where} for key in keys]
+        message = _MALFORMED if error else ""
+        found = [{"key": key, "error_code": error, "error_message": message, **where} for key in keys]
         return response("FindCoordinator", coordinators=found)
-    return response("FindCoordinator", error_code=error, error_message=errors.name(error), **where)
+    return response("FindCoordinator", error_code=error, error_message=_MALFORMED if error else "NONE", **where)
 
 
 def _here(context: Context) -> dict[str, object]:

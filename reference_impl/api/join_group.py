@@ -52,7 +52,7 @@ def _answer(joined: Joined, version: int) -> Struct:
         error_code=joined.error,
         generation_id=joined.generation,
         protocol_type=joined.protocol_type,
-        protocol_name=joined.protocol if version >= 7 else joined.protocol or "",
+        protocol_name=(joined.protocol or None) if version >= 7 else joined.protocol or "",
         leader=joined.leader,
         skip_assignment=joined.skip_assignment,
         member_id=joined.member_id,

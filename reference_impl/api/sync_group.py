@@ -1,7 +1,7 @@
 """SyncGroup 0-5: a member asks for its part of the assignment; the leader brings everybody's.
 
 Followers wait for the leader. The bytes are handed over untouched. Errors: 24 empty group id, 25, 22, 82, 27 while
-the group calls its members back, 23 when the protocol named (v5) is not the one chosen.
+the group calls its members back, 23 when the protocol named is not the one chosen, or (v5) none is named.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from wire.messages import Struct, response
 @handles("SyncGroup", 0, 5)
 async def sync_group(request: Struct, context: Context) -> Struct:
     """Parks the request until the leader has spoken."""
+    if context.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
+        return response("SyncGroup", error_code=errors.INCONSISTENT_GROUP_PROTOCOL)
     if not request.group_id:
         return response("SyncGroup", error_code=errors.INVALID_GROUP_ID)
     synced = await context.node.groups.sync(

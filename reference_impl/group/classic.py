@@ -167,7 +167,7 @@ class ClassicGroup:
         old = self.members.pop(old_id)
         fenced: list[Effect] = []
         if old.join is not None:
-            fenced.append(Joined(old.join, errors.FENCED_INSTANCE_ID, old_id, protocol=None))
+            fenced.append(Joined(old.join, errors.FENCED_INSTANCE_ID, old_id))
         if old.sync is not None:
             fenced.append(Synced(old.sync, errors.FENCED_INSTANCE_ID))
         new = Member(

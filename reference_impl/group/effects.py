@@ -29,7 +29,7 @@ class Joined:
     member_id: str
     generation: int = -1
     protocol_type: str | None = None
-    protocol: str | None = ""
+    protocol: str | None = None
     leader: str = ""
     skip_assignment: bool = False
     members: tuple[JoinedMember, ...] = ()

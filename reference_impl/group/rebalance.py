@@ -66,7 +66,7 @@ def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, li
     if unknown or request.member_id in group.pending:
         return _add(group, request, request.member_id or request.fresh_id, ticket, now, limits)
     if refusal := group.refusal(request.member_id, request.instance_id):
-        return [Joined(ticket, refusal, request.member_id, protocol=None)]
+        return [Joined(ticket, refusal, request.member_id)]
     return _rejoin(group, group.members[request.member_id], request, ticket, now, limits)
 
 

@@ -1,0 +1,153 @@
+"""The transaction machine under everything that producers, coordinators and crashes may do, in any order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from reference_impl.txn import layout, state
+from reference_impl.txn.pids import BLOCK, ProducerIds
+from reference_impl.txn.state import LAST_EPOCH, State, Step, Transaction
+from wire import errors
+
+TIMEOUT_MS = 1_000
+
+
+class TransactionMachine(RuleBasedStateMachine):
+    """One transactional id, up to two incarnations of its producer, and the log that a restart reads back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0
+        self.ids = ProducerIds(self._allocate)
+        self.allocated = 0
+        self.t = Transaction("x", self.ids.next(), TIMEOUT_MS)
+        self.log: list[Transaction] = []
+        self.producers: list[tuple[int, int]] = []
+        self.handed_out: set[tuple[int, int]] = set()
+        self.decided: list[tuple[State, frozenset[tuple[str, int]]]] = []
+
+    def _allocate(self, count: int) -> int:
+        self.allocated += count
+        return self.allocated - count
+
+    def _take(self, step: Step) -> int:
+        if step.transaction is not self.t:
+            before, self.t = self.t, step.transaction
+            assert (self.t.producer_id, self.t.epoch) >= (before.producer_id, before.epoch), "epochs never fall"
+            self.log.append(self.t)
+            if self.t.ending:
+                assert before.state is State.ONGOING
+                self.decided.append((self.t.state, self.t.partitions))
+        return step.error
+
+    def _current(self) -> tuple[int, int]:
+        return self.t.producer_id, self.t.epoch
+
+    @rule()
+    def a_producer_starts(self) -> None:
+        code = self._take(state.init_producer(self.t, TIMEOUT_MS, None, self.now, self.ids.next))
+        if code == errors.NONE:
+            assert self._current() not in self.handed_out, "no two producers share an epoch"
+            self.handed_out.add(self._current())
+            self.producers.append(self._current())
+        else:
+            assert code == errors.CONCURRENT_TRANSACTIONS and self.t.ending
+
+    @rule(data=st.data())
+    def a_producer_goes_on(self, data: st.DataObject) -> None:
+        """KIP-360: only the newest incarnation, or its own retry, may raise its epoch."""
+        if not self.producers:
+            return
+        mine = data.draw(st.sampled_from(self.producers))
+        newest = mine == self._current()
+        step = state.init_producer(self.t, TIMEOUT_MS, mine, self.now, self.ids.next)
+        code = self._take(step)
+        if code == errors.NONE:
+            assert newest or mine == (self.t.producer_id, self.t.last_epoch) or mine[0] == self.t.previous_producer_id
+            self.handed_out.add(self._current())
+            self.producers.append(self._current())
+
+    @rule(data=st.data(), partition=st.integers(0, 3))
+    def a_producer_adds(self, data: st.DataObject, partition: int) -> None:
+        if not self.producers:
+            return
+        mine = data.draw(st.sampled_from(self.producers))
+        code = self._take(state.add_partitions(self.t, *mine, [("t", partition)], self.now))
+        if code == errors.NONE:
+            assert mine == self._current() and ("t", partition) in self.t.partitions
+            assert state.verify(self.t, *mine, [("t", partition)]) == {("t", partition): errors.NONE}
+        assert (mine == self._current()) or code in (errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_ID_MAPPING)
+
+    @rule(data=st.data(), commit=st.booleans())
+    def a_producer_ends(self, data: st.DataObject, commit: bool) -> None:
+        if not self.producers:
+            return
+        mine, before = data.draw(st.sampled_from(self.producers)), self.t
+        code = self._take(state.end(self.t, *mine, commit, self.now))
+        if mine != self._current():
+            assert code in (errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_ID_MAPPING) and self.t is before
+        elif before.state is State.ONGOING:
+            assert code == errors.NONE and self.t.ending
+        elif code == errors.NONE:
+            assert before.state is (State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT)
+
+    @rule()
+    def markers_are_written(self) -> None:
+        if self.t.ending:
+            self._take(Step(state.complete(self.t, self.now)))
+            assert not self.t.partitions
+
+    @rule(ms=st.sampled_from([1, TIMEOUT_MS // 2, TIMEOUT_MS]))
+    def time_passes(self, ms: int) -> None:
+        self.now += ms
+        if state.overdue(self.t, self.now):
+            self._take(Step(state.fenced(self.t, self.now)))
+            assert self.t.state is State.PREPARE_ABORT
+
+    @rule(version=st.sampled_from([0, 1, 2]))
+    def the_coordinator_restarts(self, version: int) -> None:
+        if self.log:
+            back = layout.read_value("x", layout.value(self.log[-1], version))
+            forgotten = {"last_epoch": -1} | ({"previous_producer_id": -1} if version == 0 else {})
+            assert back == replace(self.log[-1], **forgotten)
+            self.t = back
+
+    @rule()
+    def the_epoch_is_nearly_used_up(self) -> None:
+        if self.t.state is State.EMPTY and 0 <= self.t.epoch < LAST_EPOCH - 1:
+            self._take(Step(replace(self.t, epoch=LAST_EPOCH - 1)))
+            self.producers = [self._current()]
+            self.handed_out.add(self._current())
+
+    @invariant()
+    def the_state_fits(self) -> None:
+        assert self.t.epoch <= LAST_EPOCH + 1
+        assert bool(self.t.partitions) <= (self.t.state in (State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT))
+        assert not self.t.ending or self.t.partitions
+        assert (self.t.state is State.EMPTY) <= (self.t.started_ms == -1)
+
+
+TestTransactionMachine = TransactionMachine.TestCase
+TestTransactionMachine.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def test_a_used_up_epoch_takes_a_new_producer_id() -> None:
+    ids = ProducerIds(lambda count: 0)
+    t = Transaction("x", ids.next(), TIMEOUT_MS, epoch=LAST_EPOCH)
+    fresh = state.init_producer(t, TIMEOUT_MS, None, 0, ids.next).transaction
+    assert (fresh.producer_id, fresh.epoch, fresh.previous_producer_id) == (1, 0, 0)
+    late = state.init_producer(fresh, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
+    assert late.error == errors.PRODUCER_FENCED, "a plain restart forgets who had the id before"
+    kept = state.init_producer(t, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next).transaction
+    again = state.init_producer(kept, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
+    assert (again.error, again.transaction.epoch) == (errors.NONE, 0), "its own retry gets the same answer"
+
+
+def test_blocks_of_producer_ids_follow_each_other() -> None:
+    firsts = iter((0, 5 * BLOCK))
+    ids = ProducerIds(lambda count: next(firsts))
+    assert [ids.next() for _ in range(BLOCK + 1)] == [*range(BLOCK), 5 * BLOCK]
