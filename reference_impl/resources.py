@@ -89,7 +89,7 @@ class BrokerResource:
     def fault(self, key: str, value: str) -> Fault | None:
         setting = BROKER_SETTINGS.get(key)
         if setting is not None and not setting.dynamic:
-            return Fault(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({key})")
+            return Fault(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
         return _value_fault(setting, value, f"Unknown broker config name: {key}")
 
     def replace(self, configs: dict[str, str]) -> None:

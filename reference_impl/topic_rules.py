@@ -18,7 +18,7 @@ class Fault(NamedTuple):
     """An error code and the sentence that goes with it."""
 
     error: int
-    message: str
+    message: str | None
 
 
 def name_fault(name: str) -> Fault | None:
@@ -30,7 +30,9 @@ def name_fault(name: str) -> Fault | None:
     elif len(name) > _LONGEST:
         problem = f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
     elif not _LEGAL.fullmatch(name):
-        problem = f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        problem = (
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        )
     else:
         return None
     return Fault(errors.INVALID_TOPIC_EXCEPTION, problem)
@@ -83,13 +85,13 @@ def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
 
 def assignment_fault(assignments: dict[int, list[int]], broker: int) -> Fault | None:
     """Why partitions cannot be placed by hand like this, on a cluster of one broker."""
-    for index, brokers in assignments.items():
+    for brokers in assignments.values():
         if not brokers:
             return Fault(
-                errors.INVALID_REPLICA_ASSIGNMENT, f"Partition {index}: the manual partition assignment is empty"
+                errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."
             )
         if len(set(brokers)) != len(brokers):
-            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, f"Partition {index}: a broker is listed twice: {brokers}")
+            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes a broker more than once.")
         for one in brokers:
             if one != broker:
                 return Fault(

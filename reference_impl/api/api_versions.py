@@ -1,9 +1,10 @@
 """ApiVersions (KIP-35, KIP-511): what this broker serves, and in which versions.
 
-Versions 0-4. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since 2.4); the
+Versions 0-5. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since 2.4); the
 listener does that. Client software name and version are checked from v3 on: INVALID_REQUEST.
 Produce is advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3.
-Gaps: v5 (a client that states the cluster and node it expects) is not offered.
+v5: a client that states the cluster and the node it expects, and finds others, is told to start over: REBOOTSTRAP_REQUIRED; one
+that states only half of it: INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -21,28 +22,40 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _API_VERSIONS, _PRODUCE = 18, 0
 
 
-@handles("ApiVersions", 0, 4)
+@handles("ApiVersions", 0, 5)
 def api_versions(request: Struct, context: Context) -> Struct:
     """Lists every API once."""
     if context.version >= 3 and not (
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return response("ApiVersions", error_code=errors.INVALID_REQUEST)
-    answer = response("ApiVersions", api_keys=_ranges(context.node))
-    if context.version >= 3:
-        features = _features(context.node)
-        answer.supported_features = [
+    if error := _wrong_address(request, context.node):
+        return response("ApiVersions", error_code=error)
+    if context.version < 3:
+        return response("ApiVersions", api_keys=_ranges(context.node))
+    features = _features(context.node)
+    return response(
+        "ApiVersions",
+        api_keys=_ranges(context.node),
+        supported_features=[
             {"name": name, "min_version": low, "max_version": high} for name, (low, high, _) in features.items()
-        ]
-        answer.finalized_features_epoch = context.node.image.starts
-        answer.finalized_features = [
+        ],
+        finalized_features_epoch=context.node.image.starts,
+        finalized_features=[
             {"name": name, "max_version_level": level, "min_version_level": level}
             for name, (_, _, level) in features.items()
             if level
-        ]
-        # Nested dicts become structs in the constructor only.
-        answer = response("ApiVersions", **answer._asdict())
-    return answer
+        ],
+    )
+
+
+def _wrong_address(request: Struct, node: Node) -> int:
+    """Whether the client meant to talk to somebody else (v5+)."""
+    if (request.cluster_id is None) != (request.node_id == -1):
+        return errors.INVALID_REQUEST
+    if request.cluster_id is None or (request.cluster_id, request.node_id) == (node.cluster_id, node.node_id):
+        return errors.NONE
+    return errors.REBOOTSTRAP_REQUIRED
 
 
 def unsupported_version(node: Node) -> Struct:
@@ -68,6 +81,6 @@ def _features(node: Node) -> dict[str, tuple[int, int, int]]:
     """Feature -> (lowest, highest, finalized) level."""
     return {
         "group.version": (0, 1, node.config["group.version"]),
-        "metadata.version": (7, 29, 21 if node.config.emulate.startswith("3.") else 29),
+        "metadata.version": (7, 33, 21 if node.config.emulate.startswith("3.") else 33),
         "transaction.version": (0, 2, node.config["transaction.version"]),
     }

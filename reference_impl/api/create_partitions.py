@@ -33,7 +33,7 @@ def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | Non
     if twice:
         return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
     if topic is None:
-        return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+        return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, None)
     count = wanted.count + topic.partitions if bugs.on("M40e") else wanted.count
     if count == topic.partitions:
         return Fault(errors.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")

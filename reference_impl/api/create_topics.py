@@ -2,11 +2,12 @@
 
 Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (one broker: 1), 39 assignment, 40
 settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks for the broker's defaults.
-validate_only checks and makes nothing; the id of the answer is then zero.
+validate_only checks and makes nothing; the id of the answer is then nobody's.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from typing import Any
 
@@ -16,7 +17,7 @@ from reference_impl.node import Node
 from reference_impl.settings.topic import TOPIC_SETTINGS
 from reference_impl.topic_rules import Fault, assignment_fault, collision, config_fault, name_fault, shape_fault
 from wire import errors
-from wire.messages import ZERO_UUID, Struct, response
+from wire.messages import Struct, response
 
 _DYNAMIC_TOPIC, _DEFAULT = 1, 5
 
@@ -73,11 +74,12 @@ def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
     if count == -1:
         count = node.config["num.partitions"]
     configs = {entry.name: entry.value for entry in wanted.configs}
-    topic_id = node.create_topic(wanted.name, count, configs).id if make else ZERO_UUID
+    topic_id = node.create_topic(wanted.name, count, configs).id if make else uuid.uuid4()
     return {
         "name": wanted.name,
         "topic_id": topic_id,
         "error_code": errors.NONE,
+        "error_message": None,
         "num_partitions": count,
         "replication_factor": 1,
         "configs": [

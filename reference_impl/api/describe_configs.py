@@ -12,7 +12,7 @@ from typing import Any
 from reference_impl.api import Context, handles
 from reference_impl.resources import DEFAULT, TOPIC, Resource, find
 from reference_impl.settings.setting import TYPE_CODES, Setting
-from reference_impl.topic_rules import Fault
+from reference_impl.topic_rules import Fault, name_fault
 from wire import errors
 from wire.messages import Struct, response
 
@@ -25,14 +25,15 @@ def describe_configs(request: Struct, context: Context) -> Struct:
 
 def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, Any]:
     answer = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
-    found = find(context.node, wanted.resource_type, wanted.resource_name)
+    nameless = name_fault("") if (wanted.resource_type, wanted.resource_name) == (TOPIC, "") else None
+    found = nameless or find(context.node, wanted.resource_type, wanted.resource_name)
     if isinstance(found, Fault):
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
     keys = wanted.configuration_keys
     chosen = [s for s in found.settings.values() if not keys or s.name in keys]
     topic = wanted.resource_type == TOPIC
     entries = [_entry(found, setting, request, topic=topic) for setting in chosen]
-    return {**answer, "error_code": errors.NONE, "error_message": None, "configs": entries}
+    return {**answer, "error_code": errors.NONE, "error_message": "", "configs": entries}
 
 
 def _entry(resource: Resource, setting: Setting, request: Struct, *, topic: bool) -> dict[str, Any]:

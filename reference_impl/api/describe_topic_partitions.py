@@ -22,6 +22,8 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
     node, cursor = context.node, request.cursor
     names = sorted({t.name for t in request.topics} or {t.name for t in node.topics.all()})
     first = 0
+    if cursor is not None and cursor.partition_index < 0:
+        return _page([{"error_code": errors.INVALID_REQUEST, "name": name} for name in names], None)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
         first = cursor.partition_index if names and names[0] == cursor.topic_name else 0
@@ -49,7 +51,7 @@ def _topic(node: Node, name: str, first: int, room: int) -> dict[str, Any]:
     topic = node.topics.get(name)
     if topic is None:
         error = errors.INVALID_TOPIC_EXCEPTION if name_fault(name) else errors.UNKNOWN_TOPIC_OR_PARTITION
-        return {"error_code": error, "name": name, "partitions": []}
+        return {"error_code": error, "name": name, "partitions": [], "topic_authorized_operations": TOPIC_OPERATIONS}
     return {
         "error_code": errors.NONE,
         "name": name,

@@ -123,7 +123,7 @@ def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *,
     room = min(request.max_bytes, context.node.fetch_max_bytes)
     for key, wanted in asked:
         partition = _partition(key, context)
-        error = _error(key, partition, wanted)
+        error = _error(key, partition, wanted, request.isolation_level)
         if error or partition is None:
             part = _failed(wanted.partition, error, partition, context.version)
             reading.failed = reading.failed or partition is not None
@@ -149,11 +149,13 @@ def _partition(key: Key, context: Context) -> Partition | None:
     return None if topic is None else context.node.partition(topic.name, key.partition)
 
 
-def _error(key: Key, partition: Partition | None, wanted: Struct) -> int:
+def _error(key: Key, partition: Partition | None, wanted: Struct, isolation: int) -> int:
     if partition is None:
         return errors.UNKNOWN_TOPIC_OR_PARTITION if isinstance(key.topic, str) else errors.UNKNOWN_TOPIC_ID
     if error := partition.check_epoch(wanted.current_leader_epoch):
         return error
+    if isolation not in (0, 1) or wanted.partition_max_bytes < 0:
+        return errors.UNKNOWN_SERVER_ERROR  # Kafka does not foresee it either
     if bugs.on("M37a"):
         return errors.NONE
     offset, log = wanted.fetch_offset, partition.log
@@ -166,6 +168,8 @@ def _error(key: Key, partition: Partition | None, wanted: Struct) -> int:
 
 def _failed(index: int, error: int, partition: Partition | None, version: int) -> Struct:
     part = _Part(partition_index=index, error_code=error, high_watermark=-1, records=b"")
+    if partition is not None:
+        part.aborted_transactions = None
     if error == errors.FENCED_LEADER_EPOCH and partition is not None and version >= 16:
         part.current_leader.leader_id, part.current_leader.leader_epoch = partition.leader_id, partition.leader_epoch
     return part

@@ -41,7 +41,7 @@ def list_offsets(request: Struct, context: Context) -> Struct:
             "name": topic.name,
             "partitions": [
                 _answer(topic.name, part, request, context, twice=asked[topic.name, part.partition_index] > 1)
-                for part in topic.partitions
+                for part in {part.partition_index: part for part in topic.partitions}.values()
             ],
         }
         for topic in request.topics

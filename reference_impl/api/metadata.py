@@ -27,8 +27,12 @@ def metadata(request: Struct, context: Context) -> Struct:
     node = context.node
     if request.topics is None or (context.version == 0 and not request.topics):
         topics = [_present(node, topic) for topic in node.topics.all()]
+    elif context.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in request.topics):
+        refused = [{"error_code": errors.INVALID_REQUEST, "name": t.name or ""} for t in request.topics]
+        return response("Metadata", topics=refused)
     else:
-        topics = [_wanted(node, wanted, request.allow_auto_topic_creation) for wanted in request.topics]
+        asked_once = {(wanted.name, wanted.topic_id): wanted for wanted in request.topics}.values()
+        topics = [_wanted(node, wanted, request.allow_auto_topic_creation) for wanted in asked_once]
     if request.include_topic_authorized_operations:
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS if found["error_code"] == 0 else NOT_ASKED

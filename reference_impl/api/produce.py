@@ -55,8 +55,6 @@ def produce(request: Struct, context: Context) -> Struct | None:
 def _refused_as_a_whole(request: Struct) -> int:
     if request.transactional_id is None and any(_is_transactional(p.records) for p in _parts(request)):
         return errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    if request.acks not in (-1, 0, 1):
-        return errors.INVALID_REQUIRED_ACKS
     return errors.NONE
 
 
@@ -142,8 +140,9 @@ def _rejected(index: int, rejected: Rejected, partition: Partition) -> Struct:
     answer = _failed(index, rejected.error)
     if rejected.shows_log_start:
         answer.log_start_offset = partition.log.start_offset
-    if rejected.records:
+    if rejected.records or rejected.shows_message:
         answer.error_message = rejected.message
+    if rejected.records:
         answer.record_errors = [
             _RecordError(batch_index=at, batch_index_error_message=why) for at, why in rejected.records
         ]

@@ -26,6 +26,7 @@ class Rejected(Exception):
     message: str
     records: tuple[tuple[int, str], ...] = ()
     shows_log_start: bool = False
+    shows_message: bool = False
 
     def __str__(self) -> str:
         return f"{errors.name(self.error)}: {self.message}"
@@ -64,7 +65,8 @@ def _size_of_first(data: memoryview) -> int | None:
     if len(data) < 17:
         return None
     if data[16] > 2:
-        raise Rejected(errors.CORRUPT_MESSAGE, f"record batch version {data[16]}")
+        magic = data[16] - 256 if data[16] > 127 else data[16]
+        raise Rejected(errors.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", shows_message=True)
     return length + OVERHEAD if length + OVERHEAD <= len(data) else None
 
 
@@ -159,7 +161,9 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
     """The batch in the topic's own codec; the same bytes where nothing has to change."""
     codec = NAMES[header.codec]
     wanted = {"producer": codec, "uncompressed": "none"}.get(rules.compression, rules.compression)
-    if wanted == codec and (found.dense or codec == "none"):
+    if wanted == codec:
+        if codec != "none" and not found.dense:  # Kafka means to rewrite such a batch, and fails at it
+            raise Rejected(errors.UNKNOWN_SERVER_ERROR, "offset deltas are not dense", shows_log_start=True)
         return bytearray(data)
     rebuilt = records.build_batch(
         [

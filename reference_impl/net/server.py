@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from reference_impl import bugs
 from reference_impl.api import CloseConnection, Context, Served
 from wire import frames
-from wire.codec import Malformed, decode
+from wire.codec import Malformed, decode_prefix
 from wire.messages import Struct
 from wire.primitives import Buffer
 
@@ -157,15 +157,15 @@ class Connection(asyncio.Protocol):
         served = self._listener.served.get(key)
         if served is None:
             raise CloseConnection(f"API key {key} is not served")
+        header = frames.request_header(frame)
         if not served.min_version <= version <= served.max_version:
             if key != API_VERSIONS or bugs.on("M39b"):
                 raise CloseConnection(f"{served.api.name} v{version} is not served")
             self._send(frames.encode_response(self._listener.unsupported_version(), 0, correlation_id))
             return None
-        header = frames.request_header(frame)
         if header.client_id is None and bugs.on("M39f"):
             raise CloseConnection("a request without a client id")
-        request = decode(served.api.name, "request", version, header.body)
+        request, _ = decode_prefix(served.api.name, "request", version, header.body)  # Kafka reads no further either
         if request._unknown_tags and bugs.on("M39c"):
             raise CloseConnection("a request with an unknown tag")
         context = Context(self._node, served.api, version, correlation_id, header.client_id, self.number, self._host)

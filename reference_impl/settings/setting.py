@@ -64,11 +64,11 @@ class Setting:
                 raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: Not a number of its type")
             if self.low is not None and value < self.low:
                 raise InvalidSetting(
-                    f"Invalid value {text} for configuration {self.name}: Value must be at least {self.low:g}"
+                    f"Invalid value {text} for configuration {self.name}: Value must be at least {_plain(self.low)}"
                 )
             if self.high is not None and value > self.high:
                 raise InvalidSetting(
-                    f"Invalid value {text} for configuration {self.name}: Value must be no more than {self.high:g}"
+                    f"Invalid value {text} for configuration {self.name}: Value must be no more than {_plain(self.high)}"
                 )
         if self.choices:
             for item in value if isinstance(value, list) else [str(value)]:
@@ -77,3 +77,7 @@ class Setting:
                         f"Invalid value {text} for configuration {self.name}: String must be one of: "
                         f"{', '.join(self.choices)}"
                     )
+
+
+def _plain(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else str(bound)
