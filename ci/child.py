@@ -44,7 +44,7 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
     child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
     os.close(inherited)
     try:
-        with _forwarding(child):
+        with _forwarding(child, "healing and closing the run"):
             status = child.wait()
     finally:
         os.close(held)
@@ -61,8 +61,9 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
 class _forwarding:
     """While it is entered, an interrupt of this process is one of the child; it has a session of its own."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], doing: str) -> None:
         self._child = child
+        self._doing = doing
         self._count = 0
         self._before: dict[int, object] = {}
 
@@ -78,7 +79,7 @@ class _forwarding:
         self._count += 1
         if self._count == 1:
             self._child.send_signal(signal.SIGINT)
-        message = "healing and closing the run" if self._count < PATIENCE else "killed before it was healed"
+        message = self._doing if self._count < PATIENCE else "killed before it was done"
         os.write(2, f"\nbrokertrial: interrupted: {message}\n".encode())
         if self._count >= PATIENCE:
             self._child.kill()
@@ -89,6 +90,6 @@ def run_module(module: str, arguments: Sequence[str]) -> int:
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", module, *arguments], env=environment(), start_new_session=True
     )
-    with _forwarding(child):
+    with _forwarding(child, "stopping"):
         status = child.wait()
     return status if status >= 0 else 128 - status

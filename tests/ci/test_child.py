@@ -35,7 +35,7 @@ def test_an_interrupt_lets_the_child_heal_and_returns_its_status(number: signal.
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert (out, process.returncode) == ("healed\n", 2)
-    assert "interrupted: healing" in err
+    assert "interrupted: stopping" in err
 
 
 def test_the_third_interrupt_kills_a_child_that_does_not_end() -> None:

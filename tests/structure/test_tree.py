@@ -96,9 +96,18 @@ def test_no_module_is_called_utils() -> None:
     ] == []
 
 
+def _catches_import_error(node: ast.Try) -> bool:
+    return any(isinstance(handler.type, ast.Name) and handler.type.id == "ImportError" for handler in node.handlers)
+
+
 def imported(path: Path) -> Iterator[str]:
-    """The top-level names that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """The top-level names that a file cannot do without: not those that it tries and replaces."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tried = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and _catches_import_error(node)]
+    optional = {id(inner) for node in tried for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in optional:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
