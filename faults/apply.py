@@ -95,6 +95,7 @@ class Applied:
 
     def start(self) -> None:
         """Arms what the proxy decides by itself and starts to wait."""
+        self._links.forget_hits()
         self._links.on_edge, self._links.on_reached = self._on_edge, self._on_reached
         for window in self.schedule:
             if window.begin.msg is not None and not self._nodes.is_node_window(window):
@@ -261,6 +262,7 @@ class Applied:
                 self._open.pop(window_id, None)
                 self._over.add(window_id)
             self._wake.notify_all()
+        self._drain()
         if edge != "hit":
             self._tell(f"window-{edge}", window, at_ns=ns, **({"text": window.text()} if edge == "begin" else {}))
 

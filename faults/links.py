@@ -117,6 +117,10 @@ class Links:
         hits: dict[str, int] = self.ask("hits")
         return hits if window_id is None else hits.get(window_id, 0)
 
+    def forget_hits(self) -> None:
+        """Forgets the counts of windows that are over: the next schedule may use their ids again."""
+        self.ask("forget")
+
     def loop_lag_ms(self) -> float:
         """The worst delay of the proxy's event loop since this was last asked; above 50 ms no verdict on timing is possible."""
         return float(self.ask("lag")["worst"])
@@ -174,11 +178,13 @@ class Links:
     def drain(self, callback: Callable[[Row], object]) -> int:
         """Hands over every row seen since the last time, oldest first; how many."""
         done = 0
-        while self._rows:
-            table, row = self._rows.popleft()
+        while True:
+            try:
+                table, row = self._rows.popleft()
+            except IndexError:
+                return done
             callback(msgspec.msgpack.decode(row, type=TABLES[table]))
             done += 1
-        return done
 
     def flush(self) -> None:
         """Returns when everything that the proxy has seen until now can be drained."""

@@ -88,11 +88,10 @@ def elapsed(ms: float) -> Trigger:
     return Trigger(elapsed_ms=ms)
 
 
-def message(n: int = 1, **match: object) -> Trigger:
+def message(n: int = 1, *, api: str | tuple[str, ...] = (), node: str | int = "any", **match: object) -> Trigger:
     """At the n-th request that matches; a message window that begins so can already hit that request."""
-    api = match.pop("api", ())
     names = (api,) if isinstance(api, str) else api
-    return Trigger(msg=msgspec.convert({"api": names, **match}, Match), n=n)
+    return Trigger(msg=msgspec.convert({"api": names, "node": str(node), **match}, Match), n=n)
 
 
 def after(window: str, event: Edge = "begin", delay_ms: float = 0) -> Trigger:

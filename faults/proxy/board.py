@@ -124,8 +124,7 @@ class Board:
         if window.id in self.open:
             raise BadSchedule(f"window {window.id!r} is open already.")
         made = self.open[window.id] = OpenWindow(window, self._facts, self._seed, self._on_hit)
-        if (earlier := self.done.pop(window.id, None)) is not None:
-            made.hits = earlier.hits
+        self.done.pop(window.id, None)
         self._changed()
         return made
 

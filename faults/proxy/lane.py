@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 
@@ -77,8 +78,8 @@ class Lane:
         return iter(self._queue)
 
     def keep_timed_only(self) -> None:
-        """Forgets what a gate holds back: its connection is gone. What is merely late still leaves."""
-        self._queue = deque(w for w in self._queue if w.gate is None or w.gate.ended)
+        """Forgets what a gate holds back, and all behind it: their connection is gone. What is merely late still leaves."""
+        self._queue = deque(takewhile(lambda waiting: waiting.gate is None or waiting.gate.ended, self._queue))
         self.waiting_bytes = sum(len(w.data or b"") for w in self._queue)
         self.kick()
 

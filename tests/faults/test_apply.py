@@ -1,0 +1,263 @@
+"""Schedules at work: windows open when their time comes, bite, and are healed whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.apply import applied
+from faults.clock import OperationClock
+from faults.journal import Journal, heal, pending, start_of
+from faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
+from faults.links import Links
+from faults.schedule import Windows
+from faults.triggers import AT_HEAL, after, at_op, elapsed, message
+from faults.victim import Victim
+from histories.rows import Event
+from wire.messages import request
+
+
+class Sleeper:
+    """A node that is a process of ours which does nothing."""
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.address = ("127.0.0.1", 1)
+        self.restarts = -1
+        self.restart()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    def pause(self) -> None:
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    def restart(self) -> None:
+        self._process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        self.restarts += 1
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def paused(self) -> bool:
+        return self.alive() and state_of(self._process.pid) == "T"
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+
+class Notes:
+    """A history that is a list."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+
+    def add(self, row: Any) -> None:
+        self.rows.append(row)
+
+    def event(self, kind: str, **fields: Any) -> None:
+        at = fields.pop("at_ns", 0)
+        window, node = fields.pop("window", None), fields.pop("node", None)
+        self.rows.append(Event(kind=kind, at_ns=at, window=window, node=node, fields=json.dumps(fields)))
+
+    def kinds(self, window: str) -> list[str]:
+        return [row.kind for row in self.rows if getattr(row, "window", None) == window]
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def wait_until(condition: Any, what: str, within_s: float = 10.0) -> None:
+    end = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < end, f"waited {within_s} s until {what}"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def victims() -> Iterator[dict[int, Sleeper]]:
+    made = {1: Sleeper(1), 2: Sleeper(2)}
+    assert isinstance(made[1], Victim)
+    yield made
+    for victim in made.values():
+        victim.end()
+
+
+def test_each_process_kind_bites_and_is_undone(links: Any, victims: Any) -> None:
+    schedule = Windows(
+        pause(1, begin=at_op(2), end=at_op(4)),
+        kill(2, begin=at_op(4), end=after("w2", delay_ms=50)),
+        terminate(2, begin=after("w2", "end"), end=at_op(6)),
+        restart(1, begin=after("w3", "end")),
+    )
+    notes, clock = Notes(), OperationClock()
+    with applied(schedule, links, victims, notes, clock) as faults:
+        assert faults.active == []
+        clock.tick(), clock.tick()
+        wait_until(lambda: victims[1].paused(), "node 1 stands still")
+        assert faults.active == ["at op 2: pause node 1, until op 4"]
+        clock.tick(), clock.tick()
+        wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+        wait_until(lambda: "window-begin" in notes.kinds("w3"), "node 2 was killed, restarted, terminated")
+        assert victims[2].restarts == 1 and not victims[2].alive()
+        clock.tick(), clock.tick()
+        wait_until(lambda: victims[1].restarts == 1, "node 1 is restarted")
+        wait_until(lambda: faults.finished, "all windows have come")
+    assert faults.unhealed == {} and faults.failed == {}
+    assert faults.hits == {"w1": 1, "w2": 1, "w3": 1, "w4": 1}
+    assert victims[2].restarts == 2
+    assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
+
+
+def test_everything_is_healed_when_the_block_raises(links: Any, victims: Any, connect: Any) -> None:
+    schedule = Windows(
+        pause(1),
+        kill(2),
+        error_instead("NOT_COORDINATOR", api="Heartbeat"),
+    )
+    notes = Notes()
+    with (
+        pytest.raises(KeyboardInterrupt),
+        applied(schedule, links, victims, notes, OperationClock()) as faults,
+    ):
+        wait_until(lambda: len(faults.active) == 3, "all three are open")
+        assert connect().call(request("Heartbeat"), 0).error_code == 16
+        assert victims[1].paused() and not victims[2].alive()
+        raise KeyboardInterrupt
+    assert not victims[1].paused() and victims[2].alive()
+    assert links.state()["open"] == [] and faults.unhealed == {}
+    assert faults.hits["w3"] == 1
+    assert [row.window for row in notes.rows if row.kind == "window-healed"] == ["w1", "w2", "w3"]
+
+
+def test_a_message_opens_a_window_that_hits_it(fake: Any, links: Any, connect: Any) -> None:
+    schedule = Windows(
+        error_instead("NOT_COORDINATOR", api="Heartbeat", times=1, begin=message(3, api="Heartbeat", client="p*")),
+        drop_request(api="LeaveGroup", begin=at_op(1_000_000)),
+    )
+    notes = Notes()
+    with applied(schedule, links, {}, notes, OperationClock()) as faults:
+        client = connect()
+        assert [client.call(request("Heartbeat"), 0).error_code for _ in range(5)] == [0, 0, 16, 0, 0]
+        assert not faults.finished
+    assert faults.hits == {"w1": 1, "w2": 0}
+    assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
+    assert notes.kinds("w2") == []
+
+
+def test_a_message_disturbs_a_node_and_ends_a_window(fake: Any, links: Any, connect: Any, victims: Any) -> None:
+    schedule = Windows(
+        pause(1, begin=message(2, api="Heartbeat"), end=elapsed(1e9)),
+        error_instead("NOT_COORDINATOR", api="ListGroups", end=message(1, api="Heartbeat", node=2)),
+    )
+    notes = Notes()
+    with applied(schedule, links, victims, notes, OperationClock()) as faults:
+        client = connect(2)
+        wait_until(lambda: len(faults.active) == 1, "w2 is open")
+        assert client.call(request("ListGroups"), 0).error_code == 16
+        client.call(request("Heartbeat"), 0)
+        assert client.call(request("ListGroups"), 0).error_code == 0
+        client.call(request("Heartbeat"), 0)
+        wait_until(lambda: victims[1].paused(), "node 1 stands still")
+    assert not victims[1].paused()
+    assert faults.hits == {"w1": 1, "w2": 1}
+
+
+def test_a_node_nobody_knows_is_told_of(links: Any, victims: Any) -> None:
+    schedule = Windows(kill("leader(nowhere,0)"), kill(9), pause("any"))
+    notes = Notes()
+    with applied(schedule, links, victims, notes, OperationClock()) as faults:
+        wait_until(lambda: faults.finished, "all have been tried")
+    assert set(faults.failed) == {"w1", "w2"}
+    assert "nobody has seen yet" in faults.failed["w1"]
+    assert faults.hits == {"w1": 0, "w2": 0, "w3": 1}
+
+
+def test_a_node_that_cannot_be_healed_is_told_of(links: Any, victims: Any) -> None:
+    victims[1].restart = lambda: (_ for _ in ()).throw(RuntimeError("it does not start: port taken"))
+    with applied(Windows(kill(1)), links, victims, Notes(), OperationClock()) as faults:
+        wait_until(lambda: faults.active, "it is down")
+    assert faults.unhealed == {"w1": "node 1 is not running."}
+
+
+def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, victims: Any) -> None:
+    journal = tmp_path / "journal.jsonl"
+    noted = Journal(journal)
+    noted.will("w1", "paused", 1, victims[1].pid)
+    victims[1].pause()
+    noted.will("w2", "down", 2, victims[2].pid)
+    noted.will("w3", "paused", 2, victims[2].pid)
+    noted.undone("w2")
+    with journal.open("ab") as file:
+        file.write(b'{"done":{"window":"w4","wh')  # the crash
+    assert [entry.window for entry in pending(journal)] == ["w3", "w1"]
+    said = heal(journal)
+    assert len(said) == 2 and "goes on" in said[1]
+    wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+    assert not journal.exists() and heal(journal) == []
+
+
+def test_a_journal_never_touches_a_foreign_process(tmp_path: Path, victims: Any) -> None:
+    journal = tmp_path / "journal.jsonl"
+    started = start_of(victims[1].pid)
+    assert started is not None
+    text = json.dumps({"done": {"window": "w", "what": "paused", "node": 1, "pid": victims[1].pid, "started": started + "1"}})
+    journal.write_text(text + "\n")
+    victims[1].pause()
+    wait_until(lambda: victims[1].paused(), "it stands still")
+    assert "is gone" in heal(journal)[0]
+    assert victims[1].paused()
+    victims[1].resume()
+
+
+def test_the_journal_of_a_healed_schedule_is_gone(fake: Any, victims: Any, tmp_path: Path) -> None:
+    journal = tmp_path / "run" / "journal.jsonl"
+    with Links.start([("127.0.0.1", fake.ports[1])], journal=journal) as links:
+        with applied(Windows(pause(1, end=AT_HEAL)), links, victims, Notes(), OperationClock()):
+            wait_until(lambda: victims[1].paused(), "node 1 stands still")
+            assert [entry.what for entry in pending(journal)] == ["paused"]
+        assert not journal.exists()
+
+
+def test_any_draws_the_same_node_from_the_same_seed(links: Any, victims: Any) -> None:
+    def drawn(seed: int) -> int:
+        with applied(Windows(pause("any"), seed=seed), links, victims, notes := Notes(), OperationClock()) as faults:
+            wait_until(lambda: faults.active, "it is open")
+        return next(row.node for row in notes.rows if row.kind == "window-begin")
+
+    assert drawn(1) == drawn(1)
+
+
+def test_the_proxy_ends_with_whoever_started_it(fake: Any) -> None:
+    code = (
+        "import os, sys; from faults.links import Links\n"
+        f"links = Links.start([('127.0.0.1', {fake.ports[1]})]); print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    pid = int(done.stdout)
+    wait_until(lambda: start_of(pid) is None or state_of(pid) == "Z", "the proxy is gone")
