@@ -1,7 +1,7 @@
 """ListTransactions 0-2: every transactional id known here, by state, producer id, age (v1) or pattern (v2).
 
-An id that never began a transaction passes every filter by age, as in Kafka. State filters that name no state are given back in unknown_state_filters. Errors: 124 a pattern that is not a regular
-expression.
+An id that never began a transaction passes every filter by age, as in Kafka. State filters that name no state are given
+back in unknown_state_filters. Errors: 124 a pattern that is not a regular expression.
 """
 
 from __future__ import annotations
@@ -42,4 +42,5 @@ def _passes(t: Transaction, request: Struct, now_ms: int) -> bool:
         return False
     if request.state_filters and t.state.shown not in request.state_filters:
         return False
-    return request.duration_filter < 0 or now_ms - t.started_ms > request.duration_filter
+    shortest: int = request.duration_filter
+    return shortest < 0 or now_ms - t.started_ms > shortest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from tests.reference_impl_coordinators.scenarios import Scenario, Story
 from wire import errors
@@ -124,7 +125,7 @@ def a_rebalance_of_two(s: Story) -> None:
     s.join(group, two, wire=other)
     beat = {"group_id": group, "member_id": one, "generation_id": generation}
     s.until("27", lambda: s.wire.ask("Heartbeat", **beat).error_code == errors.REBALANCE_IN_PROGRESS)
-    me = {"member_id": one, "generation_id_or_member_epoch": generation}
+    me: dict[str, Any] = {"member_id": one, "generation_id_or_member_epoch": generation}
     s.tell("commit while preparing", *s.commit(group, {(topic, 0): 5}, **me))
     s.tell("commit without generation", *s.commit(group, {(topic, 0): 6}))
     s.tell("sync while preparing", s.wire.ask("SyncGroup", **beat, **CHOSEN).error_code)
@@ -182,7 +183,7 @@ def static_members(s: Story) -> None:
         s.tell("sync", synced.error_code, bytes(synced.assignment))
     s.tell("join as the old", s.join(group, first.member_id, group_instance_id="i").receive().error_code)
     topic = s.topic("t")
-    old = {"member_id": first.member_id, "generation_id_or_member_epoch": first.generation_id}
+    old: dict[str, Any] = {"member_id": first.member_id, "generation_id_or_member_epoch": first.generation_id}
     s.tell("commit as the old", *s.commit(group, {(topic, 0): 1}, group_instance_id="i", **old))
     third = s.join(group, group_instance_id="i", version=8).receive()
     s.tell("came back, v8", third.error_code, third.leader == second.member_id, str(len(third.members)))
@@ -248,13 +249,13 @@ def offsets_and_metadata(s: Story) -> None:
             lines = [(p.committed_offset, p.committed_leader_epoch, len(p.metadata or "")) for p in t.partitions]
             s.tell(f"fetch v{version}", found.error_code, *lines, *[p.error_code for p in t.partitions])
     everything = s.wire.call("OffsetFetch", 2, group_id=group, topics=None)
-    lines = sorted((p.partition_index, p.committed_offset) for t in everything.topics for p in t.partitions)
-    s.tell("fetch everything", everything.error_code, *lines)
+    stored = sorted((p.partition_index, p.committed_offset) for t in everything.topics for p in t.partitions)
+    s.tell("fetch everything", everything.error_code, *stored)
     groups = [{"group_id": group, "topics": None}, {"group_id": s.name("absent"), "topics": None},
               {"group_id": s.name("absent2"), "topics": [{"name": topic, "partition_indexes": [0]}]}]  # fmt: skip
     for found in s.wire.call("OffsetFetch", 8, groups=groups).groups:
-        lines = sorted((p.partition_index, p.committed_offset) for t in found.topics for p in t.partitions)
-        s.tell("several groups", found.error_code, *lines)
+        stored = sorted((p.partition_index, p.committed_offset) for t in found.topics for p in t.partitions)
+        s.tell("several groups", found.error_code, *stored)
     s.tell("a lower offset", *s.commit(group, {(topic, 0): 2}), s.fetched(group, topic))
     s.tell("a negative offset", *s.commit(group, {(topic, 0): -1}), s.fetched(group, topic))
     s.tell("no topics", *s.commit(group, {}))

@@ -28,7 +28,8 @@ class GroupMachine(RuleBasedStateMachine):
         self.given: dict[tuple[int, str], bytes] = {}
 
     def _anyone(self, data: Any) -> str:
-        return data.draw(st.sampled_from(sorted([*self.play.group.members, *self.play.group.pending, "stranger"])))
+        who: str = data.draw(st.sampled_from(sorted([*self.play.group.members, *self.play.group.pending, "stranger"])))
+        return who
 
     @rule(protocols=PROTOCOLS, instance=st.sampled_from([None, None, "i", "j"]), old=st.booleans())
     def newcomer(self, protocols: tuple[str, ...], instance: str | None, old: bool) -> None:

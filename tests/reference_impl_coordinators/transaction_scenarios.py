@@ -6,6 +6,8 @@ after a fencing are told as "higher": how far they rise depends on that level.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.reference_impl_coordinators.scenarios import Scenario, Story
 from wire import errors
 
@@ -156,7 +158,7 @@ def staging_as_a_member(s: Story) -> None:
     s.tell("added", s.add_offsets(name, pid, epoch, group))
     where = {(topic, 0): 9}
 
-    def staged(**who: object) -> list[int]:
+    def staged(**who: Any) -> list[int]:
         return s.txn_commit(name, group, pid, epoch, where, **who)
 
     s.tell("absent group, generation 1", *staged(member_id="m", generation_id_or_member_epoch=1))
