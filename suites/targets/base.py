@@ -44,7 +44,7 @@ FEATURES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line that a node wrote, and when it was seen (CLOCK_MONOTONIC)."""
+    """One line that a node wrote, and when (CLOCK_MONOTONIC, to about 50 ms)."""
 
     node: int
     text: str
@@ -147,7 +147,7 @@ class Target(ABC):
         return {}
 
     def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
-        """The log lines of all nodes seen in these nanoseconds, in order of time."""
+        """The log lines of all nodes written in these nanoseconds, in order of time."""
         return []
 
     def alarms(self, begin_ns: int, end_ns: int) -> list[LogLine]:

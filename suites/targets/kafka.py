@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from suites.targets import readiness
 from suites.targets.address import Address
 from suites.targets.apache import jars, jvm, settings, storage
 from suites.targets.base import FEATURES, TargetNotBuilt, UnknownTarget
 from suites.targets.ports import free_ports
 from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget
-
 
 OLDEST = (3, 9)
 
@@ -66,6 +66,10 @@ class Kafka(ProcessTarget):
             )
             for member in members
         }
+
+    def wait_until_ready(self) -> None:
+        super().wait_until_ready()
+        readiness.wake_coordinators(next(iter(self._nodes.values())).address)
 
     def release(self) -> jars.Release:
         """The jars: fetched the first time that this version is wanted."""

@@ -1,4 +1,4 @@
-"""Log files of nodes, read as they grow, each stretch stamped with the time at which it was seen."""
+"""Log files of nodes, read as they grow, each stretch stamped with the time of its last byte."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class _File:
     node: int
     path: Path
     seen: int = 0
+    looked: int = 0
     stretches: list[tuple[int, int, int]] = field(default_factory=list)  # (ns, first byte, byte after the last)
 
 
@@ -51,7 +52,7 @@ class LogWatch:
                 file.node = numbers.get(file.node, file.node)
 
     def lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
-        """All lines seen between these times, in order of time."""
+        """All lines written between these times, in order of time."""
         self._look()
         found: list[LogLine] = []
         with self._lock:
@@ -74,14 +75,24 @@ class LogWatch:
 
     def _look(self) -> None:
         with self._lock:
-            now = time.monotonic_ns()
             for file in self._files:
+                now = time.monotonic_ns()
                 size = _complete_size(file)
                 if size < file.seen:  # cut or replaced by the broker: what was known of it is gone
                     file.seen, file.stretches = 0, []
                 if size > file.seen:
-                    file.stretches.append((now, file.seen, size))
+                    file.stretches.append((_written(file, now), file.seen, size))
                     file.seen = size
+                file.looked = now
+
+
+def _written(file: _File, now: int) -> int:
+    """When the file was last written to, on our clock: after the look before this one, at the latest now."""
+    try:
+        age = time.time_ns() - file.path.stat().st_mtime_ns
+    except OSError:
+        return now
+    return max(file.looked, min(now, now - age))
 
 
 def last_lines(paths: list[Path], count: int = 20) -> tuple[str, ...]:

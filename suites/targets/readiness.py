@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from wire import errors
 from wire.apis import by_name
 from wire.client import CannotConnect, Connection, ConnectionClosed, ConnectionFailed
 from wire.codec import Malformed
+from wire.conversation import api_versions_request
 from wire.messages import Struct, request
 
 _PAUSE_S = 0.05
@@ -50,7 +51,7 @@ def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
         offered = _answered("ApiVersions", connection.offered)
         names_all = request("Metadata", topics=[], allow_auto_topic_creation=False)
         cluster = _call(connection, names_all, min(_newest(offered, "Metadata"), _METADATA))
-        hello = _call(connection, request("ApiVersions"), 3) if _newest(offered, "ApiVersions") >= 3 else None
+        hello = _call(connection, api_versions_request(), 3) if _newest(offered, "ApiVersions") >= 3 else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
     return Seen(brokers, cluster.controller_id, _version(hello))
 
@@ -85,6 +86,13 @@ def is_member(node_id: int, address: tuple[str, int]) -> None:
         raise NotYet(f"it names the brokers {sorted(brokers)}, not itself")
 
 
+def wake_coordinators(address: tuple[str, int]) -> None:
+    """Has the broker make its internal topics now, so that the first group does not wait seconds for them."""
+    with suppress(NotYet), _connected(address, 5.0) as connection:
+        for key_type in (0, 1):
+            _call(connection, request("FindCoordinator", coordinator_keys=["brokertrial"], key_type=key_type), 4)
+
+
 def make_and_remove_topic(addresses: list[tuple[str, int]], name: str) -> str:
     """Creates a topic of one partition and deletes it; says so, or raises TargetProblem with the broker's error.
 
@@ -105,8 +113,7 @@ def _make_and_remove(address: tuple[str, int], name: str, timeout_s: float = 15.
         made = _call(connection, request("CreateTopics", topics=[wanted], timeout_ms=10_000)).topics[0]
         if made.error_code:
             return int(made.error_code)
-        unwanted = request("DeleteTopics", topics=[{"name": name}], topic_names=[name], timeout_ms=10_000)
-        gone = _call(connection, unwanted).responses[0]
+        gone = _call(connection, request("DeleteTopics", topic_names=[name], timeout_ms=10_000), 5).responses[0]
         if gone.error_code:
             raise TargetProblem(f"topic {name} stays: DeleteTopics is refused with {errors.name(gone.error_code)}")
     return errors.NONE

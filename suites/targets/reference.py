@@ -73,7 +73,7 @@ def mutants() -> dict[str, str]:
         python("reference_impl", "mutants", "--json"), capture_output=True, text=True, timeout=60, check=True
     )
     said = json.loads(listed.stdout)
-    return {str(each["id"]): str(each.get("sentence", "")) for each in said}
+    return {str(each["id"]): str(each["story"]) for each in said}
 
 
 def _must_be_planted(mutant: str) -> None:

@@ -13,6 +13,9 @@ from suites.targets.cache import cache_folder, make_once
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _FETCH_WITHIN_S = 900
+_NO_SUCH_RELEASE = (
+    r"ould not find artifact org\.apache\.kafka:kafka_|kafka_2\.13:jar:\S+ was not found|No versions available"
+)
 
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
  <groupId>brokertrial</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging><dependencies>
@@ -93,7 +96,8 @@ def _fetch(version: str, shelf: Path) -> Path:
     found = _version_among(tuple(scratch.glob("*.jar")))
     if found is None:
         raise UnknownTarget(f"kafka:{version}: Maven Central has no such release.")
-    scratch.replace(shelf / found)
+    if not (shelf / found).exists():
+        scratch.replace(shelf / found)
     return shelf / found
 
 
@@ -109,8 +113,9 @@ def _copy(maven: str, version: str, folder: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise TargetNotAvailable(f"Maven did not fetch Kafka {version} within {_FETCH_WITHIN_S} s.") from error
     if done.returncode:
-        complaint = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-        if any("Could not find artifact org.apache.kafka" in line or "No versions" in line for line in complaint):
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+        complaint = [line for line in plain.splitlines() if "ERROR" in line]
+        if any(re.search(_NO_SUCH_RELEASE, line) for line in complaint):
             raise UnknownTarget(f"kafka:{version}: Maven Central has no such release.")
         said = complaint[0] if complaint else f"exit status {done.returncode}"
         raise TargetNotAvailable(f"Maven could not fetch Kafka {version}: {said}")

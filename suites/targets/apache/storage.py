@@ -20,6 +20,7 @@ from suites.targets.base import TargetNotReady
 from suites.targets.ports import free_ports
 
 _FORMAT_WITHIN_S = 120
+_ARCHIVES_KEPT = 12
 
 
 def folder(data: Path, member: Member) -> Path:
@@ -69,7 +70,15 @@ def archived(java: Java, release: Release) -> Path:
             _train(java, release, Path(scratch), made)
             if made.is_file():
                 made.replace(archive)
+                _keep_the_newest(archive.parent)
     return archive
+
+
+def _keep_the_newest(folder: Path) -> None:
+    """Archives are 50 MB each, and every JVM, release and place of an unpacked Kafka has its own."""
+    by_age = sorted(folder.glob("*.archive"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in by_age[_ARCHIVES_KEPT:]:
+        old.unlink(missing_ok=True)  # a JVM that has it open keeps it
 
 
 def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:

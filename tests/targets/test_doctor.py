@@ -1,0 +1,44 @@
+"""What `doctor` finds: every ability works, does not, or is not stated; a target that fails is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from suites.targets.doctor import Finding, examine, machine
+from tests.targets.conftest import tiny
+
+
+def by_ability(found: list[Finding]) -> dict[str, Finding]:
+    return {finding.ability: finding for finding in found}
+
+
+def test_every_ability_is_tried(broker_file: Callable[..., str]) -> None:
+    found = by_ability(examine(broker_file(start=tiny(), version=["echo", "tiny 1"], stop={"within_s": 10})))
+    for ability in ("start", "version", "ready", "logs", "kill", "terminate", "restart", "pause", "stop"):
+        assert found[ability].state == "works", found[ability]
+    assert found["create topics"].state == "does not", "the tiny broker does not offer CreateTopics"
+    assert found["claims"].state == "not stated"
+
+
+def test_what_does_not_work_does_not_hide_the_rest(broker_file: Callable[..., str]) -> None:
+    found = by_ability(examine(broker_file(start=tiny("--stubborn"), stop={"within_s": 0.3})))
+    assert found["terminate"].state == "does not" and "did not stop by itself" in found["terminate"].detail
+    assert found["restart"].state == found["pause"].state == "works"
+    assert found["version"] == Finding("version", "not stated", "not stated")
+
+
+def test_a_target_that_does_not_start_is_a_finding(broker_file: Callable[..., str]) -> None:
+    (found,) = examine(broker_file(start=tiny("--die", "no such disk")))
+    assert (found.ability, found.state) == ("start", "does not") and "no such disk 29" in found.detail
+
+
+def test_an_unknown_target_is_a_finding() -> None:
+    (found,) = examine("kafak")
+    assert found.state == "does not" and "Did you mean kafka?" in found.detail
+
+
+def test_the_machine_is_described() -> None:
+    found = by_ability(machine())
+    assert list(found) == ["Python", "Java", "Maven", "Go", "Docker", "privileges", "processors"]
+    assert found["Python"].state == "works"
+    assert all(finding.detail for finding in found.values())
