@@ -68,7 +68,9 @@ def _again(run: Path, before: CaseResult) -> CaseResult:
     after = _judge(run / before.history)
     if after.verdict is not before.verdict:
         click.echo(f"{before.case}: {before.verdict.name} when it was run, {after.verdict.name} now.")
-    return msgspec.structs.replace(after, history=before.history, proof=before.proof, log_lines=before.log_lines)
+    return msgspec.structs.replace(
+        before, verdict=after.verdict, reason=after.reason, anomalies=after.anomalies, evidence=after.evidence
+    )
 
 
 def _judge(folder: Path) -> CaseResult:
