@@ -38,8 +38,8 @@ class Duck:
         for table in TABLES:
             if table in BASES:
                 duck._connection.execute(f"CREATE VIEW {table} AS {_union(table, histories)}")
-        duck._connection.register("histories", _titles(histories))
-        duck._connection.register("topics", _topics(histories))
+        duck._connection.register("histories", titles(histories))
+        duck._connection.register("topics", topics(histories))
         return duck
 
     @classmethod
@@ -102,7 +102,8 @@ def _select(table: str, number: int, history: History) -> str:
     return f"SELECT {', '.join(columns)} {source}"
 
 
-def _titles(histories: Sequence[History]) -> pa.Table:
+def titles(histories: Sequence[History]) -> pa.Table:
+    """What the headers say that decides what may be demanded."""
     headers = [history.header for history in histories]
     return pa.table(
         {
@@ -113,7 +114,7 @@ def _titles(histories: Sequence[History]) -> pa.Table:
     )
 
 
-def _topics(histories: Sequence[History]) -> pa.Table:
+def topics(histories: Sequence[History]) -> pa.Table:
     """The settings of topics that change what may be demanded, from the events of kind `topic`."""
     found: list[tuple[int, str, bool]] = []
     for number, history in enumerate(histories):

@@ -16,11 +16,10 @@ OTHERWISE = "no stream delivered two records"
 QUERY = """
     SELECT r.history, r.topic, r.partition, r.prev_offset AS offset_a, r.log_offset AS offset_b, r.value AS value_b,
         MIN(b.op) AS op_a, r.op AS op_b,
-        CASE WHEN MIN(CASE WHEN b.op = r.op THEN 0 ELSE 1 END) = 0 THEN 'int-nonmonotonic-poll'
-             ELSE 'nonmonotonic-poll' END AS name
+        CASE WHEN MIN(b.op) = r.op THEN 'int-nonmonotonic-poll' ELSE 'nonmonotonic-poll' END AS name
     FROM found r
     JOIN histories h ON h.history = r.history AND (h.nodes = 1 OR NOT h.unclean_election)
-    LEFT JOIN found b ON b.history = r.history AND b.stream = r.stream AND b.topic = r.topic
+    LEFT JOIN found b ON b.history = r.history AND b.client = r.client AND b.stream = r.stream AND b.topic = r.topic
         AND b.partition = r.partition AND b.log_offset = r.prev_offset AND b.place = r.place - 1
     WHERE r.log_offset <= r.prev_offset
     GROUP BY r.history, r.topic, r.partition, r.client, r.stream, r.place, r.prev_offset, r.log_offset, r.value, r.op

@@ -18,7 +18,7 @@ RELATIONS = {
     # Where a stream jumped: everything strictly between prev_offset and log_offset was passed by.
     "jumps": Relation(
         """
-        SELECT r.history, r.topic, r.partition, r.op, r.client, r.stream, r.prev_offset, r.log_offset, r.value,
+        SELECT r.history, r.topic, r.partition, r.op, r.client, r.stream, r.place, r.prev_offset, r.log_offset, r.value,
             c.committed_only
         FROM seen r
         JOIN readers c ON c.history = r.history AND c.client = r.client

@@ -136,6 +136,16 @@ def test_two_commits_under_way_told_in_turns(told):
     assert tale.anomalies("commit-changed") == []
 
 
+@pytest.mark.parametrize(("asked", "found"), [(10, 0), (11, 1)])
+def test_a_moment_that_touches_is_concurrent(told, asked, found):
+    tale = told()
+    tale.commit(10, call=1, ret=2)
+    tale.commit(20, call=3, ret=10)
+    tale.told(10, 1, call=asked, ret=20)
+
+    assert [len(tale.anomalies(check)) for check in BOTH] == [found, found]
+
+
 def test_a_deleted_group_may_forget(told):
     tale = told()
     tale.commit(10)

@@ -1,0 +1,54 @@
+"""inconsistent-offsets and offset-reuse: their definitions, word by word."""
+
+from collections.abc import Iterator
+
+from checkers.oracle.facts import Facts, Found
+from histories.rows import Record
+
+
+def statements(facts: Facts) -> list[Record]:
+    """Who says what lies where: every sighting, and every acknowledgement that binds."""
+    acknowledged = [row for row in facts.sent if row.outcome == "ok" and row.offset is not None]
+    return facts.seen + [row for row in acknowledged if facts.durable(row.client)]
+
+
+def _by_offset(facts: Facts) -> dict[tuple[str, int, int | None, int], list[Record]]:
+    places: dict[tuple[str, int, int | None, int], list[Record]] = {}
+    for row in statements(facts):
+        epoch = -1 if not facts.header.unclean_election or row.leader_epoch is None else row.leader_epoch
+        places.setdefault((row.topic, row.partition, row.offset, epoch), []).append(row)
+    return places
+
+
+def _values(rows: list[Record], side: str) -> set[int]:
+    return {row.value for row in rows if row.side == side and row.value is not None}
+
+
+def inconsistent_offsets(facts: Facts) -> Iterator[Found]:
+    """Two sightings differ, or a sighting differs from the one value that was acknowledged there."""
+    for place, rows in _by_offset(facts).items():
+        seen, sent = _values(rows, "seen"), _values(rows, "sent")
+        if len(seen) > 1 or (len(seen) == 1 and len(sent) == 1 and seen != sent):
+            yield _pair(place, rows)
+
+
+def offset_reuse(facts: Facts) -> Iterator[Found]:
+    """Two acknowledgements name one offset for two values."""
+    for place, rows in _by_offset(facts).items():
+        if len(_values(rows, "sent")) > 1:
+            yield _pair(place, [row for row in rows if row.side == "sent"])
+
+
+def _pair(place: tuple[str, int, int | None, int], rows: list[Record]) -> Found:
+    topic, partition, offset, _ = place
+    low = min(row.value or 0 for row in rows)
+    high = max(row.value or 0 for row in rows)
+    return {
+        "topic": topic,
+        "partition": partition,
+        "offset_a": offset,
+        "value_a": low,
+        "value_b": high,
+        "op_a": min(row.op for row in rows if row.value == low),
+        "op_b": min(row.op for row in rows if row.value == high),
+    }

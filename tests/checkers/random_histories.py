@@ -1,0 +1,206 @@
+"""Random small histories: well formed, as a recorder writes them, but of brokers that do whatever the dice say."""
+
+from random import Random
+
+from histories.header import Header
+from histories.rows import Batch, Client, Event, Operation, Record, Row
+
+OUTCOMES = ["ok", "ok", "ok", "info", "fail"]
+
+
+class Dice:
+    """Rolls one history. `mischief`: how often the broker lies."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.rows: list[Row] = []
+        self.op = 0
+        self.now = 0
+        self.mischief = rng.choice([0.0, 0.1, 0.3, 1.0])
+        self.logs: dict[tuple[str, int], list[int]] = {}
+
+    def lies(self) -> bool:
+        return self.rng.random() < self.mischief
+
+    def roll(self) -> tuple[Header, list[Row]]:
+        header = Header(case="tests/random", target="dice", nodes=self.rng.choice([None, 1, 3]),
+                        unclean_election=self.rng.random() < 0.15)  # fmt: skip
+        self._clients()
+        for _ in range(self.rng.randrange(3, 25)):
+            self.rng.choice([self._send, self._send, self._send, self._read, self._read, self._commit, self._end])()
+        for extra in (self._cut, self._compact, self._delete, self._window, self._final, self._batches, self._forget):
+            if self.rng.random() < 0.25:
+                extra()
+        return header, self.rows
+
+    def _clients(self) -> None:
+        rng = self.rng
+        for name in ("p", "q"):
+            self.rows.append(Client(
+                client=name, library=rng.choice(["wire", "librdkafka"]), acks=rng.choice([-1, -1, -1, 1, 0, None]),
+                idempotence=rng.choice([True, True, False, None]), retries=rng.choice([None, 0, 5]),
+                transactional_id=rng.choice([None, None, "tx"]), isolation=None,
+            ))  # fmt: skip
+        for name in ("u", "c"):
+            self.rows.append(Client(
+                client=name, library="wire",
+                isolation="read_committed" if name == "c" else rng.choice([None, "read_uncommitted"]),
+                group=rng.choice([None, "g", "h"]), auto_commit=rng.choice([None, None, False, True]),
+            ))  # fmt: skip
+        self.streams = dict.fromkeys(("u", "c"), 0)
+        self.last: dict[tuple[str, int, str, int], int] = {}
+        self.places: dict[tuple[str, str, int], int] = {}
+        self.values = 0
+        self.commits = 0
+
+    def _operation(self, **fields: object) -> Operation:
+        self.op += 1
+        self.now += self.rng.randrange(0, 6)
+        long = self.rng.random() < 0.2
+        back = None if self.rng.random() < 0.05 else self.now + self.rng.randrange(0, 40 if long else 6)
+        row = Operation(op=self.op, call_ns=self.now, return_ns=back, **fields)  # type: ignore[arg-type]
+        if not long and back is not None:
+            self.now = back
+        self.rows.append(row)
+        return row
+
+    def _place(self) -> tuple[str, int]:
+        return self.rng.choice([("t", 0), ("t", 0), ("t", 0), ("t", 1), ("s", 0)])
+
+    def _send(self) -> None:
+        rng = self.rng
+        client, (topic, partition) = rng.choice("pq"), self._place()
+        outcome, txn = rng.choice(OUTCOMES), rng.choice([None, None, 1, 2, 3])
+        log = self.logs.setdefault((topic, partition), [])
+        size = rng.choice([1, 1, 1, 2])
+        values = [self._value() for _ in range(size)]
+        base = len(log)
+        if outcome != "fail" or self.lies():
+            log += values
+        if self.lies():
+            base = rng.randrange(0, 6)
+        told = base if outcome == "ok" and rng.random() < 0.9 else rng.choice([None, None, base])
+        row = self._operation(kind="send", client=client, topic=topic, partition=partition, outcome=outcome, txn=txn,
+                              base_offset=told, count=size)  # fmt: skip
+        epoch = rng.choice([None, 1, 2])
+        for number, value in enumerate(values):
+            key = (client, topic, partition)
+            self.places[key] = self.places.get(key, -1) + 1
+            self.rows.append(Record(
+                op=row.op, client=client, topic=topic,
+                partition=-1 if outcome != "ok" and rng.random() < 0.1 else partition,
+                offset=None if told is None else told + number, value=value, side="sent", position=self.places[key],
+                outcome=outcome, txn=txn, leader_epoch=epoch,
+            ))  # fmt: skip
+        if self.lies() and log:
+            rng.choice([lambda: log.pop(), lambda: log.append(rng.choice(log)), lambda: log.reverse()])()
+
+    def _value(self) -> int:
+        if self.rng.random() < 0.03 and self.values:
+            return self.rng.randrange(self.values)
+        self.values += 1
+        return self.values
+
+    def _read(self) -> None:
+        rng = self.rng
+        client, (topic, partition) = rng.choice("uc"), self._place()
+        if rng.random() < 0.3:
+            self.streams[client] += 1
+        stream = self.streams[client]
+        key = (client, stream, topic, partition)
+        log = self.logs.get((topic, partition), [])
+        if key not in self.last:
+            start = rng.choice([0, 0, rng.randrange(0, 4)])
+            self.last[key] = start - 1
+            known = rng.random() < 0.8
+        else:
+            known = True
+        offsets = list(range(self.last[key] + 1, len(log)))[: rng.randrange(0, 6)]
+        if self.lies():
+            offsets = [rng.randrange(0, 7) for _ in range(rng.randrange(0, 4))]
+        elif rng.random() < 0.2:
+            offsets = [offset for offset in offsets if rng.random() < 0.7]
+        row = self._operation(kind=rng.choice(["poll", "fetch"]), client=client, topic=topic, partition=partition,
+                              outcome=rng.choice(OUTCOMES), count=len(offsets),
+                              high_watermark=rng.choice([None, None, len(log)]))  # fmt: skip
+        for offset in offsets:
+            place = ("seen " + client, f"{stream} {topic}", partition)
+            self.places[place] = self.places.get(place, -1) + 1
+            value: int | None = log[offset] if offset < len(log) else rng.randrange(0, 9)
+            if self.lies():
+                value = rng.choice([None, rng.randrange(0, 9)])
+            self.rows.append(Record(
+                op=row.op, client=client, topic=topic, partition=partition, offset=offset, value=value, side="seen",
+                intact=rng.random() > 0.05 * self.mischief, stream=stream, position=self.places[place],
+                prev_offset=self.last[key] if known else None, outcome=row.outcome,
+                leader_epoch=rng.choice([None, 1, 2]),
+            ))  # fmt: skip
+            self.last[key], known = offset, True
+
+    def _end(self) -> None:
+        kind = self.rng.choice(["commit_txn", "commit_txn", "abort_txn"])
+        self._operation(kind=kind, client="p", outcome=self.rng.choice(OUTCOMES), txn=self.rng.choice([1, 2, 3]))
+
+    def _commit(self) -> None:
+        rng = self.rng
+        kind, group = rng.choice(["commit", "committed"]), rng.choice(["g", "g", "h"])
+        offset, known = rng.randrange(-1 if kind == "committed" else 0, 4), None
+        if kind == "commit":
+            self.commits += 1
+            known = self.commits
+        elif rng.random() < 0.8 and self.commits:
+            known = rng.randrange(1, self.commits + 1)
+            commits = [row for row in self.rows if isinstance(row, Operation) and row.kind == "commit"]
+            offset = next(row.committed_offset or 0 for row in commits if row.commit_id == known)
+        if offset < 0:
+            known = None
+        if rng.random() < 0.1:
+            known = None if kind == "committed" else known
+        self._operation(kind=kind, client=rng.choice("uc"), topic="t", partition=0, group=group,
+                        committed_offset=offset, commit_id=known, outcome=rng.choice(OUTCOMES),
+                        txn=rng.choice([None, None, None, 1, 2]) if kind == "commit" else None)  # fmt: skip
+
+    def _cut(self) -> None:
+        asked = self.rng.randrange(0, 4)
+        self._operation(kind="delete_records", client="u", topic="t", partition=0, outcome=self.rng.choice(OUTCOMES),
+                        base_offset=asked, log_start=self.rng.choice([None, -1, asked]))  # fmt: skip
+
+    def _compact(self) -> None:
+        policy = self.rng.choice(["compact", "delete"])
+        self.rows.append(
+            Event(kind="topic", at_ns=0, topic=self.rng.choice("ts"), fields=f'{{"cleanup_policy":"{policy}"}}')
+        )
+
+    def _delete(self) -> None:
+        if self.rng.random() < 0.3:
+            kind, topic, group = self.rng.choice([("delete_topic", "s", None), ("delete_group", None, "h")])
+            self._operation(kind=kind, client="u", topic=topic, group=group, outcome=self.rng.choice(OUTCOMES))
+
+    def _window(self) -> None:
+        self.rows.append(Event(kind="window-begin", at_ns=0, window="w1"))
+
+    def _final(self) -> None:
+        for topic, partition in [("t", 0), ("t", 1)]:
+            end = len(self.logs.get((topic, partition), [])) + (self.rng.randrange(0, 3) if self.lies() else 0)
+            self.rows.append(Event(kind="final-read", at_ns=self.now, topic=topic, partition=partition, offset=end))
+
+    def _batches(self) -> None:
+        rng = self.rng
+        for offset in range(rng.randrange(1, 7)):
+            self.rows.append(Batch(
+                topic="t", partition=0, base_offset=offset, last_offset=offset + rng.choice([0, 0, 1]),
+                producer_id=rng.choice([-1, 7, 7]), producer_epoch=rng.choice([0, 0, 1]),
+                base_sequence=rng.randrange(-1, 3),
+                seen_at=rng.choice(["final", "final", "fetch", "produce"]), control=rng.choice([None, None, "COMMIT"]),
+            ))  # fmt: skip
+
+    def _forget(self) -> None:
+        """A history of others that does not know how its streams went on."""
+        for row in self.rows:
+            if isinstance(row, Record) and row.side == "seen" and self.rng.random() < 0.3:
+                row.prev_offset = None
+
+
+def random_history(seed: int) -> tuple[Header, list[Row]]:
+    """The history of this seed."""
+    return Dice(Random(seed)).roll()

@@ -1,0 +1,146 @@
+"""The queries agree with the naive oracle on thousands of random small histories, many histories in one query."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checkers.check import ROW, all_checks
+from checkers.duck import Duck, titles, topics
+from checkers.log import APPEND, EXACT, NEVER, SAW, Log, violations
+from checkers.oracle import ORACLES
+from checkers.oracle.commits import Access as NaiveAccess
+from checkers.oracle.commits import linearizable
+from checkers.oracle.facts import Facts
+from checkers.oracle.logs import impossible
+from checkers.registers import EVER, Access, conflicts
+from checkers.relations import BASES, RENAMED
+from histories.rows import TABLES
+from histories.tables import columns_of, schema_of
+
+_spec = importlib.util.spec_from_file_location("random_histories", Path(__file__).with_name("random_histories.py"))
+random_histories = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(random_histories)
+
+COLUMNS = ("name", *ROW, "attribution")
+MANY = 600
+
+
+def relations(tales):
+    """The base relations of many histories, as an engine makes them from files."""
+    made = {"histories": titles(tales), "topics": topics(tales)}
+    for table in TABLES:
+        if table in BASES:
+            made[table] = pa.concat_tables([_columns(table, number, tale) for number, tale in enumerate(tales)])
+    return made
+
+
+def _columns(table, number, tale):
+    rows = tale.rows(table)
+    columns = columns_of(table, rows) if rows else schema_of(table).empty_table()
+    columns = columns.rename_columns([RENAMED.get(name, name) for name in columns.column_names])
+    return columns.add_column(0, "history", pa.array([number] * len(rows), pa.int32()))
+
+
+def answers(rows):
+    return {tuple(row.get(name) for name in COLUMNS) for row in rows}
+
+
+def compare(check, tales, asked):
+    for number, tale in enumerate(tales):
+        expected = answers(ORACLES[check](tale))
+        found = answers(row for row in asked if row["history"] == number)
+        assert found == expected, f"history {number}: query {found - expected}, oracle {expected - found}"
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    tales = [Facts(*random_histories.random_history(seed)) for seed in range(MANY)]
+    with Duck.over_tables(relations(tales)) as duck:
+        yield tales, duck
+
+
+def test_every_check_has_an_oracle():
+    assert ORACLES.keys() | {"log-order", "log-recency", "commit-order"} == all_checks().keys()
+
+
+@pytest.mark.parametrize("check", sorted(ORACLES))
+def test_the_query_agrees_with_the_oracle(crowd, check):
+    tales, duck = crowd
+    asked = duck.ask(all_checks()[check].query)
+
+    compare(check, tales, asked)
+    guilty = {row["history"] for row in asked}
+    assert 5 < len(guilty) < MANY - 50, "the random histories do not try this check"
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(min_value=MANY, max_value=2**31))
+def test_they_agree_on_histories_that_nobody_chose(seed):
+    tales = [Facts(*random_histories.random_history(seed + number)) for number in range(20)]
+    with Duck.over_tables(relations(tales)) as duck:
+        for check in ORACLES:
+            compare(check, tales, duck.ask(all_checks()[check].query))
+
+
+def random_log(rng):
+    operations = []
+    end = 0
+    for op in range(rng.randrange(2, 9)):
+        call = rng.randrange(0, 20)
+        ret = NEVER if rng.random() < 0.1 else call + rng.randrange(0, 8)
+        kind = rng.choice([APPEND, APPEND, EXACT, SAW])
+        size = rng.choice([1, 1, 2]) if kind == APPEND else 0
+        low = end if kind == APPEND else rng.randrange(0, 6)
+        end += size
+        operations.append((kind, op, call, ret, low, size))
+    return operations
+
+
+def test_the_fast_path_of_the_log_agrees_with_all_pairs():
+    verdicts = Counter()
+    for seed in range(4_000):
+        operations = random_log(Random(seed))
+        log = Log(*(np.array(column, dtype=np.int64) for column in zip(*operations, strict=True)))
+        found = {(violation.name, violation.p) for violation in violations(log)}
+        expected = impossible(operations)
+        assert {p for _, p in found} == {p for _, p in expected}, operations
+        assert bool(found) == bool(expected)
+        verdicts[bool(found)] += 1
+    assert min(verdicts.values()) > 300
+
+
+def random_register(rng):
+    accesses = []
+    for value in range(rng.randrange(1, 4)):
+        call = rng.randrange(0, 12)
+        ret = 2**63 - 1 if rng.random() < 0.1 else call + rng.randrange(0, 8)
+        accesses.append((value, call, ret, True))
+    for _ in range(rng.randrange(0, 4)):
+        value = rng.randrange(-1, len(accesses)) if rng.random() < 0.9 else -1
+        start = rng.randrange(0, 16)
+        accesses.append((min(value, 2), start, start + rng.randrange(0, 6), False))
+    return accesses
+
+
+def test_zones_agree_with_trying_every_order():
+    verdicts = Counter()
+    for seed in range(1_500):
+        accesses = random_register(Random(seed))
+        written = {value: call for value, call, _, is_write in accesses if is_write}
+        if any(not w and v >= 0 and (v not in written or r < written[v]) for v, _, r, w in accesses):
+            continue  # names no write, or ended before it began: another check says so
+        read = {value for value, _, _, is_write in accesses if not is_write}
+        kept = [each for each in accesses if not (each[3] and each[2] > 10**6 and each[0] not in read)]
+        fast = [Access(0, -1, EVER, EVER, True)]
+        fast += [Access(op, *access) for op, access in enumerate(kept, start=1)]
+        legal = linearizable([NaiveAccess(*access) for access in kept])
+        assert (not list(conflicts(fast))) == legal, kept
+        verdicts[legal] += 1
+    assert min(verdicts.values()) > 100
