@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from faults.schedule import Window
 from suites.guarantees import Guarantee, Level, guarantee
 
 CASES = Path(__file__).parent / "cases"
@@ -57,6 +58,7 @@ class Case:
         features: Mapping[str, int],
         smoke: bool,
         level: Level | None,
+        fails_on: tuple[str | Window, ...] = (),
     ) -> None:
         self.id = case_id
         self.function = function
@@ -66,6 +68,7 @@ class Case:
         self.features = dict(features)
         self.smoke = smoke
         self._level = level
+        self.fails_on = fails_on
         self._check()
 
     def _check(self) -> None:
@@ -112,6 +115,16 @@ class Case:
         return "must" if "must" in levels else "should" if "should" in levels else "may"
 
     @property
+    def bugs(self) -> tuple[str, ...]:
+        """The planted bugs of the reference broker that must make it fail."""
+        return tuple(entry for entry in self.fails_on if isinstance(entry, str))
+
+    @property
+    def lies(self) -> tuple[Window, ...]:
+        """The edited answers that must, together, make it fail."""
+        return tuple(entry for entry in self.fails_on if isinstance(entry, Window))
+
+    @property
     def file(self) -> Path:
         return Path(inspect.getsourcefile(self.function) or "")
 
@@ -139,17 +152,19 @@ def case(
     features: Mapping[str, int] | None = None,
     smoke: bool = False,
     level: Level | None = None,
+    fails_on: Iterable[str | Window] = (),
 ) -> Callable[[Function], Function]:
     """Declares a case; the function itself stays callable.
 
     `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1}); `features` the
     finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see NEEDS). What is
-    missing makes the case not applicable. `smoke` puts it into the small profile.
+    missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says how the case is seen to
+    fail: planted bugs of the reference broker by id, and edited answers (`faults.kinds.edit_answer`) told all at once.
     """
 
     def declare(function: Function) -> Function:
         ids = (guarantee, *guarantees) if guarantee else tuple(guarantees)
-        made = Case(case_id, function, ids, tuple(needs), apis or {}, features or {}, smoke, level)
+        made = Case(case_id, function, ids, tuple(needs), apis or {}, features or {}, smoke, level, tuple(fails_on))
         function.case = made  # type: ignore[attr-defined]
         return function
 

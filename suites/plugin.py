@@ -52,6 +52,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--run-dir", metavar="FOLDER", help="the run folder (default: runs/...)")
     group.addoption("--keep", default="all", choices=("all", "failed"), help="which histories to keep")
     group.addoption("--unproven", default="warn", choices=("warn", "fail"), help="what a case without proof may do")
+    group.addoption("--through", metavar="FILE", help="a schedule (JSON) at work from the first request to the last")
+    group.addoption(
+        "--refute", action="store_true", help="tell each case the lies of its fails_on: every one must fail"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -180,6 +184,8 @@ def _options(config: pytest.Config) -> Options:
         run_dir=config.getoption("--run-dir"),
         keep=config.getoption("--keep"),
         unproven=config.getoption("--unproven"),
+        through=config.getoption("--through"),
+        refute=config.getoption("--refute"),
     )
 
 

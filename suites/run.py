@@ -15,6 +15,7 @@ import msgspec
 
 from checkers.verdict import Verdict
 from suites.case import Case
+from suites.disturbance import disturbance
 from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
 from suites.exit_status import OUR_FAULT, exit_status
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -39,6 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     run_dir: str | None = None
     keep: str = "all"
     unproven: str = "warn"
+    through: str | None = None
+    refute: bool = False
 
 
 class Run:
@@ -62,6 +65,8 @@ class Run:
         claims = [f"claims/{feature}" for feature in FEATURES]
         taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims)
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
+        if self.options.refute:
+            taken = [case for case in taken if case.lies]
         self.cases, too_much = within_budget(taken, self.estimate, budget_s)
         self.left = left + too_much
         return self.cases
@@ -88,6 +93,7 @@ class Run:
                 claims=self.options.claims,
                 emit=self.emit,
                 unproven=self.options.unproven,
+                disturbance=disturbance(self.options.through, self.options.refute),
             )
             self._undo.callback(self._session.close)
             self._session.open()

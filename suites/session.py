@@ -19,6 +19,7 @@ from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
 from suites.case import Case
 from suites.cleaning import clean, forget
+from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
@@ -51,6 +52,7 @@ class Session:
         claims: Mapping[str, bool],
         emit: Callable[[Event], None],
         unproven: str = "warn",
+        disturbance: Disturbance | None = None,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -59,6 +61,7 @@ class Session:
         self.claims = dict(claims)
         self.emit = emit
         self.unproven = unproven
+        self.disturbance = disturbance
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.latency_ms = 1.0
         self.version = ""
@@ -70,6 +73,8 @@ class Session:
     def open(self) -> None:
         """Learns what the started target offers and how fast it acknowledges."""
         self.version = self.target.version()
+        if self.disturbance is not None:
+            self.disturbance.open(self._given_bootstrap(), getattr(self.target, "reach", {}), self.seed)
         (self.run_dir / "ours.json").write_bytes(
             msgspec.json.encode({"prefix": self.prefix, "bootstrap": self.target.bootstrap})
         )
@@ -84,24 +89,38 @@ class Session:
         """Removes what the run made. The target is stopped by whoever started it."""
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
             clean(self.unrecorded("cleaning"), self.prefix)
+        if self.disturbance is not None:
+            self.disturbance.close()
 
     def bootstrap(self) -> list[tuple[str, int]]:
         """The addresses to begin with."""
+        if self.disturbance is not None:
+            return self.disturbance.bootstrap()
+        return self._given_bootstrap()
+
+    def _given_bootstrap(self) -> list[tuple[str, int]]:
         pairs = (entry.rpartition(":") for entry in self.target.bootstrap.split(","))
         return [(host, int(port)) for host, _, port in pairs]
 
     def reach(self, host: str, port: int) -> tuple[str, int]:
         """Where an advertised address really is."""
-        table: Mapping[str, str] = getattr(self.target, "reach", {})
+        if self.disturbance is not None:
+            return host, port  # the proxy has named its own
+        table = self.reach_table()
         where = table.get(f"{host}:{port}") or table.get(host)
         if where is None:
             return host, port
         new_host, colon, new_port = where.rpartition(":")
         return (new_host, int(new_port)) if colon and new_port.isdigit() else (where, port)
 
+    def reach_table(self) -> Mapping[str, str]:
+        """Advertised addresses that do not resolve here, and where they really are."""
+        table: Mapping[str, str] = getattr(self.target, "reach", {})
+        return table
+
     def unrecorded(self, case: str) -> Wire:
         """A probe whose tape nobody keeps: for our own housekeeping."""
-        return Wire(LiveExchanger(lambda entry: None), self.scene(case, 1), self.bootstrap(), self.reach)
+        return Wire.unrecorded(self.scene(case, 1), self.bootstrap(), self.reach)
 
     def scene(self, case: str, attempt: int) -> Scene:
         """What a case is told of the run."""
@@ -159,7 +178,8 @@ class Session:
         try:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
-                outcome = self._attempt(case, number)
+                with self.disturbance.around(case) if self.disturbance else contextlib.nullcontext():
+                    outcome = self._attempt(case, number)
                 folder = self._folder(case, number)
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
                 self._bring_back()
@@ -171,7 +191,17 @@ class Session:
         return self._finish(case, began, attempts, outcome, len(attempts))
 
     def _attempt(self, case: Case, number: int) -> Outcome:
-        scene = self.scene(case.id, number)
+        scene, folder = self.scene(case.id, number), self.run_dir / self._folder(case, number)
+        try:
+            if case.kind == "wire":
+                return self._wire(case, scene, folder)
+            from suites.trial_attempt import attempt_trial  # the client library is loaded by the first trial
+
+            return attempt_trial(self, case, scene, folder)
+        except HistoryWriteFailed as error:
+            return inconclusive("history", str(error))
+
+    def _wire(self, case: Case, scene: Scene, folder: Path) -> Outcome:
         header = Header(
             case=case.id,
             target=self.target.name,
@@ -179,34 +209,22 @@ class Session:
             seed=scene.seed,
             nodes=self.offer.nodes,
             profile=self.profile,
-            attempt=number,
+            attempt=scene.attempt,
             settings={"scene": msgspec.to_builtins(scene), "kind": case.kind, "content": case.content_hash},
         )
-        try:
-            with Recorder.create(self.run_dir / self._folder(case, number), header) as recorder:
-                if case.kind == "wire":
-                    return self._wire(case, scene, recorder)
-                return self._trial(case, scene, recorder, number)
-        except HistoryWriteFailed as error:
-            return inconclusive("history", str(error))
+        with Recorder.create(folder, header) as recorder:
+            tape = TapeWriter(recorder)
+            exchanger = LiveExchanger(tape)
+            wire = Wire(exchanger, scene, self.bootstrap(), self.reach)
+            try:
+                return attempt_wire_case(case, wire, exchanger, self.victims(), self.target.alive)
+            finally:
+                exchanger.close_all()
+                tape.close()
+                self._tidy(wire)
 
-    def _wire(self, case: Case, scene: Scene, recorder: Recorder) -> Outcome:
-        tape = TapeWriter(recorder)
-        exchanger = LiveExchanger(tape)
-        wire = Wire(exchanger, scene, self.bootstrap(), self.reach)
-        try:
-            return attempt_wire_case(case, wire, exchanger, self._victims(), self.target.alive)
-        finally:
-            exchanger.close_all()
-            tape.close()
-            self._tidy(wire)
-
-    def _trial(self, case: Case, scene: Scene, recorder: Recorder, number: int) -> Outcome:
-        from suites.trial_attempt import attempt_trial  # the client library is loaded when the first trial needs it
-
-        return attempt_trial(self, case, scene, recorder, number)
-
-    def _victims(self) -> dict[int, Victim]:
+    def victims(self) -> dict[int, Victim]:
+        """The nodes that may be hurt."""
         return dict(self.target.nodes)
 
     def _tidy(self, wire: Wire) -> None:
