@@ -1,4 +1,4 @@
-"""One broker: what it owns, how it starts and how it stops. Everything runs on one event loop, without threads or locks."""
+"""One broker: what it owns, how it starts and stops. One event loop, no threads, no locks."""
 
 from __future__ import annotations
 
@@ -97,6 +97,7 @@ class Node:
         self.recover()
         await self.listener.open(self.config.host, self.config.port)
         self._every(self.config["log.retention.check.interval.ms"] / 1000, self._housekeeping)
+        self._every(self.config["producer.id.expiration.check.interval.ms"] / 1000, self._forget_idle_producers)
         idle_s = self.config["connections.max.idle.ms"] / 1000
         if idle_s > 0:
             self._every(idle_s / 4, lambda: self.listener.close_idle(idle_s))
@@ -155,12 +156,16 @@ class Node:
         self._timers.append(self.clock.call_later(interval_s, run))
 
     def _housekeeping(self) -> None:
-        expiry = self.config["producer.id.expiration.ms"]
         for partition in tuple(self._partitions.values()):
             try:
-                partition.housekeeping(expiry)
+                partition.housekeeping()
             except OSError:
                 log.exception("retention of %s-%d failed", partition.topic, partition.index)
+
+    def _forget_idle_producers(self) -> None:
+        before_ms = self.clock.now_ms() - self.config["producer.id.expiration.ms"]
+        for partition in self._partitions.values():
+            partition.log.producers.expire(before_ms)
 
     def _flush(self) -> None:
         for partition in self._partitions.values():
@@ -264,7 +269,9 @@ class Node:
         opened = open_log(folder, rules.log, self.clock.now_ms(), clean=clean)
         folder.mkdir(exist_ok=True)
         epoch = self.image.starts - topic.born
-        self._partitions[topic.name, index] = Partition(topic.name, index, opened, rules, self.clock, epoch, self.node_id)
+        self._partitions[topic.name, index] = Partition(
+            topic.name, index, opened, rules, self.clock, epoch, self.node_id
+        )
 
     def _folder(self, topic: str, index: int) -> Path:
         return self.config.data / f"{topic}-{index}"
@@ -273,7 +280,7 @@ class Node:
         """Deletes the folders of topics whose deletion was cut short by a crash."""
         known = {self._folder(*key).name for key in self._partitions} | {"metadata"}
         for entry in os.scandir(self.config.data):
-            if entry.is_dir() and entry.name not in known and not bugs.on("M40f"):
+            if entry.is_dir() and entry.name not in known:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 

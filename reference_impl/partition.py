@@ -1,7 +1,7 @@
 """One partition as its leader sees it: the log, the high watermark, those who wait for data, and what may be read.
 
-With one node every appended batch is replicated at once, so the high watermark is the log's end; the two are kept apart all the
-same, for that is what a follower changes.
+With one node every appended batch is replicated at once, so the high watermark is the log's end; the two are kept
+apart all the same, for that is what a follower changes.
 """
 
 from __future__ import annotations
@@ -175,11 +175,9 @@ class Partition:
             self.log.advance_start(target)
         return errors.NONE, self.log.start_offset
 
-    def housekeeping(self, producer_expiry_ms: int) -> None:
-        """Retention and the forgetting of idle producers; called by a timer."""
-        now = self._clock.now_ms()
-        self.log.apply_retention(now, self.high_watermark)
-        self.log.producers.expire(now - producer_expiry_ms)
+    def housekeeping(self) -> None:
+        """Retention; called by a timer."""
+        self.log.apply_retention(self._clock.now_ms(), self.high_watermark)
 
     def close(self, *, clean: bool) -> None:
         self.log.close(clean=clean)

@@ -1,4 +1,4 @@
-"""The broker's settings: Kafka's names; defaults are Kafka's too, except that nothing here makes a test wait (marked `fast`)."""
+"""The broker's settings: Kafka's names and defaults, except that nothing makes a test wait (`fast`)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _ROWS = [
     Setting("log.retention.check.interval.ms", "long", "500", low=1, doc="fast: Kafka's default is 300000"),
     Setting("log.cleaner.enable", "boolean", "true"),
     Setting("producer.id.expiration.ms", "int", "86400000", low=1, dynamic=True),
+    Setting("producer.id.expiration.check.interval.ms", "int", "600000", low=1),
     Setting("flush.mode", "string", "never", choices=("never", "interval", "always"), doc="not in Kafka"),
     # fetch
     Setting("fetch.max.bytes", "int", "57671680", low=1024),

@@ -77,8 +77,12 @@ class Producer:
         return answer
 
     def batch(self, *values: bytes | str, sequence: int, epoch: int | None = None, **settings: Any) -> bytes:
-        """The bytes of a batch of this producer, to send as often as the case wants to."""
+        """The bytes of a batch of this producer, to send as often as the case wants to.
+
+        Its time is now: a broker may forget a producer whose newest record looks a day old (producer.id.expiration.ms).
+        """
         given = {
+            "timestamp": self.wire.now_ms(),
             "producer_id": self.id,
             "producer_epoch": self.epoch if epoch is None else epoch,
             "base_sequence": sequence,
