@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from suites.probe.admin import AdminFamily
+from suites.probe.conditions import Scene
+from suites.probe.exchanger import LiveExchanger
 from suites.probe.fetch import FetchFamily
 from suites.probe.frames import FramesFamily
 from suites.probe.groups import GroupsFamily
@@ -14,9 +17,16 @@ from suites.probe.produce import ProduceFamily
 from suites.probe.producer import Producer
 from suites.probe.transactions import TransactionsFamily
 
+Reach = Callable[[str, int], tuple[str, int]]
+
 
 class Wire(ProduceFamily, FetchFamily, ListOffsetsFamily, GroupsFamily, TransactionsFamily, AdminFamily, FramesFamily):
     """`wire` in a case."""
+
+    @classmethod
+    def unrecorded(cls, scene: Scene, bootstrap: list[tuple[str, int]], reach: Reach | None = None) -> Self:
+        """A probe whose tape nobody keeps: for what is no case."""
+        return cls(LiveExchanger(lambda entry: None), scene, bootstrap, reach)
 
     def producer(self, transactional_id: str | None = None, *, timeout_ms: int = 30_000, via: str = "main") -> Producer:
         """A producer with an id of its own, idempotent or transactional."""

@@ -1,0 +1,105 @@
+"""The clients of one trial as the conductor sees them: started, waited for, asked whether they move, stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from faults.clock import OperationClock
+from faults.links import Links
+from histories.clock import now_ns
+from suites.events import Progress
+from suites.ground import Ground
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.workloads.stage import Place, Stage
+from suites.workloads.workload import Workload, stop_all
+
+TELL_S = 0.25
+LOOK_S = 0.05
+
+
+class Clients:
+    """All threads of a workload on one stage."""
+
+    def __init__(self, workload: Workload, ground: Ground, links: Links) -> None:
+        self._workload = workload
+        self._ground = ground
+        self._told_ns = 0
+        self._counter = 0
+        self.stage = Stage(
+            ground.scene,
+            links.bootstrap,
+            ground.recorder,
+            ground.topics,
+            [ground.names[word] for word in workload.groups],
+            self._new_name,
+            links.saw_client_statistics,
+        )
+        self._actors = workload.clients(self.stage, ground.names)
+        self._never = threading.Event()
+
+    @property
+    def clock(self) -> OperationClock:
+        return self.stage.clock
+
+    @property
+    def acked(self) -> int:
+        return self.stage.acked
+
+    @property
+    def places(self) -> list[Place]:
+        return self.stage.places
+
+    def start(self) -> None:
+        for actor in self._actors:
+            actor.start()
+
+    def until(
+        self, condition: Callable[[], bool], within_s: float, active: Callable[[], tuple[str, ...]] = tuple
+    ) -> bool:
+        """Waits for a condition, telling the progress; False when the time is over first."""
+        deadline_ns = now_ns() + int(within_s * 1e9)
+        while not condition():
+            left_s = (deadline_ns - now_ns()) / 1e9
+            if left_s <= 0:
+                return False
+            self._tell(active(), left_s)
+            self._never.wait(min(LOOK_S, left_s))
+        return True
+
+    def stuck(self, since_ns: int) -> list[str]:
+        """What must move and has not since then."""
+        return self.stage.stuck(since_ns, self._workload.must_move(self.stage))
+
+    def readers_behind(self, within_s: float) -> list[str]:
+        """The readers that do not reach, within the time, what is acknowledged now."""
+        goals = self._workload.readers(self.stage)
+        self.until(lambda: not self.stage.behind(goals), within_s)
+        return self.stage.behind(goals)
+
+    def fresh_start(self, within_s: float) -> str:
+        """Tries the same things on a fresh connection around the proxy; what it met, empty when all of it worked."""
+        deadline_ns = now_ns() + int(within_s * 1e9)
+        while True:
+            try:
+                self._workload.fresh(self._ground.wire(), self.stage, self._ground.names)
+                return ""
+            except (BrokerAtFault, NotApplicable, Unclear) as problem:
+                if now_ns() > deadline_ns:
+                    return str(problem)
+            self._never.wait(0.5)
+
+    def stop(self) -> list[str]:
+        """Ends all clients; what went wrong with them."""
+        late = stop_all(self.stage, self._actors)
+        return self.stage.problems + [f"client {name} did not end" for name in late]
+
+    def _tell(self, active: tuple[str, ...], left_s: float) -> None:
+        now = now_ns()
+        if now - self._told_ns > TELL_S * 1e9:
+            self._told_ns = now
+            self._ground.emit(Progress(self._ground.scene.case, self.acked, self.clock.operations(), active, left_s))
+
+    def _new_name(self, what: str) -> str:
+        self._counter += 1
+        return f"{self._ground.scene.prefix}-{what}-{self._counter}"

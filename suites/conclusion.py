@@ -1,0 +1,49 @@
+"""What the conductor of a trial knows at its end, besides what the clients saw. It goes into the history as one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from suites.workloads.stage import Place
+
+KIND = "conclusion"
+
+
+class Conclusion(msgspec.Struct):
+    """Plain facts; no verdict."""
+
+    latency_ms: float = 0.0
+    warm: bool = False
+    """Whether the warm-up got as many acknowledgements as it had to."""
+    faults_over_ns: int = 0
+    hits: dict[str, int] = {}
+    unhealed: dict[str, str] = {}
+    failed_windows: dict[str, str] = {}
+    alive: bool = True
+    """Whether every node lived after the heal."""
+    stuck: list[str] = []
+    """What made no progress after the heal."""
+    behind: list[str] = []
+    """Readers that did not reach what was acknowledged."""
+    fresh: str = ""
+    """What a fresh connection around the proxy met, if one was needed: empty means that it made progress."""
+    acked: int = 0
+    problems: list[str] = []
+    """Clients of ours that failed."""
+    unread: dict[str, str] = {}
+    leaks: list[str] = []
+    lag_ms: float = 0.0
+
+    def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
+        self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)
+
+    def take_clients(self, problems: Iterable[str], acked: int) -> None:
+        self.problems, self.acked = list(problems), acked
+
+    def take_final_read(self, incomplete: Mapping[Place, str]) -> None:
+        self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}
+
+    def take_links(self, leaks: Iterable[object], lag_ms: float) -> None:
+        self.leaks, self.lag_ms = [str(leak) for leak in leaks], lag_ms

@@ -1,0 +1,68 @@
+"""The page that owns a trial: the whole story, top to bottom. What it saw goes to the history; the verdict is read from there
+(suites/trial_verdict.py), so that `check` comes to the same one."""
+
+from __future__ import annotations
+
+from faults.apply import applied
+from faults.schedule import Schedule
+from histories.clock import now_ns
+from suites.clients import Clients
+from suites.conclusion import Conclusion
+from suites.final_read import FinalRead
+from suites.ground import Ground
+from suites.trial import Trial
+
+WARM_UP_S = 30.0
+FINAL_READ_S = 60.0
+
+
+def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
+    """Runs one trial: warm up, disturb, heal, recover, read everything. Every phase has a deadline."""
+    seen = Conclusion(latency_ms=ground.scene.latency_ms)
+    with ground.links() as links:
+        clients = Clients(trial.workload, ground, links)
+        try:
+            ground.phase("warm-up")
+            clients.start()
+            seen.warm = clients.until(lambda: clients.acked >= trial.warm_up, ground.limit(WARM_UP_S))
+
+            ground.phase("faults")
+            with applied(schedule, links, ground.victims, ground.recorder, clients.clock) as faults:
+                clients.until(
+                    lambda: _enough(trial, clients) and _all_bitten(schedule, faults.hits) and faults.finished,
+                    ground.limit(trial.longest_s),
+                    active=lambda: tuple(faults.active),
+                )
+                seen.faults_over_ns = now_ns()
+            # leaving the block heals, and reads back that it did
+            seen.take_faults(faults.hits, faults.unhealed, faults.failed)
+
+            ground.phase("recovery")
+            healed_ns = now_ns()
+            seen.alive = ground.alive()
+            clients.until(lambda: not clients.stuck(healed_ns), ground.limit(trial.recovery_s))
+            seen.stuck = clients.stuck(healed_ns)
+            seen.behind = clients.readers_behind(ground.limit(trial.recovery_s))
+            if seen.stuck or seen.behind:
+                seen.fresh = clients.fresh_start(ground.limit(trial.recovery_s))
+        finally:
+            seen.take_clients(clients.stop(), clients.acked)
+
+        ground.phase("final read")
+        final = FinalRead(ground.wire(), ground.recorder)
+        final.everything(clients.places, ground.limit(FINAL_READ_S), bool(trial.workload.transactional_ids))
+        seen.take_final_read(final.incomplete)
+        seen.take_links(links.leaks(), links.lag()["p99"])
+        links.flush()
+        links.drain(ground.recorder.add)
+
+    ground.phase("judging")
+    return seen
+
+
+def _enough(trial: Trial, clients: Clients) -> bool:
+    return clients.acked >= trial.length
+
+
+def _all_bitten(schedule: Schedule, hits: dict[str, int]) -> bool:
+    return all(hits.get(window.id, 0) > 0 for window in schedule)

@@ -1,0 +1,162 @@
+"""Reads everything at the end of a trial, around the proxy, by a raw client: records and batches, and once more committed."""
+
+from __future__ import annotations
+
+from histories.clock import now_ns
+from histories.payload import read_back
+from histories.recorder import Recorder
+from histories.rows import Batch, Client, Operation, Record
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, Reading
+from suites.probe.wire import Wire
+from suites.workloads.stage import Place
+
+WAIT_MS = 500
+LOG_APPEND_TIME = 1
+
+
+class FinalRead:
+    """The last look at every partition. `complete` tells which were read to their end."""
+
+    def __init__(self, wire: Wire, recorder: Recorder) -> None:
+        self._wire = wire
+        self._recorder = recorder
+        self._stream = 1 << 40
+        self.ends: dict[Place, int] = {}
+        self.incomplete: dict[Place, str] = {}
+
+    def everything(self, places: list[Place], within_s: float, transactions: bool) -> None:
+        """Reads each partition from its log start to its end; what cannot be read within the time is told, not raised."""
+        deadline_ns = now_ns() + int(within_s * 1e9)
+        passes = [("final", UNCOMMITTED)] + ([("final-committed", COMMITTED)] if transactions else [])
+        for client, isolation in passes:
+            self._recorder.add(Client(client=client, library="wire", isolation=f"read_{isolation}", mode="assign"))
+            for place in places:
+                self._insist(place, client, isolation, deadline_ns)
+
+    def _insist(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
+        while True:
+            try:
+                self._read(place, client, isolation, deadline_ns)
+                self.incomplete.pop(place, None)
+                return
+            except (BrokerAtFault, NotApplicable, Unclear) as problem:
+                self.incomplete[place] = str(problem)
+            self._wire.drop_lines()
+            if now_ns() > deadline_ns:
+                return
+            self._wire._exchanger.pause(0.2)
+
+    def _read(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
+        topic, partition = place
+        position = self._wire.log_start(topic, partition)
+        end = self._ask_end(place, client, isolation)
+        self._stream += 1
+        reading, prev, order = Reading(isolation), position - 1, 0
+        while position < end:
+            if now_ns() > deadline_ns:
+                raise Unclear("final-read-incomplete", f"{topic}-{partition} was read to {position} of {end} in time")
+            op, call_ns = self._recorder.next_op(), now_ns()
+            answer = self._wire.fetch(
+                topic, partition, offset=position, isolation=isolation, max_wait_ms=WAIT_MS, min_bytes=1
+            ).must_succeed()
+            seen, batches = len(reading.records), len(reading.parts)
+            position = reading.take(answer, position)
+            self._tell_operation(op, place, client, answer, call_ns)
+            for number in range(seen, len(reading.records)):
+                record = reading.records[number]
+                self._tell_record(op, place, client, record, order, prev)
+                prev, order = record.offset, order + 1
+            if isolation == UNCOMMITTED:
+                for part in reading.parts[batches:]:
+                    self._tell_batch(place, client, part, answer)
+            reading.records.clear()
+            reading.parts.clear()
+            reading.answers.clear()
+        self._recorder.event(
+            "final-read" if isolation == UNCOMMITTED else "final-read-committed",
+            topic=topic,
+            partition=partition,
+            offset=end,
+            client=client,
+        )
+        self.ends[place] = end
+
+    def _ask_end(self, place: Place, client: str, isolation: str) -> int:
+        call_ns = now_ns()
+        end = self._wire.log_end(place[0], place[1], isolation=isolation)
+        stable = isolation == COMMITTED
+        self._recorder.add(
+            Operation(
+                op=self._recorder.next_op(),
+                client=client,
+                kind="list_offsets",
+                topic=place[0],
+                partition=place[1],
+                call_ns=call_ns,
+                return_ns=now_ns(),
+                outcome="ok",
+                high_watermark=None if stable else end,
+                last_stable=end if stable else None,
+            )
+        )
+        return end
+
+    def _tell_operation(self, op: int, place: Place, client: str, answer: Fetched, call_ns: int) -> None:
+        self._recorder.add(
+            Operation(
+                op=op,
+                client=client,
+                kind="fetch",
+                topic=place[0],
+                partition=place[1],
+                call_ns=call_ns,
+                return_ns=now_ns(),
+                outcome="ok",
+                high_watermark=answer.high_watermark,
+                last_stable=answer.last_stable_offset,
+                log_start=answer.log_start_offset if answer.log_start_offset >= 0 else None,
+            )
+        )
+
+    def _tell_record(self, op: int, place: Place, client: str, record: object, order: int, prev: int) -> None:
+        seen = read_back(record.key, record.value, record.headers, record.timestamp)  # type: ignore[attr-defined]
+        self._recorder.add(
+            Record(
+                op=op,
+                client=client,
+                topic=place[0],
+                partition=place[1],
+                offset=record.offset,  # type: ignore[attr-defined]
+                value=seen.value,
+                key=seen.key,
+                tombstone=seen.tombstone,
+                intact=seen.intact,
+                digest=seen.digest,
+                side="seen",
+                stream=self._stream,
+                position=order,
+                prev_offset=prev,
+                outcome="ok",
+                timestamp=record.timestamp,  # type: ignore[attr-defined]
+            )
+        )
+
+    def _tell_batch(self, place: Place, client: str, part: object, answer: Fetched) -> None:
+        header = part.header  # type: ignore[attr-defined]
+        self._recorder.add(
+            Batch(
+                topic=place[0],
+                partition=place[1],
+                base_offset=header.base_offset,
+                last_offset=header.last_offset,
+                leader_epoch=header.leader_epoch,
+                producer_id=header.producer_id,
+                producer_epoch=header.producer_epoch,
+                base_sequence=header.base_sequence,
+                transactional=header.is_transactional,
+                control=part.marker().kind if header.is_control else None,  # type: ignore[attr-defined]
+                client=client,
+                seen_at="final",
+            )
+        )

@@ -1,0 +1,64 @@
+"""The ground on which a trial stands: the target seen around the proxy, its nodes, the history, the names, the listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from faults.links import Links
+from faults.victim import Victim
+from histories.recorder import Recorder
+from suites.events import PhaseChanged, Progress
+from suites.probe.conditions import Scene
+from suites.probe.wire import Wire
+
+
+class Ground:
+    """What the conductor is given; made by suites/trial_attempt.py."""
+
+    def __init__(
+        self,
+        *,
+        scene: Scene,
+        recorder: Recorder,
+        victims: Mapping[int, Victim],
+        wire: Callable[[], Wire],
+        bootstrap: list[tuple[str, int]],
+        reach: Mapping[str, str],
+        topics: Mapping[str, int],
+        names: dict[str, str],
+        alive: Callable[[], bool],
+        emit: Callable[[PhaseChanged | Progress], None],
+        journal: Path,
+    ) -> None:
+        self.scene = scene
+        self.recorder = recorder
+        self.victims = victims
+        self.wire = wire
+        self.topics = topics
+        self.names = names
+        self.alive = alive
+        self.emit = emit
+        self._bootstrap = bootstrap
+        self._reach = reach
+        self._journal = journal
+
+    def links(self) -> Links:
+        """The proxy in front of the target, as a context manager."""
+        return Links.start(
+            self._bootstrap,
+            seed=self.scene.seed,
+            journal=self._journal,
+            reach=dict(self._reach),
+            leaderless=self.scene.leaderless,
+            record=(f"{self.scene.prefix}-*",),
+        )
+
+    def limit(self, seconds: float) -> float:
+        """A limit for this target: seconds on a fast one, more where answers take longer."""
+        return seconds + 100 * self.scene.latency_ms / 1000
+
+    def phase(self, name: str) -> None:
+        """Tells listeners and history where the trial is."""
+        self.recorder.event("phase", phase=name)
+        self.emit(PhaseChanged(self.scene.case, name))

@@ -1,0 +1,47 @@
+"""A trial: what a case under faults supplies. Who runs it, and in which phases, is suites/conduct.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from faults.schedule import Schedule
+from suites.workloads.workload import Workload
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A workload, a schedule, and how much of each makes a verdict.
+
+    Numbers of operations are those of acknowledged calls; seconds are for a target that answers in a millisecond, and
+    grow with the latency that was measured.
+    """
+
+    workload: Workload
+    schedule: Schedule = field(default_factory=Schedule)
+    warm_up: int = 60
+    """Acknowledged before the first fault may come."""
+    length: int = 2_000
+    """Acknowledged in all, before the faults are healed."""
+    during_faults: int = 100
+    """Invoked while a fault was active; fewer prove too little."""
+    longest_s: float = 45.0
+    """When the faults are healed even if there is less than that."""
+    recovery_s: float = 30.0
+    """Within which everything must move again after the heal."""
+    alone: bool = False
+    """No schedule on purpose: the workload itself is what is tried."""
+
+    def at_scale(self, profile: str) -> Trial:
+        """The smoke profile takes half of everything that costs time."""
+        if profile != "smoke":
+            return self
+        return Trial(
+            self.workload,
+            self.schedule,
+            self.warm_up,
+            self.length // 2,
+            self.during_faults // 2,
+            self.longest_s / 1.5,
+            self.recovery_s,
+            self.alone,
+        )

@@ -1,0 +1,137 @@
+"""One attempt at a case under faults: topics and names made, the trial conducted, the history closed and judged."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from faults.links import ProxyFailed
+from faults.schedule import Schedule
+from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
+from suites.case import Case
+from suites.cleaning import forget
+from suites.conclusion import KIND
+from suites.conduct import conduct
+from suites.ground import Ground
+from suites.outcome import Outcome, failed, inconclusive, not_applicable
+from suites.probe.conditions import Scene
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.wire import Wire
+from suites.result import Evidence
+from suites.trial import Trial
+from suites.trial_verdict import judged
+
+if TYPE_CHECKING:
+    from suites.session import Session
+
+SYSTEM = frozenset({"proxy"})
+
+
+def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
+    """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
+    wire = Wire.unrecorded(scene, session.bootstrap(), session.reach)
+    try:
+        trial = _trial_of(case).at_scale(session.profile)
+        if (lack := _lacks(trial, session)) is not None:
+            return lack
+        topics, names = _names(trial, wire)
+        schedule = trial.schedule.with_seed(scene.seed).naming(**names)
+        _run(session, case, scene, folder, trial, schedule, topics, names)
+    except NotApplicable as error:
+        return not_applicable(error.kind, error.sentence)
+    except Unclear as error:
+        return inconclusive(error.kind, error.sentence)
+    except BrokerAtFault as error:
+        return failed(error.kind, error.sentence, error.evidence)
+    except ProxyFailed as error:
+        return inconclusive("suite", f"the proxy failed: {error}")
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
+        trace = Evidence("exception", traceback.format_exc())
+        return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
+    finally:
+        forget(wire)
+    return judged(case, History.open(folder))
+
+
+def _trial_of(case: Case) -> Trial:
+    trial = case.function()
+    if not isinstance(trial, Trial):
+        raise TypeError(f"{case.id} returned {type(trial).__name__}; a case without `wire` returns a Trial")
+    return trial
+
+
+def _lacks(trial: Trial, session: Session) -> Outcome | None:
+    for api, version in trial.workload.apis.items():
+        if not session.offer.offers(api, version):
+            return not_applicable("not-offered", f"the broker does not offer {api} v{version} or later")
+    if missing := sorted(trial.schedule.needs() - session.target.capabilities - SYSTEM):
+        return not_applicable("missing-capability", f"the target cannot be made to: {', '.join(missing)}")
+    return None
+
+
+def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
+    """Makes the topics; every {word} of the schedule gets its name of this run."""
+    topics: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for plan in trial.workload.topics:
+        names[plan.name] = wire.new_topic(plan.name, partitions=plan.partitions)
+        topics[names[plan.name]] = len(wire.known_partitions(names[plan.name]))
+    for word in trial.workload.groups:
+        names[word] = wire.name("g")
+        wire.made_groups.append(names[word])
+    for word in trial.workload.transactional_ids:
+        names[word] = wire.name("x")
+    return topics, names
+
+
+def _run(
+    session: Session,
+    case: Case,
+    scene: Scene,
+    folder: Path,
+    trial: Trial,
+    schedule: Schedule,
+    topics: dict[str, int],
+    names: dict[str, str],
+) -> None:
+    header = Header(
+        case=case.id,
+        target=session.target.name,
+        target_version=session.version,
+        seed=scene.seed,
+        schedule=msgspec.to_builtins(schedule),
+        nodes=session.offer.nodes,
+        profile=session.profile,
+        attempt=scene.attempt,
+        settings={
+            "scene": msgspec.to_builtins(scene),
+            "kind": case.kind,
+            "content": case.content_hash,
+            "length": trial.length,
+            "during_faults": trial.during_faults,
+            "schedule_text": schedule.text(),
+        },
+    )
+    journals = session.run_dir / "journals"
+    journals.mkdir(exist_ok=True)
+    with Recorder.create(folder, header) as recorder:
+        ground = Ground(
+            scene=scene,
+            recorder=recorder,
+            victims=session.victims(),
+            bootstrap=session.bootstrap(),
+            reach=session.reach_table(),
+            topics=topics,
+            names=names,
+            alive=session.target.alive,
+            emit=session.emit,
+            journal=journals / f"{folder.name}.jsonl",
+            wire=lambda: Wire.unrecorded(scene, session.bootstrap(), session.reach),
+        )
+        seen = conduct(trial, schedule, ground)
+        recorder.event(KIND, seen=msgspec.to_builtins(seen))

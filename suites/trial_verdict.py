@@ -1,0 +1,184 @@
+"""The verdict on a trial, from its history alone: live and in `check` this is the same code on the same files."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from checkers.anomaly import Anomaly
+from checkers.judge import Judgement, judge
+from checkers.verdict import Verdict
+from histories.reader import History
+from histories.rows import Event, Operation
+from suites.case import Case
+from suites.conclusion import KIND, Conclusion
+from suites.outcome import Outcome, inconclusive
+from suites.result import Evidence, Reason
+
+SHOWN_ANOMALIES = 3
+LAG_MS = 50.0
+
+
+def judged(case: Case, history: History) -> Outcome:
+    """Anomalies fail it; then what withholds a pass; then it passes."""
+    events = [event for event in history.rows("events") if isinstance(event, Event)]
+    seen = _conclusion(events)
+    if seen is None:
+        return inconclusive("history", "the trial did not come to its end: its history has no conclusion")
+    try:
+        found = judge(history)
+    except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
+        trace = Evidence("exception", traceback.format_exc())
+        return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
+    facts = _facts(history, events, seen, found)
+    outcome = _verdict(case, history, seen, found, facts)
+    warnings = outcome.warnings
+    if seen.lag_ms > LAG_MS:
+        warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
+    return msgspec.structs.replace(
+        outcome, facts=facts, warnings=warnings, schedule=msgspec.json.encode(history.header.schedule).decode()
+    )
+
+
+def _verdict(
+    case: Case, history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
+) -> Outcome:
+    guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker"]
+    if (wedged := _no_progress(case, seen)) is not None:
+        guilty.append(wedged)
+    if guilty:
+        sentence = guilty[0].sentence if len(guilty) == 1 else f"{guilty[0].sentence} ({len(guilty)} anomalies in all)"
+        return Outcome(Verdict.FAIL, Reason("anomaly", sentence), tuple(_evidence(history, guilty)), tuple(guilty))
+    if not seen.alive and not seen.unhealed:
+        return Outcome(
+            Verdict.FAIL, Reason("died", "a node was dead after the faults were healed, and nobody killed it")
+        )
+    for reason in _withheld(history, seen, found, facts):
+        return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(found.anomalies))
+    return Outcome(Verdict.PASS)
+
+
+def _withheld(
+    history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
+) -> Iterator[Reason]:
+    """What stands between this trial and a pass, the gravest first."""
+    if seen.problems:
+        yield Reason("suite", seen.problems[0])
+    if seen.failed_windows:
+        window, why = next(iter(seen.failed_windows.items()))
+        yield Reason("suite", f"the fault {window} could not be begun: {why}")
+    if seen.unhealed:
+        window, why = next(iter(seen.unhealed.items()))
+        yield Reason("unhealed", f"the fault {window} could not be taken back: {why}")
+    if seen.leaks:
+        yield Reason("leak", f"a client went around the proxy: {seen.leaks[0]}")
+    if others := [anomaly for anomaly in found.anomalies if anomaly.attribution != "broker"]:
+        yield Reason("client", f"only a client can be shown to have done wrong: {others[0].sentence}")
+    if seen.stuck or seen.behind:
+        what = ", ".join(seen.stuck or seen.behind)
+        yield Reason("client", f"after the heal there was no progress with {what}; a fresh connection made some")
+    if missed := [window for window, hits in seen.hits.items() if hits == 0]:
+        yield Reason("no-hit", f"the fault {missed[0]} never bit")
+    if seen.unread:
+        place, why = next(iter(seen.unread.items()))
+        yield Reason("final-read-incomplete", f"{place} was not read to its end: {why}")
+    if not seen.warm or seen.acked < history.header.settings.get("length", 0):
+        yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
+    if history.header.schedule and _during(facts) < history.header.settings.get("during_faults", 0):
+        yield Reason("too-few-operations", f"only {_during(facts)} operations were invoked while a fault was active")
+    if found.inconclusive:
+        check, why = next(iter(found.inconclusive.items()))
+        yield Reason("checks-inconclusive", f"{check}: {why}")
+
+
+def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
+    """Healed, alive, and even a fresh connection around the proxy gets nowhere: that is the broker's."""
+    if not seen.fresh or seen.unhealed or seen.failed_windows or not seen.alive:
+        return None
+    what = ", ".join(seen.stuck or seen.behind)
+    return Anomaly(
+        name="no-progress-after-heal",
+        guarantee=case.guarantees[0],
+        topic=None,
+        partition=None,
+        offsets=(),
+        values=(),
+        operations=(),
+        strength="recency",
+        attribution="broker",
+        sentence=f"After the faults were healed there was no progress with {what}, nor on a fresh connection: {seen.fresh}",
+    )
+
+
+def _conclusion(events: list[Event]) -> Conclusion | None:
+    for event in reversed(events):
+        if event.kind == KIND and event.fields is not None:
+            return msgspec.convert(msgspec.json.decode(event.fields)["seen"], Conclusion)
+    return None
+
+
+def _during(facts: dict[str, str | int | float]) -> int:
+    return int(facts.get("during_faults", 0))
+
+
+def _facts(history: History, events: list[Event], seen: Conclusion, found: Judgement) -> dict[str, str | int | float]:
+    """The numbers beside a verdict."""
+    table = history.arrow("operations").select(["op", "call_ns", "return_ns", "outcome", "kind"])
+    calls = table.column("call_ns").to_numpy()
+    active = np.zeros(len(calls), dtype=bool)
+    for begin, end in _windows(events, seen):
+        active |= (calls >= begin) & (calls <= end)
+    mine = np.isin(table.column("kind").to_numpy(zero_copy_only=False), ["send", "commit", "committed", "begin"])
+    acks = np.sort(table.column("return_ns").to_numpy(zero_copy_only=False)[mine].astype(float))
+    acks = acks[~np.isnan(acks)]
+    gap = float(np.max(np.diff(acks)) / 1e9) if len(acks) > 1 else 0.0
+    facts: dict[str, str | int | float] = {
+        "acknowledged": seen.acked,
+        "operations": int(mine.sum()),
+        "during_faults": int((active & mine).sum()),
+        "longest_pause_s": round(gap, 3),
+        "proxy_lag_ms": round(seen.lag_ms, 3),
+        "latency_ms": round(seen.latency_ms, 3),
+        "checks": ", ".join(found.judged),
+    }
+    return facts | {f"hits of {window}": count for window, count in seen.hits.items()}
+
+
+def _windows(events: list[Event], seen: Conclusion) -> Iterator[tuple[int, int]]:
+    begun = {event.window: event.at_ns for event in reversed(events) if event.kind == "window-begin"}
+    ended = {event.window: event.at_ns for event in events if event.kind == "window-end"}
+    for window, begin in begun.items():
+        yield begin, max(ended.get(window, seen.faults_over_ns), begin)
+
+
+def _evidence(history: History, guilty: list[Anomaly]) -> Iterator[Evidence]:
+    """The operations that prove the first anomalies, and the faults around them, in the order of time."""
+    wanted = {op for anomaly in guilty[:SHOWN_ANOMALIES] for op in anomaly.operations}
+    lines: list[tuple[int, Evidence]] = []
+    start = history.title.started_ns
+    for row in history.rows("operations"):
+        assert isinstance(row, Operation)
+        if row.op in wanted:
+            lines.append((row.call_ns, _line(row, start)))
+    for event in history.rows("events"):
+        assert isinstance(event, Event)
+        if event.kind in ("window-begin", "window-healed"):
+            text = msgspec.json.decode(event.fields or "{}").get("text", event.window)
+            what = "fault" if event.kind == "window-begin" else "healed"
+            lines.append(
+                (event.at_ns, Evidence(what, str(text), at_s=(event.at_ns - start) / 1e9, window=event.window))
+            )
+    yield from (line for _, line in sorted(lines, key=lambda pair: pair[0]))
+
+
+def _line(row: Operation, start: int) -> Evidence:
+    parts = [f"group {row.group}"] if row.group else []
+    parts += [f"{row.topic}-{row.partition}"] if row.topic is not None else []
+    offset = row.base_offset if row.base_offset is not None else row.committed_offset
+    parts += [f"offset {offset}"] if offset is not None else []
+    parts += [f"transaction {row.txn}"] if row.txn is not None else []
+    parts.append(f"by {row.client}")
+    return Evidence(row.kind, "  ".join(parts), outcome=row.outcome, at_s=(row.call_ns - start) / 1e9, op=row.op)

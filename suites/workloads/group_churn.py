@@ -1,0 +1,173 @@
+"""Members of one group come and go while producers send: ownership and at-least-once delivery."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import partial
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from histories.clock import now_ns
+from histories.rows import Membership, Operation
+from suites.workloads.reader import Reader, Stream
+from suites.workloads.stage import Place, Stage
+from suites.workloads.workload import Actor, TopicPlan, Workload
+from suites.workloads.writer import IN_FLIGHT, Writer
+
+
+@dataclass(frozen=True)
+class GroupChurn(Workload):
+    """Each member commits what it has processed before it polls again; one after the other leaves and comes back."""
+
+    members: int = 3
+    producers: int = 2
+    partitions: int = 4
+    rate: float = 200.0
+    stay_s: float = 4.0
+    protocol: str = "classic"
+
+    @property
+    def topics(self) -> tuple[TopicPlan, ...]:
+        return (TopicPlan("topic", self.partitions),)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return ("group",)
+
+    @property
+    def apis(self) -> dict[str, int]:
+        named = {"FindCoordinator": 0, "OffsetCommit": 2, "OffsetFetch": 2, "InitProducerId": 0}
+        return named | ({"ConsumerGroupHeartbeat": 0} if self.protocol == "consumer" else {"JoinGroup": 0})
+
+    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+        writers = [Actor(f"w{n}", stage, partial(self._write, stage, f"w{n}")) for n in range(1, self.producers + 1)]
+        members = [
+            Actor(f"m{n}", stage, partial(self._take_part, stage, n, names["group"]))
+            for n in range(1, self.members + 1)
+        ]
+        return writers + members
+
+    def must_move(self, stage: Stage) -> list[str]:
+        return [f"sends to {topic}-{partition}" for topic, partition in stage.places] + ["deliveries to the group"]
+
+    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+        return {"the group": stage.acked_offsets()}
+
+    def _write(self, stage: Stage, name: str) -> None:
+        rng = stage.random(name)
+        writer = Writer(stage, name)
+        while not stage.stopping.is_set() and writer.fatal is None:
+            if writer.waiting < IN_FLIGHT:
+                writer.send(rng.choice(stage.places))
+            writer.poll(rng.expovariate(self.rate))
+        writer.close()
+
+    def _take_part(self, stage: Stage, number: int, group: str) -> None:
+        rng = stage.random(f"m{number}")
+        life = 0
+        while not stage.stopping.is_set():
+            life += 1
+            stays_s = rng.uniform(0.5, 1.5) * self.stay_s if number > 1 else 1e9
+            member = _Member(stage, f"m{number}.{life}", group, self.protocol)
+            member.work(stays_s)
+            stage.stopping.wait(rng.uniform(0.2, 1.0))
+
+
+class _Member:
+    """One life of a member, from subscribe to close."""
+
+    def __init__(self, stage: Stage, client: str, group: str, protocol: str) -> None:
+        self.stage = stage
+        self.client = client
+        self.group = group
+        self._since: dict[Place, int] = {}
+        self._timer = threading.Event()
+        more = (
+            {"group.protocol": protocol}
+            if protocol == "consumer"
+            else {
+                "session.timeout.ms": 6_000,
+                "heartbeat.interval.ms": 500,
+            }
+        )
+        self.reader = Reader(stage, client, group=group, mode="subscribe", reset="earliest", **more)
+
+    def work(self, seconds: float) -> None:
+        """Polls, processes and commits until its time is over."""
+        until_ns = now_ns() + int(seconds * 1e9)
+        self.reader.consumer.subscribe(
+            list(self.stage.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
+        try:
+            while not self.stage.stopping.is_set() and now_ns() < until_ns:
+                if delivered := self.reader.poll():
+                    self._processed(delivered)
+        finally:
+            self._ended(list(self._since), "closed")
+            self.reader.close()
+
+    def _processed(self, delivered: dict[Place, list[int]]) -> None:
+        positions = []
+        for place in delivered:
+            stream = self.reader.streams[place]
+            last = stream.prev if stream.prev is not None else -1
+            positions.append(TopicPartition(place[0], place[1], last + 1))
+            self.stage.seen("the group", place, last)
+        self.stage.acknowledged("deliveries to the group", 0)
+        self._commit(positions)
+
+    def _commit(self, positions: list[TopicPartition]) -> None:
+        op, call_ns, outcome = self.stage.recorder.next_op(), now_ns(), "ok"
+        try:
+            done = self.reader.consumer.commit(offsets=positions, asynchronous=False)
+            failed = {(part.topic, part.partition) for part in done if part.error is not None}
+        except KafkaException:
+            outcome, failed = "info", set()
+        for part in positions:
+            told = "info" if (part.topic, part.partition) in failed else outcome
+            self.stage.recorder.add(
+                Operation(
+                    op=op,
+                    client=self.client,
+                    kind="commit",
+                    topic=part.topic,
+                    partition=part.partition,
+                    call_ns=call_ns,
+                    return_ns=now_ns(),
+                    outcome=told,
+                    committed_offset=part.offset,
+                    group=self.group,
+                )
+            )
+
+    def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        for part in parts:
+            place = (part.topic, part.partition)
+            self._since[place] = now_ns()
+            self.reader.streams[place] = Stream(self.stage.next_stream(), None)
+        self.stage.recorder.event("rebalance", client=self.client, group=self.group, assigned=len(parts))
+
+    def _revoked(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        self._ended([(part.topic, part.partition) for part in parts], "revoked")
+
+    def _lost(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        self._ended([(part.topic, part.partition) for part in parts], "lost")
+
+    def _ended(self, places: list[Place], how: str) -> None:
+        for place in places:
+            since = self._since.pop(place, None)
+            if since is not None:
+                self.stage.recorder.add(
+                    Membership(
+                        group=self.group,
+                        member=self.client,
+                        client=self.client,
+                        generation=-1,
+                        topic=place[0],
+                        partition=place[1],
+                        from_ns=since,
+                        until_ns=now_ns(),
+                        ended_by=how,
+                    )
+                )

@@ -1,0 +1,173 @@
+"""A consumer over librdkafka that records what it is delivered: streams by assignment, never ends or watermarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from histories.clock import now_ns
+from histories.payload import read_back
+from histories.rows import Client, Operation, Record
+from suites.workloads.stage import Place, Stage
+
+POLL_RECORDS = 500
+FINE = {KafkaError._PARTITION_EOF, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT}
+
+
+class Stream:
+    """What one assignment of one partition has delivered."""
+
+    __slots__ = ("number", "position", "prev")
+
+    def __init__(self, number: int, prev: int | None) -> None:
+        self.number, self.position, self.prev = number, 0, prev
+
+
+class Reader:
+    """Reads assigned partitions from their beginning. Use from one thread."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        client: str,
+        *,
+        isolation: str = "read_uncommitted",
+        group: str | None = None,
+        mode: str = "assign",
+        reset: str = "error",
+        **more: Any,
+    ) -> None:
+        self.stage = stage
+        self.client = client
+        self.streams: dict[Place, Stream] = {}
+        self.consumer = Consumer(
+            stage.consumer_settings(
+                client,
+                **{
+                    "group.id": group or stage.new_name("reader"),
+                    "isolation.level": isolation,
+                    "auto.offset.reset": reset,
+                    **more,
+                },
+            )
+        )
+        stage.recorder.add(
+            Client(
+                client=client,
+                library="librdkafka",
+                version=confluent_kafka.libversion()[0],
+                isolation=isolation,
+                mode=mode,
+                group=group,
+                protocol=more.get("group.protocol", "classic") if mode == "subscribe" else None,
+                auto_commit=bool(more.get("enable.auto.commit", False)),
+            )
+        )
+
+    def assign(self, places: Iterable[Place], offset: int = 0) -> None:
+        """A new stream on each partition, from an offset."""
+        listed = list(places)
+        self.consumer.assign([TopicPartition(topic, partition, offset) for topic, partition in listed])
+        self.streams = {place: Stream(self.stage.next_stream(), offset - 1) for place in listed}
+
+    def poll(self, seconds: float = 0.1) -> dict[Place, list[int]]:
+        """One poll; the values by partition. Records and one operation a partition go to the history."""
+        call_ns = now_ns()
+        messages = self.consumer.consume(POLL_RECORDS, seconds)
+        return_ns = now_ns()
+        by_place: dict[Place, list[Message]] = {}
+        for message in messages:
+            if (error := message.error()) is None:
+                by_place.setdefault(_place(message), []).append(message)
+            elif error.code() not in FINE:
+                self.stage.recorder.event("client-error", client=self.client, error=error.str(), code=error.code())
+                if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                    self._told_out_of_range(message, call_ns, return_ns)
+        if not by_place:
+            return {}
+        op = self.stage.recorder.next_op()
+        self.stage.clock.tick()
+        return {place: self._take(op, place, found, call_ns, return_ns) for place, found in by_place.items()}
+
+    def _take(self, op: int, place: Place, messages: list[Message], call_ns: int, return_ns: int) -> list[int]:
+        topic, partition = place
+        add = self.stage.recorder.add
+        add(
+            Operation(
+                op=op,
+                client=self.client,
+                kind="poll",
+                topic=topic,
+                partition=partition,
+                call_ns=call_ns,
+                return_ns=return_ns,
+                outcome="ok",
+                base_offset=messages[0].offset(),
+                count=len(messages),
+            )
+        )
+        stream = self.streams.setdefault(place, Stream(self.stage.next_stream(), None))
+        values: list[int] = []
+        for message in messages:
+            kind, timestamp = message.timestamp()
+            headers: Any = message.headers()
+            seen = read_back(message.key(), message.value(), headers, timestamp, append_time=kind == 2)
+            offset = message.offset()
+            add(
+                Record(
+                    op=op,
+                    client=self.client,
+                    topic=topic,
+                    partition=partition,
+                    offset=offset,
+                    value=seen.value,
+                    key=seen.key,
+                    tombstone=seen.tombstone,
+                    intact=seen.intact,
+                    digest=seen.digest,
+                    side="seen",
+                    stream=stream.number,
+                    position=stream.position,
+                    prev_offset=stream.prev,
+                    leader_epoch=message.leader_epoch(),
+                    timestamp=timestamp,
+                    outcome="ok",
+                )
+            )
+            stream.position += 1
+            stream.prev = offset
+            if seen.value is not None:
+                values.append(seen.value)
+        self.stage.seen(self.client, place, messages[-1].offset() or 0)
+        return values
+
+    def _told_out_of_range(self, message: Message, call_ns: int, return_ns: int) -> None:
+        """Nothing is trimmed in a trial: the broker denies a position that it gave out. Recorded, then read from there on."""
+        place = _place(message)
+        if place in self.streams:
+            stream = self.streams[place]
+            self.stage.recorder.event(
+                "out-of-range",
+                client=self.client,
+                topic=place[0],
+                partition=place[1],
+                offset=(stream.prev if stream.prev is not None else -1) + 1,
+            )
+            self.consumer.seek(TopicPartition(place[0], place[1], (stream.prev or -1) + 1))
+
+    def rewind(self, place: Place, offset: int = 0) -> None:
+        """Reads a partition again from an offset, as a new stream."""
+        self.consumer.seek(TopicPartition(place[0], place[1], offset))
+        self.streams[place] = Stream(self.stage.next_stream(), offset - 1)
+
+    def close(self) -> None:
+        """Leaves."""
+        self.consumer.close()
+
+
+def _place(message: Message) -> Place:
+    """The partition of a message that the library delivered."""
+    return str(message.topic()), int(message.partition() or 0)

@@ -1,0 +1,88 @@
+"""Producers send unique values to all partitions; readers follow, and one of them keeps reading again from the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from confluent_kafka import KafkaException
+
+from suites.workloads.reader import Reader
+from suites.workloads.stage import Place, Stage
+from suites.workloads.workload import Actor, TopicPlan, Workload
+from suites.workloads.writer import IN_FLIGHT, Writer
+
+
+@dataclass(frozen=True)
+class SendAndRead(Workload):
+    """The plain workload: what is acknowledged must be there, once if idempotent, in order, for everyone the same."""
+
+    producers: int = 4
+    readers_: int = 2
+    partitions: int = 3
+    idempotent: bool = True
+    acks: int = -1
+    retries: int | None = None
+    rate: float = 200.0
+    """Records a second of each producer."""
+    size: int = 64
+    compression: str = "none"
+
+    @property
+    def topics(self) -> tuple[TopicPlan, ...]:
+        return (TopicPlan("topic", self.partitions),)
+
+    @property
+    def apis(self) -> dict[str, int]:
+        return {"InitProducerId": 0} if self.idempotent else {}
+
+    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+        writers = [Actor(f"w{n}", stage, partial(self._write, stage, f"w{n}")) for n in range(1, self.producers + 1)]
+        readers = [Actor(f"r{n}", stage, partial(self._read, stage, n)) for n in range(1, self.readers_ + 1)]
+        return writers + readers
+
+    def must_move(self, stage: Stage) -> list[str]:
+        return [f"sends to {topic}-{partition}" for topic, partition in stage.places]
+
+    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+        return {f"r{n}": stage.acked_offsets() for n in range(1, self.readers_ + 1)}
+
+    def _write(self, stage: Stage, name: str) -> None:
+        rng = stage.random(name)
+        life = 1
+        writer = self._writer(stage, name)
+        while not stage.stopping.is_set():
+            if writer.fatal is not None:  # a new producer is a new client, as an application would start one
+                writer.close()
+                life += 1
+                writer = self._writer(stage, f"{name}.{life}")
+            if writer.waiting < IN_FLIGHT:
+                writer.send(rng.choice(stage.places))
+            writer.poll(rng.expovariate(self.rate))
+        writer.close()
+
+    def _writer(self, stage: Stage, client: str) -> Writer:
+        return Writer(
+            stage,
+            client,
+            idempotent=self.idempotent,
+            acks=self.acks,
+            retries=self.retries,
+            size=self.size,
+            compression=self.compression,
+        )
+
+    def _read(self, stage: Stage, number: int) -> None:
+        rng = stage.random(f"r{number}")
+        reader = Reader(stage, f"r{number}")
+        reader.assign(stage.places)
+        polls = 0
+        while not stage.stopping.is_set():
+            reader.poll()
+            polls += 1
+            if number == 1 and polls % 40 == 0:
+                try:
+                    reader.rewind(rng.choice(stage.places))
+                except KafkaException:
+                    pass  # not assigned yet: the next time
+        reader.close()

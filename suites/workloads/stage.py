@@ -1,0 +1,168 @@
+"""Where the clients of a trial act: the way to the broker, the history, the names, the counters that phases wait for."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from faults.clock import OperationClock
+from histories.clock import now_ns
+from histories.recorder import Recorder
+from suites.probe.conditions import Scene
+
+Place = tuple[str, int]
+
+
+class Stage:
+    """Shared by all clients of one trial; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        bootstrap: str,
+        recorder: Recorder,
+        topics: Mapping[str, int],
+        groups: list[str],
+        new_name: Callable[[str], str],
+        saw_statistics: Callable[[str, str], None],
+    ) -> None:
+        self.scene = scene
+        self.bootstrap = bootstrap
+        self.recorder = recorder
+        self.topics = dict(topics)
+        self.groups = groups
+        self.new_name = new_name
+        self.saw_statistics = saw_statistics
+        self.clock = OperationClock()
+        self.stopping = threading.Event()
+        self.problems: list[str] = []
+        self.next_stream = itertools.count(1).__next__
+        self.next_txn = itertools.count(1).__next__
+        self.next_commit = itertools.count(1).__next__
+        self._next_writer = itertools.count(1).__next__
+        self._lock = threading.Lock()
+        self._acked = 0
+        self._acked_at: dict[str, int] = {}
+        self._acked_offset: dict[Place, int] = {}
+        self._seen_offset: dict[tuple[str, Place], int] = {}
+
+    @property
+    def places(self) -> list[Place]:
+        """Every partition of the trial."""
+        return [(topic, index) for topic, count in self.topics.items() for index in range(count)]
+
+    def random(self, who: str) -> Random:
+        """A stream of randomness of one client's own."""
+        return Random(f"{self.scene.seed}/{self.scene.case}/{who}")
+
+    def value_range(self) -> itertools.count[int]:
+        """Values that no other writer of the history gives out."""
+        return itertools.count(self._next_writer() << 40)
+
+    # what the phases wait for
+
+    def acknowledged(self, what: str, count: int = 1) -> None:
+        """Something was acknowledged: a send, a commit, a transaction; `what` names the thing that makes progress."""
+        with self._lock:
+            self._acked += count
+            self._acked_at[what] = now_ns()
+
+    def sent(self, place: Place, offset: int) -> None:
+        """A record was acknowledged at an offset."""
+        with self._lock:
+            self._acked += 1
+            self._acked_at[f"sends to {place[0]}-{place[1]}"] = now_ns()
+            self._acked_offset[place] = max(self._acked_offset.get(place, -1), offset)
+
+    def seen(self, reader: str, place: Place, offset: int) -> None:
+        """A reader was delivered a record."""
+        with self._lock:
+            key = (reader, place)
+            self._seen_offset[key] = max(self._seen_offset.get(key, -1), offset)
+
+    @property
+    def acked(self) -> int:
+        """Acknowledged operations so far."""
+        return self._acked
+
+    def stuck(self, since_ns: int, expected: list[str]) -> list[str]:
+        """What has made no progress since then."""
+        with self._lock:
+            return [what for what in expected if self._acked_at.get(what, 0) <= since_ns]
+
+    def behind(self, readers: Mapping[str, dict[Place, int]]) -> list[str]:
+        """Readers that have not been delivered what they must reach: reader -> {partition: offset}."""
+        with self._lock:
+            return [
+                f"{reader} at {place[0]}-{place[1]}"
+                for reader, goals in readers.items()
+                for place, offset in goals.items()
+                if self._seen_offset.get((reader, place), -1) < offset
+            ]
+
+    def acked_offsets(self) -> dict[Place, int]:
+        """The highest acknowledged offset of each partition."""
+        with self._lock:
+            return dict(self._acked_offset)
+
+    def trouble(self, sentence: str) -> None:
+        """A client could not go on, by its own fault as far as anyone knows."""
+        with self._lock:
+            self.problems.append(sentence)
+
+    # how clients are set
+
+    def settings(self, client: str, **more: Any) -> dict[str, Any]:
+        """librdkafka settings that notice a fault in seconds, not minutes; they grow with the target's latency."""
+        slow = 1.0 + self.scene.latency_ms / 100
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "client.id": client,
+            "broker.address.family": "v4",
+            "socket.timeout.ms": int(2_500 * slow),
+            "retry.backoff.ms": 50,
+            "retry.backoff.max.ms": 200,
+            "reconnect.backoff.ms": 20,
+            "reconnect.backoff.max.ms": 200,
+            "socket.connection.setup.timeout.ms": int(1_000 * slow) + 1_000,
+            "topic.metadata.refresh.fast.interval.ms": 50,
+            "topic.metadata.refresh.interval.ms": 500,
+            "statistics.interval.ms": 1_000,
+            "stats_cb": lambda text: self.saw_statistics(client, text),
+            "error_cb": lambda error: None,
+            "log_level": 0,
+            **more,
+        }
+
+    def producer_settings(self, client: str, **more: Any) -> dict[str, Any]:
+        """For a producer."""
+        slow = 1.0 + self.scene.latency_ms / 100
+        return self.settings(
+            client,
+            **{
+                "request.timeout.ms": int(1_500 * slow),
+                "message.timeout.ms": 60_000,
+                "linger.ms": 2,
+                "acks": -1,
+                **more,
+            },
+        )
+
+    def consumer_settings(self, client: str, **more: Any) -> dict[str, Any]:
+        """For a consumer."""
+        return self.settings(
+            client,
+            **{
+                "fetch.wait.max.ms": 100,
+                "fetch.error.backoff.ms": 50,
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": False,
+                "fetch.queue.backoff.ms": 20,
+                **more,
+            },
+        )

@@ -1,0 +1,87 @@
+"""What every workload is: topics to make, clients to start, and what must move for it to be healthy."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from suites.probe.wire import Wire
+from suites.workloads.fresh import send_to_all
+from suites.workloads.stage import Place, Stage
+
+STOP_S = 90.0
+
+
+@dataclass(frozen=True)
+class TopicPlan:
+    """A topic that a workload wants; `name` is what the schedule calls it: {topic}."""
+
+    name: str = "topic"
+    partitions: int = 1
+
+
+class Workload(ABC):
+    """A noun that a case supplies. Frozen data: `clients` makes the threads of one trial."""
+
+    @property
+    @abstractmethod
+    def topics(self) -> tuple[TopicPlan, ...]:
+        """The topics to make before the clients start."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names that the schedule uses for consumer groups: {group}."""
+        return ()
+
+    @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        """Names that the schedule uses for transactional ids: {transactional_id}."""
+        return ()
+
+    @property
+    def apis(self) -> dict[str, int]:
+        """What the broker must offer besides Produce, Fetch and Metadata."""
+        return {}
+
+    @abstractmethod
+    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+        """The clients, not started. `names` gives each {word} its name in this run."""
+
+    @abstractmethod
+    def must_move(self, stage: Stage) -> list[str]:
+        """What must be acknowledged again after the faults are healed, by the names that the clients report."""
+
+    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
+        """Makes the same kind of progress by a raw client around the proxy; raises what the broker does wrong."""
+        send_to_all(wire, stage)
+
+    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+        """Which readers must reach which offsets before the trial may end."""
+        return {}
+
+
+class Actor(threading.Thread):
+    """One client in a thread of its own. `act` returns when the stage is stopping."""
+
+    def __init__(self, name: str, stage: Stage, act: Callable[[], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self.stage = stage
+        self._act = act
+
+    def run(self) -> None:
+        try:
+            self._act()
+        except Exception:  # noqa: BLE001 - a client that fails is ours: it is told, and withholds the pass
+            self.stage.trouble(f"client {self.name}: {traceback.format_exc(limit=4)}")
+
+
+def stop_all(stage: Stage, actors: list[Actor]) -> list[str]:
+    """Ends all clients; the names of those that did not end."""
+    stage.stopping.set()
+    for actor in actors:
+        if actor.ident is not None:
+            actor.join(STOP_S)
+    return [actor.name for actor in actors if actor.is_alive()]

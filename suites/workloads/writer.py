@@ -1,0 +1,199 @@
+"""A producer of unique values over librdkafka. Every record is one operation; its answer, or the lack of one, is a row."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from histories.clock import now_ns
+from histories.payload import record_for
+from histories.rows import Client, Operation, Record
+from suites.workloads.stage import Place, Stage
+
+IN_FLIGHT = 400
+FLUSH_S = 60.0
+
+
+class Sent:
+    """A record under way."""
+
+    __slots__ = ("call_ns", "derived_from", "key", "op", "place", "position", "timestamp", "txn", "value")
+
+    def __init__(
+        self,
+        op: int,
+        place: Place,
+        value: int,
+        key: int | None,
+        timestamp: int,
+        position: int,
+        call_ns: int,
+        txn: int | None,
+        derived_from: int | None,
+    ) -> None:
+        self.op, self.place, self.value, self.key, self.timestamp = op, place, value, key, timestamp
+        self.position, self.call_ns, self.txn, self.derived_from = position, call_ns, txn, derived_from
+
+
+class Writer:
+    """Sends and records. Use from one thread; callbacks come while it polls."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        client: str,
+        *,
+        idempotent: bool = True,
+        acks: int = -1,
+        retries: int | None = None,
+        transactional_id: str | None = None,
+        size: int = 64,
+        compression: str = "none",
+    ) -> None:
+        self.stage = stage
+        self.client = client
+        self.size = size
+        self.fatal: str | None = None
+        self._idempotent = idempotent or transactional_id is not None
+        self._transactional_id = transactional_id
+        self._values = stage.value_range()
+        self._positions: dict[Place, itertools.count[int]] = {}
+        self._under_way: dict[int, Sent] = {}
+        more: dict[str, Any] = {"acks": acks, "compression.type": compression}
+        if self._idempotent:
+            more["enable.idempotence"] = True
+        if retries is not None:
+            more["retries"] = retries
+        if transactional_id is not None:
+            more |= {"transactional.id": transactional_id, "transaction.timeout.ms": 30_000}
+        self.producer = Producer(stage.producer_settings(client, **more))
+        stage.recorder.add(
+            Client(
+                client=client,
+                library="librdkafka",
+                version=confluent_kafka.libversion()[0],
+                acks=acks,
+                idempotence=self._idempotent,
+                transactional_id=transactional_id,
+                retries=retries,
+            )
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Records without an answer."""
+        return len(self._under_way)
+
+    def send(self, place: Place, *, txn: int | None = None, derived_from: int | None = None) -> int | None:
+        """Sends the next value; None when the client's queue is full and nothing was sent."""
+        value = next(self._values)
+        key, body, headers, timestamp = record_for(value, self.size)
+        op = self.stage.recorder.next_op()
+        self.stage.clock.tick()
+        position = next(self._positions.setdefault(place, itertools.count()))
+        number = int.from_bytes(key, "big", signed=True) if key is not None else None
+        sent = Sent(op, place, value, number, timestamp, position, now_ns(), txn, derived_from)
+        self._under_way[op] = sent
+        try:
+            self.producer.produce(
+                place[0],
+                value=body,
+                key=key,
+                partition=place[1],
+                timestamp=timestamp,
+                headers=list(headers),
+                on_delivery=lambda error, message: self._answered(sent, error, message),
+            )
+        except BufferError:
+            del self._under_way[op]
+            self._record(sent, "fail", None, None, None)
+            self.producer.poll(0.05)
+            return None
+        except KafkaException as error:  # before anything was queued: certainly no effect
+            del self._under_way[op]
+            self._record(sent, "fail", error.args[0].code(), None, now_ns())
+            self._look_at(error.args[0])
+            return None
+        return value
+
+    def poll(self, seconds: float) -> None:
+        """Serves callbacks; waits up to so long for one."""
+        self.producer.poll(seconds)
+
+    def close(self, within_s: float = FLUSH_S) -> None:
+        """Waits for the answers still due; what never gets one is recorded as unknown."""
+        self.producer.flush(within_s)
+        for sent in list(self._under_way.values()):
+            self._record(sent, "info", None, None, None)
+        self._under_way.clear()
+        self.producer.purge(in_queue=True, in_flight=True)
+        self.producer.poll(0)
+
+    def _answered(self, sent: Sent, error: KafkaError | None, message: Message) -> None:
+        if self._under_way.pop(sent.op, None) is None:
+            return
+        if error is not None:
+            self._record(sent, "info", error.code(), None, now_ns())
+            self._look_at(error)
+            return
+        offset = message.offset()
+        self._record(
+            sent, "ok", None, offset if offset is not None and offset >= 0 else None, now_ns(), message.leader_epoch()
+        )
+        self.stage.sent(sent.place, offset or 0)
+
+    def _look_at(self, error: KafkaError) -> None:
+        if error.fatal() and self.fatal is None:
+            self.fatal = error.str()
+            self.stage.recorder.event("client-fatal", client=self.client, error=error.str())
+
+    def _record(
+        self,
+        sent: Sent,
+        outcome: str,
+        error: int | None,
+        offset: int | None,
+        return_ns: int | None,
+        epoch: int | None = None,
+    ) -> None:
+        topic, partition = sent.place
+        kafka_error = error if error is not None and error > 0 else None
+        self.stage.recorder.add(
+            Operation(
+                op=sent.op,
+                client=self.client,
+                kind="send",
+                topic=topic,
+                partition=partition,
+                call_ns=sent.call_ns,
+                return_ns=return_ns,
+                outcome=outcome,
+                error=kafka_error,
+                base_offset=offset,
+                count=1,
+                txn=sent.txn,
+                transactional_id=self._transactional_id,
+                leader_epoch=epoch,
+            )
+        )
+        self.stage.recorder.add(
+            Record(
+                op=sent.op,
+                client=self.client,
+                topic=topic,
+                partition=partition,
+                offset=offset,
+                value=sent.value,
+                key=sent.key,
+                side="sent",
+                position=sent.position,
+                timestamp=sent.timestamp,
+                outcome=outcome,
+                txn=sent.txn,
+                derived_from=sent.derived_from,
+                leader_epoch=epoch,
+            )
+        )
