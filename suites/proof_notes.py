@@ -1,0 +1,67 @@
+"""A pytest plugin that writes down what each case did: the raw material of the proof record.
+
+python -P -m pytest -p suites.plugin -p suites.proof_notes --notes notes.jsonl --target kafka:4.4.0
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suites.events import CaseFinished, Event, RunStarted
+from suites.plugin import RUN
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One verdict on one case, as it was written then."""
+
+    case: str
+    content: str
+    target: str
+    version: str
+    refuted: bool
+    verdict: str
+    reason: str
+    sentence: str
+    anomalies: tuple[str, ...]
+    duration_s: float
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("brokertrial").addoption("--notes", metavar="FILE", help="append one JSON line a verdict")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--notes"):
+        config.pluginmanager.register(_Notes(config, Path(config.getoption("--notes"))))
+
+
+class _Notes:
+    def __init__(self, config: pytest.Config, path: Path) -> None:
+        self.config = config
+        self.path = path
+        self.version = ""
+
+    def pytest_brokertrial_event(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.version = event.target_version
+        if not isinstance(event, CaseFinished):
+            return
+        result, run = event.result, self.config.stash[RUN]
+        content = next((case.content_hash for case in run.cases if case.id == result.case), "")
+        note = Note(
+            result.case,
+            content,
+            run.options.target,
+            self.version,
+            run.options.refute,
+            str(result.verdict),
+            result.reason.kind if result.reason else "",
+            result.reason.sentence if result.reason else "",
+            tuple(sorted({anomaly.name for anomaly in result.anomalies})),
+            round(result.duration_s, 2),
+        )
+        with self.path.open("ab") as file:
+            file.write(msgspec.json.encode(note) + b"\n")
