@@ -1,8 +1,8 @@
-"""TxnOffsetCommit 0-4: stages offsets of a group in a transaction; its marker makes them visible or throws them away.
+"""TxnOffsetCommit 0-6: stages offsets of a group in a transaction; its marker makes them visible or throws them away.
 
-The transaction must hold the group's partition of the offsets topic (AddOffsetsToTxn): 48, or 120 from v4. v3 names
-member, generation and instance: 25, 22, 82. Other errors: 24 empty group id, 47 another epoch, 49 another producer
-id, 3 no such partition, 12 metadata too long.
+The transaction must hold the group's partition of the offsets topic (AddOffsetsToTxn): 48, or 120 from v4; v5 adds it
+by itself. v6 names topics by id. v3 names member, generation and instance: 25, 22, 82. Other errors: 24 empty group
+id, 47 another epoch, 49 another producer id, 3 no such partition, 12 metadata too long.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from wire import errors
 from wire.messages import Struct, response
 
 
-@handles("TxnOffsetCommit", 0, 4)
+@handles("TxnOffsetCommit", 0, 6)
 def txn_offset_commit(request: Struct, context: Context) -> Struct:
     """Checks partitions, then the transaction, then the group."""
-    topics, wanted = screen(request, context, by_id=False)
+    topics, wanted = screen(request, context, by_id=context.version >= 6)
     if wanted:
         refusal = _refusal(request, context)
         store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))

@@ -49,7 +49,7 @@ _ROWS = [
         doc="fast: Kafka's default is 10000",
     ),
     Setting("transaction.partition.verification.enable", "boolean", "true", dynamic=True),
-    Setting("transaction.version", "short", "0", low=0, high=2, doc="finalized feature level; not in Kafka's file"),
+    Setting("transaction.version", "short", "2", low=0, high=2, doc="finalized feature level; not in Kafka's file"),
     # what a topic inherits and nothing else names
     *(
         Setting(s.synonym, s.kind, s.default, s.low, s.high, s.choices, dynamic=True)

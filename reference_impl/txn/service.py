@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from reference_impl import bugs
 from reference_impl.group.placement import partition_for
-from reference_impl.txn import layout, state
+from reference_impl.txn import layout, state, version2
 from reference_impl.txn.pids import ProducerIds
 from reference_impl.txn.state import State, Step, TopicPartition, Transaction
 from wire import errors
@@ -83,12 +83,21 @@ class TransactionService:
         step = state.add_partitions(before, producer_id, epoch, partitions, self._node.clock.now_ms())
         return self._settle(before, step).error
 
-    def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool) -> Step:
+    def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool, *, raise_epoch: bool) -> Step:
         before = self._transactions.get(transactional_id)
         if not transactional_id or before is None:
             error = errors.INVALID_PRODUCER_ID_MAPPING if transactional_id else errors.INVALID_REQUEST
             return Step(_nobody(transactional_id), error)
-        return self._settle(before, state.end(before, producer_id, epoch, commit, self._node.clock.now_ms()))
+        if (producer_id, epoch) != (before.producer_id, before.epoch) and bugs.on("M13b"):
+            producer_id, epoch = before.producer_id, before.epoch
+        now_ms = self._node.clock.now_ms()
+        if raise_epoch and not bugs.on("M20"):
+            step = version2.end(before, producer_id, epoch, commit, now_ms, self.fresh_producer_id)
+        else:
+            step = state.end(before, producer_id, epoch, commit, now_ms)
+        if step.error == errors.INVALID_TXN_STATE and before.state is not State.EMPTY and bugs.on("M18c"):
+            step = Step(before)
+        return self._settle(before, step)
 
     def verify(
         self, transactional_id: str, producer_id: int, epoch: int, partitions: Collection[TopicPartition]
@@ -107,15 +116,16 @@ class TransactionService:
     ) -> dict[TopicPartition, int]:  # fmt: skip
         """Which partitions a transactional Produce may write to: those whose transaction is open.
 
-        The codes are those a producer of this Produce version understands: 120 from v11, 48 before it.
+        From v12 they join it by that (transaction.version 2). The codes are those that a producer of this version
+        understands: 120 from v11, 48 before it.
         """
         if transactional_id is None:
             return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         asked = [p for p in partitions if not self._is_open(p, producer_id, producer_epoch)]
         codes = dict.fromkeys(partitions, errors.NONE)
         if asked and self._node.config["transaction.partition.verification.enable"]:
-            found = self.verify(transactional_id, producer_id, producer_epoch, asked)
-            codes.update({p: for_append(code, abortable=version > 10) for p, code in found.items()})
+            found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
+            codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in found.items()})
         return codes
 
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
@@ -123,9 +133,17 @@ class TransactionService:
         where = ("__consumer_offsets", index)
         if self._is_open(where, producer_id, epoch):
             return errors.NONE
-        code = self.verify(transactional_id, producer_id, epoch, [where])[where]
-        code = for_append(code, abortable=version > 3)
+        code = self._admitted(transactional_id, producer_id, epoch, [where], add=version >= 5)[where]
+        code = for_append(code, abortable=version > 3, add=version >= 5)
         return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+
+    def _admitted(
+        self, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
+    ) -> dict[TopicPartition, int]:
+        """Verified to be part of the transaction, or (transaction.version 2) taken into it."""
+        if add:
+            return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, partitions))
+        return self.verify(transactional_id, producer_id, epoch, partitions)
 
     def _is_open(self, where: TopicPartition, producer_id: int, epoch: int) -> bool:
         partition = self._node.partition(*where)
@@ -217,8 +235,10 @@ class TransactionService:
             self._transactions[transactional_id] = found
 
 
-def for_append(code: int, *, abortable: bool) -> int:
+def for_append(code: int, *, abortable: bool, add: bool) -> int:
     """A coordinator's refusal as a partition's leader tells it to a producer: retriable where it should try again."""
+    if code == errors.CONCURRENT_TRANSACTIONS and add:
+        return code
     if code == errors.PRODUCER_FENCED:
         return errors.INVALID_PRODUCER_EPOCH
     if code == errors.TRANSACTION_ABORTABLE and not abortable:

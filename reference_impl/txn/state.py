@@ -132,15 +132,13 @@ def verify(
 
 
 def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) -> Step:
-    """The producer's decision (classic protocol). Saying it again is harmless, saying the opposite is refused."""
-    if (refusal := _refusal(t, producer_id, epoch)) and not bugs.on("M13b"):
+    """The producer's decision in the classic protocol. Saying it again is harmless, saying the opposite is refused."""
+    if refusal := _refusal(t, producer_id, epoch):
         return Step(t, refusal)
     wanted = (State.PREPARE_COMMIT, State.COMPLETE_COMMIT) if commit else (State.PREPARE_ABORT, State.COMPLETE_ABORT)
     if t.state is State.ONGOING:
         return Step(replace(t, state=wanted[0], updated_ms=now, client_version=0))
     if t.state not in wanted:
-        if t.state is not State.EMPTY and bugs.on("M18c"):
-            return Step(t)
         return Step(t, errors.INVALID_TXN_STATE)
     return Step(t, errors.CONCURRENT_TRANSACTIONS if t.ending else errors.NONE)
 

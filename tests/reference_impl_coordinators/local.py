@@ -105,9 +105,9 @@ class Local:
         answer = self.call("TxnOffsetCommit", 3, topics=[{"name": "t", "partitions": [line]}], **ids)
         return int(answer.topics[0].partitions[0].error_code)
 
-    def end(self, producer: tuple[int, int], commit: bool, *, name: str = "x") -> int:
+    def end(self, producer: tuple[int, int], commit: bool, *, name: str = "x", version: int = 3) -> int:
         ids = {"transactional_id": name, "producer_id": producer[0], "producer_epoch": producer[1]}
-        return int(self.call("EndTxn", 3, committed=commit, **ids).error_code)
+        return int(self.call("EndTxn", version, committed=commit, **ids).error_code)
 
     def state(self, name: str = "x") -> str:
         found = self.call("DescribeTransactions", 0, transactional_ids=[name]).transaction_states[0]

@@ -201,13 +201,14 @@ def test_m28b_ignores_lower_commits(local: Local) -> None:
     assert local.offset() == 5
 
 
-def test_m13b_lets_a_fenced_producer_commit(local: Local) -> None:
+@pytest.mark.parametrize("version", [3, 5])
+def test_m13b_lets_a_fenced_producer_commit(local: Local, version: int) -> None:
     old = local.producer()
     new = local.producer()
     local.begin(new, ("t", 0))
-    assert local.end(old, COMMIT) == errors.PRODUCER_FENCED
+    assert local.end(old, COMMIT, version=version) == errors.PRODUCER_FENCED
     bugs.plant("M13b")
-    assert local.end(old, COMMIT) == errors.NONE
+    assert local.end(old, COMMIT, version=version) == errors.NONE
 
 
 def test_m18a_leaves_one_partition_without_a_marker(local: Local) -> None:
@@ -219,11 +220,28 @@ def test_m18a_leaves_one_partition_without_a_marker(local: Local) -> None:
     assert (local.markers("t", 0), local.markers("u", 1)) == (["COMMIT"], [])
 
 
-def test_m18c_accepts_the_opposite(local: Local) -> None:
+@pytest.mark.parametrize("version", [3, 5])
+def test_m18c_accepts_the_opposite(local: Local, version: int) -> None:
     producer = local.producer()
     local.begin(producer, ("t", 0))
-    local.end(producer, COMMIT)
+    local.end(producer, COMMIT, version=version)
     local.clock.advance(0)
-    assert local.end(producer, ABORT) == errors.INVALID_TXN_STATE
+    assert local.end(producer, ABORT, version=version) == errors.INVALID_TXN_STATE
     bugs.plant("M18c")
-    assert local.end(producer, ABORT) == errors.NONE
+    assert local.end(producer, ABORT, version=version) == errors.NONE
+
+
+@pytest.mark.parametrize(
+    ("bug", "code", "state"), [("", errors.PRODUCER_FENCED, "Ongoing"), ("M20", errors.NONE, "PrepareCommit")]
+)
+def test_m20_lets_a_late_end_hit_the_next_transaction(local: Local, bug: str, code: int, state: str) -> None:
+    if bug:
+        bugs.plant(bug)
+    producer = local.producer()
+    local.begin(producer, ("t", 0))
+    ids = {"transactional_id": "x", "producer_id": producer[0], "producer_epoch": producer[1]}
+    told = local.call("EndTxn", 5, committed=True, **ids)
+    local.clock.advance(0)
+    local.begin((told.producer_id, told.producer_epoch), ("t", 0))
+    assert local.end(producer, COMMIT, version=5) == code
+    assert local.state() == state

@@ -9,7 +9,9 @@ import pytest
 from tests.reference_impl_coordinators.group_scenarios import SCENARIOS as GROUPS
 from tests.reference_impl_coordinators.scenarios import Scenario, told
 from tests.reference_impl_coordinators.transaction_scenarios import SCENARIOS as TRANSACTIONS
+from tests.reference_impl_coordinators.version2_scenarios import SCENARIOS as VERSION_2
 
+ALL = GROUPS + TRANSACTIONS + VERSION_2
 SAYS = Path(__file__).with_name("kafka_says.txt")
 
 
@@ -24,7 +26,7 @@ def kafka_says(name: str) -> list[str]:
     return blocks[name]
 
 
-@pytest.mark.parametrize("scenario", GROUPS + TRANSACTIONS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("scenario", ALL, ids=lambda s: s.__name__)
 def test_the_reference_broker_says_what_kafka_says(scenario: Scenario, broker: str) -> None:
     _, *lines = told(broker, [scenario])
     assert lines == kafka_says(scenario.__name__)
@@ -37,5 +39,5 @@ def test_kafka_still_says_so(tmp_path: Path) -> None:
     from suites.targets import open_target
 
     with open_target("kafka:4.4.0", tmp_path) as target:
-        lines = list(told(target.bootstrap, GROUPS + TRANSACTIONS))
+        lines = list(told(target.bootstrap, ALL))
     assert lines == SAYS.read_text("utf-8").splitlines()

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from reference_impl.txn import layout, state
+from reference_impl.txn import layout, state, version2
 from reference_impl.txn.pids import BLOCK, ProducerIds
 from reference_impl.txn.state import LAST_EPOCH, State, Step, Transaction
 from wire import errors
@@ -95,6 +95,31 @@ class TransactionMachine(RuleBasedStateMachine):
         elif code == errors.NONE:
             assert before.state is (State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT)
 
+    @rule(data=st.data(), commit=st.booleans())
+    def a_producer_ends_and_raises_its_epoch(self, data: st.DataObject, commit: bool) -> None:
+        """transaction.version 2: a new epoch with every end, and a retry recognised by the epoch before."""
+        if not self.producers:
+            return
+        mine, before = data.draw(st.sampled_from(self.producers)), self.t
+        step = version2.end(self.t, *mine, commit, self.now, self.ids.next)
+        if step.transaction is not before:
+            assert mine == self._current(), "only the newest incarnation decides"
+            assert before.state is State.ONGOING or not commit, "only an abort may be empty"
+            self._take_decided(step, before)
+            told = version2.next_incarnation(self.t)
+            assert told not in self.handed_out and told > mine
+            self.handed_out.add(told)
+            self.producers.append(told)
+        elif step.error == errors.NONE:
+            assert before.state is (State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT)
+            assert mine != self._current(), "the same epoch would be the next transaction"
+
+    def _take_decided(self, step: Step, before: Transaction) -> None:
+        self.t = step.transaction
+        self.log.append(self.t)
+        self.decided.append((self.t.state, self.t.partitions))
+        assert self.t.epoch == before.epoch + 1 and self.t.partitions == before.partitions
+
     @rule()
     def markers_are_written(self) -> None:
         if self.t.ending:
@@ -113,8 +138,13 @@ class TransactionMachine(RuleBasedStateMachine):
         if self.log:
             back = layout.read_value("x", layout.value(self.log[-1], version))
             known = replace(self.log[-1], last_epoch=-1)
-            assert back == (replace(known, previous_producer_id=-1) if version == 0 else known)
+            lean = replace(known, previous_producer_id=-1, next_producer_id=-1, client_version=0)
+            assert back == (lean if version == 0 else known)
             self.t = back
+            if version == 0 and self.t.client_version != self.log[-1].client_version:
+                self.t = self.log[
+                    -1
+                ]  # value 0 cannot hold what transaction.version 2 needs, and Kafka never mixes them
 
     @rule()
     def the_epoch_is_nearly_used_up(self) -> None:
@@ -127,7 +157,7 @@ class TransactionMachine(RuleBasedStateMachine):
     def the_state_fits(self) -> None:
         assert self.t.epoch <= LAST_EPOCH + 1
         assert bool(self.t.partitions) <= (self.t.state in (State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT))
-        assert not self.t.ending or self.t.partitions
+        assert not self.t.ending or self.t.partitions or self.t.client_version == 2
         assert (self.t.state is State.EMPTY) <= (self.t.started_ms == -1)
 
 
@@ -145,6 +175,22 @@ def test_a_used_up_epoch_takes_a_new_producer_id() -> None:
     kept = state.init_producer(t, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next).transaction
     again = state.init_producer(kept, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
     assert (again.error, again.transaction.epoch) == (errors.NONE, 0), "its own retry gets the same answer"
+
+
+def test_the_last_epoch_of_version_2_completes_into_a_new_producer_id() -> None:
+    ids = ProducerIds(lambda count: 0)
+    t = Transaction(
+        "x", ids.next(), TIMEOUT_MS, epoch=LAST_EPOCH, state=State.ONGOING, partitions=frozenset({("t", 0)})
+    )
+    prepared = version2.end(t, 0, LAST_EPOCH, True, 0, ids.next).transaction
+    assert (prepared.producer_id, prepared.epoch) == (0, LAST_EPOCH + 1), "markers fence the old id for good"
+    assert version2.next_incarnation(prepared) == (1, 0)
+    done = state.complete(layout.read_value("x", layout.value(prepared, 2)), 0)
+    assert (done.producer_id, done.epoch, done.previous_producer_id) == (1, 0, 0)
+    retried = version2.end(done, 0, LAST_EPOCH, True, 0, ids.next)
+    assert (retried.error, version2.next_incarnation(retried.transaction)) == (errors.NONE, (1, 0))
+    opposite = version2.end(done, 0, LAST_EPOCH, False, 0, ids.next)
+    assert opposite.error == errors.INVALID_TXN_STATE
 
 
 def test_blocks_of_producer_ids_follow_each_other() -> None:

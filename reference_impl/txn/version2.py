@@ -1,0 +1,59 @@
+"""transaction.version 2 (KIP-890): each EndTxn raises the epoch, so nothing late can join the next transaction.
+
+The producer is told its new epoch with the answer. A retry is recognised by the epoch that it was sent under: one
+below the present one. When epochs run out, the transaction completes into a new producer id, epoch 0.
+
+    EndTxn(epoch 4) -> PrepareCommit(5) -> CompleteCommit(5)      the answer says 5
+    EndTxn(epoch 4) again, the answer was lost                    0, and says 5
+    EndTxn(epoch 5, abort): nothing was begun                     legal: an empty transaction may be aborted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from reference_impl.txn.state import LAST_EPOCH, NONE, State, Step, Transaction
+from wire import errors
+
+
+def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Step:
+    """The producer's decision, with a new epoch for its next transaction."""
+    overflowed = t.previous_producer_id == producer_id and epoch == LAST_EPOCH and t.epoch == 0
+    bumped = t.client_version >= 2 and t.epoch == epoch + 1
+    if t.producer_id != producer_id and not overflowed:
+        return Step(t, errors.INVALID_PRODUCER_ID_MAPPING)
+    if not (bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))):
+        return Step(t, errors.PRODUCER_FENCED)
+    if t.state is State.ONGOING:
+        return Step(_prepared(t, commit, now, new_id))
+    if t.ending:
+        same = commit == (t.state is State.PREPARE_COMMIT)
+        return Step(t, errors.CONCURRENT_TRANSACTIONS if same else errors.INVALID_TXN_STATE)
+    if bumped or overflowed:
+        same = commit == (t.state is State.COMPLETE_COMMIT)
+        return Step(t, errors.NONE if same else errors.INVALID_TXN_STATE)
+    if commit:
+        return Step(t, errors.INVALID_TXN_STATE)
+    return Step(replace(_prepared(t, commit, now, new_id), started_ms=now))
+
+
+def next_incarnation(t: Transaction) -> tuple[int, int]:
+    """The id and epoch of this producer's next transaction, as EndTxn tells it."""
+    return (t.next_producer_id, 0) if t.next_producer_id != NONE else (t.producer_id, t.epoch)
+
+
+def _prepared(t: Transaction, commit: bool, now: int, new_id: Callable[[], int]) -> Transaction:
+    return replace(
+        t,
+        state=State.PREPARE_COMMIT if commit else State.PREPARE_ABORT,
+        epoch=t.epoch + 1,
+        last_epoch=t.epoch,
+        next_producer_id=new_id() if t.exhausted else NONE,
+        updated_ms=now,
+        client_version=2,
+    )
+
+
+def _complete(t: Transaction) -> bool:
+    return t.state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
