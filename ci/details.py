@@ -72,7 +72,9 @@ def _seconds(result: CaseResult) -> str:
 
 
 def _reason(result: CaseResult) -> str:
-    return _wrapped(f"{result.reason.kind}: {result.reason.sentence}") if result.reason else ""
+    if result.reason is None or (result.reason.kind == "anomaly" and result.anomalies):
+        return ""  # the anomalies say it themselves
+    return _wrapped(f"{result.reason.kind}: {result.reason.sentence}")
 
 
 def _proof_lines(result: CaseResult) -> Iterator[str]:

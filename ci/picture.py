@@ -96,7 +96,7 @@ def _shades(history: History, last: float) -> Iterator[Shade]:
 
 def _name(window: str, fields: str | None) -> str:
     try:
-        return f"{window} {json.loads(fields or '{}').get('kind', '')}".strip()
+        return f"{window} {json.loads(fields or '{}').get('text', '')}".strip()
     except (ValueError, AttributeError):
         return window
 
@@ -113,7 +113,8 @@ def _draw(series: Series) -> Iterator[str]:
     yield f'aria-label="Throughput and latency over {series.length_s:.0f} seconds">'
     for number, shade in enumerate(series.shades):
         yield from _shade(shade, number, scale)
-    yield from _panel(TOP, "acknowledged / s", _linear_ticks(float(series.rate.max())), _area(series.rate, TOP))
+    top = _top(series.rate)
+    yield from _panel(TOP, "acknowledged / s", _linear_ticks(top), _area(series.rate, TOP, top))
     highest = float(np.nanmax(series.slow_ms))
     lowest = max(0.05, float(np.nanmin(series.median_ms)))
     yield from _panel(lower, LATENCY, _log_ticks(lowest, highest), _latencies(series, lower, lowest, highest))
@@ -127,7 +128,7 @@ def _shade(shade: Shade, number: int, scale: float) -> Iterator[str]:
     yield f'<rect class="window" x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{2 * PANEL + GAP}">'
     yield f"<title>{escape(text)}</title></rect>"
     if number < 12:
-        side = f'x="{x:.1f}"' if x < WIDTH - 160 else f'x="{x + width:.1f}" text-anchor="end"'
+        side = f'x="{x:.1f}"' if x < WIDTH - 260 else f'x="{x + width:.1f}" text-anchor="end"'
         yield f'<text class="fault" {side} y="{TOP - 5 - 10 * (number % 2):.1f}">{escape(shade.text)}</text>'
 
 
@@ -140,9 +141,15 @@ def _panel(top: float, title: str, ticks: list[tuple[float, str]], content: str)
     yield f'<text class="title" x="{LEFT + 4}" y="{top + 10}">{title}</text>'
 
 
-def _area(values: Floats, top: float) -> str:
-    highest = float(values.max()) or 1.0
-    points = [f"{x:.1f},{top + PANEL * (1 - value / highest):.1f}" for x, value in zip(_xs(), values, strict=True)]
+def _top(rate: Floats) -> float:
+    """The rate at the top of the picture: a single burst may leave it, so that the rest can be seen."""
+    usual = float(np.percentile(rate, 97)) * 1.2
+    return float(rate.max()) if usual * 3 > float(rate.max()) or usual == 0 else usual
+
+
+def _area(values: Floats, top: float, highest: float) -> str:
+    heights = [min(1.0, float(value) / highest) for value in values]
+    points = [f"{x:.1f},{top + PANEL * (1 - height):.1f}" for x, height in zip(_xs(), heights, strict=True)]
     base = f"{top + PANEL:.1f}"
     return f'<path class="rate" d="M{LEFT},{base} L{" L".join(points)} L{WIDTH - RIGHT},{base} Z"/>'
 

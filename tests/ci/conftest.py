@@ -155,7 +155,7 @@ def record_trial(folder: Path, header: Header | None = None) -> Path:
             recorder.add(_send(recorder.next_op(), start, at, latency, rng.randrange(3)))
             at += rng.expovariate(60 if faulty else 400)
         for window, kind, begin, end in (("w1", "drop_response", 3, 5), ("w2", "pause", 7, 7.6)):
-            fields = json.dumps({"kind": kind})
+            fields = json.dumps({"text": kind})
             recorder.add(
                 HistoryEvent(kind="window-begin", at_ns=start + int(begin * SECOND), window=window, fields=fields)
             )
