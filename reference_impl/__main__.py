@@ -1,4 +1,4 @@
-"""The bundled broker as a process: `python -m reference_impl node --data DIR`, `python -m reference_impl mutants --json`."""
+"""The bundled broker as a process: `python -m reference_impl node --data DIR`, `... mutants --json`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         asyncio.run(_serve(node))
     except OSError as error:
-        print(f"reference_impl: cannot serve on {config.host}:{config.port}: {error.strerror or error}", file=sys.stderr)
+        where = f"{config.host}:{config.port}"
+        print(f"reference_impl: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)
         return 7
     return 0
 
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     node.add_argument("--mutant", action="append", default=[], metavar="ID[:every=K]", help="plant a bug")
     node.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
     node.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")
-    node.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a broker setting by Kafka's name")
+    node.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting by Kafka's name")
     node.add_argument("--log-level", default="INFO")
     mutants = commands.add_parser("mutants", help="list the planted bugs")
     mutants.add_argument("--json", action="store_true")

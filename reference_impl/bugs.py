@@ -1,7 +1,7 @@
 """Planted bugs: each is one line of data in `mutants/` and exactly one `bugs.on("...")` in the code.
 
-A healthy broker pays one test of an empty dict. A bug with `every = k` bites at each k-th occasion, counted from one, so that a
-run repeats; `M05:every=3` on the command line overrides it.
+A healthy broker pays one test of an empty dict. A bug with `every = k` bites at each k-th occasion, counted from one,
+so that a run repeats; `M05:every=3` on the command line overrides it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What older Kafkas served: the newest version of each API, where it differs from ours. Enough to test negotiation, not a museum."""
+"""What older Kafkas served, where it differs from ours: enough to test negotiation, not a museum."""
 
 from __future__ import annotations
 

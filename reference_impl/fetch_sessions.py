@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): the broker remembers which partitions a consumer wants, and answers only what changed. Pure."""
+"""Fetch sessions (KIP-227): what a consumer wants is remembered, and only changes are answered. Pure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Session:
             self.partitions.pop(key, None)
 
     def changed(self, key: Key, answer: Struct) -> bool:
-        """True when an answer has to be sent; then it is remembered, and a partition with data goes to the back of the queue."""
+        """True when an answer has to be sent; a partition with data goes to the back of the queue."""
         known = self.partitions.get(key)
         if known is None:
             return True

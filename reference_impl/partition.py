@@ -59,7 +59,7 @@ class Partition:
 
     # Appending
 
-    def append(self, data: memoryview | None, version: int, acks: int, *, verified: bool = True) -> Appended:
+    def append(self, data: memoryview | None, version: int, acks: int, *, swapped: bool = False) -> Appended:
         """Appends a client's batch, or raises Rejected; a duplicate is answered as it was the first time."""
         header = check_frame(data, version)
         assert data is not None
@@ -69,17 +69,19 @@ class Partition:
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
-        verdict = self.log.producers.admit(header, verified=verified)
+        verdict = self.log.producers.admit(header)
         if isinstance(verdict, Duplicate):
             offset = self.log.end_offset if bugs.on("M10b") else verdict.batch.base_offset
             return Appended(offset, verdict.batch.timestamp)
-        if isinstance(verdict, Refused):
+        if isinstance(verdict, Refused) and not swapped:
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
         if header.producer_id < 0 and bugs.on("M14") and self._last_bytes_again(batch):
             return Appended(self.log.end_offset - header.record_count, append_time)
         if header.producer_id < 0 and bugs.on("M01a"):
             return Appended(self.log.end_offset, append_time)
         base = self._append(batch)
+        if swapped:
+            self.log.producers.reorder(header.producer_id)
         return Appended(self._spoiled_offset(base, header), append_time)
 
     def append_internal(self, batch: bytes) -> int:

@@ -31,7 +31,8 @@ def name_fault(name: str) -> Fault | None:
         problem = f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
     elif not _LEGAL.fullmatch(name):
         problem = (
-            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+            f"Topic name is invalid: '{name}' contains one or more characters other than "
+            "ASCII alphanumerics, '.', '_' and '-'"
         )
     else:
         return None
@@ -91,7 +92,8 @@ def assignment_fault(assignments: dict[int, list[int]], broker: int) -> Fault | 
                 errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."
             )
         if len(set(brokers)) != len(brokers):
-            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes a broker more than once.")
+            message = "The manual partition assignment includes a broker more than once."
+            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, message)
         for one in brokers:
             if one != broker:
                 return Fault(

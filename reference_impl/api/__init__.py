@@ -5,8 +5,8 @@ A file opens with what the API does here, its versions and its gaps, and registe
     @handles("Metadata", 0, 13)
     def metadata(request: Struct, context: Context) -> Struct | None: ...
 
-A handler may be plain or `async`; a plain one that has to wait may return an awaitable. The connection answers in order, so it
-takes no other request until the answer is there. None means: no answer is sent (acks=0).
+A handler may be plain or `async`; a plain one that has to wait may return an awaitable. The connection answers in
+order, so it takes no other request until the answer is there. None means: no answer is sent (acks=0).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Context:
     client_id: str | None
     connection_id: int
     client_host: str
+    swapped: bool = False  # a planted bug answers this request out of order
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""AlterConfigs (KIP-133, 0-2) replaces all settings of a resource; IncrementalAlterConfigs (KIP-339, 0-1) touches only those named.
+"""AlterConfigs replaces all settings of a resource (KIP-133); IncrementalAlterConfigs those named (KIP-339).
 
-Each resource succeeds or fails as a whole. Unknown setting or bad value: INVALID_CONFIG (40); a null value, an unknown operation, a
-key twice, a resource twice: INVALID_REQUEST; unknown topic: 3. APPEND and SUBTRACT are for lists. Effective at once, durable first.
+Each resource succeeds or fails as a whole. Unknown setting or bad value: INVALID_CONFIG (40); a null value, an
+unknown operation, a key twice, a resource twice: INVALID_REQUEST; unknown topic: 3. APPEND and SUBTRACT are for
+lists. Effective at once, durable first.
 """
 
 from __future__ import annotations

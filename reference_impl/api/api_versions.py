@@ -1,10 +1,10 @@
 """ApiVersions (KIP-35, KIP-511): what this broker serves, and in which versions.
 
-Versions 0-5. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since 2.4); the
-listener does that. Client software name and version are checked from v3 on: INVALID_REQUEST.
-Produce is advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3.
-v5: a client that states the cluster and the node it expects, and finds others, is told to start over: REBOOTSTRAP_REQUIRED; one
-that states only half of it: INVALID_REQUEST.
+Versions 0-5. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since
+2.4); the listener does that. Client software name and version are checked from v3 on: INVALID_REQUEST. Produce is
+advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3. v5: a client that states
+the cluster and the node it expects, and finds others, is told to start over: REBOOTSTRAP_REQUIRED; one that states
+only half of it: INVALID_REQUEST.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CreatePartitions (KIP-195): sets the new total; what is there stays as it is.
 
-Versions 0-3. A total that is not larger: INVALID_PARTITIONS; unknown topic: 3; the same topic twice: INVALID_REQUEST; a hand-made
-placement that does not fit: INVALID_REPLICA_ASSIGNMENT. validate_only checks and makes nothing.
+Versions 0-3. A total that is not larger: INVALID_PARTITIONS; unknown topic: 3; the same topic twice: INVALID_REQUEST;
+a hand-made placement that does not fit: INVALID_REPLICA_ASSIGNMENT. validate_only checks and makes nothing.
 """
 
 from __future__ import annotations

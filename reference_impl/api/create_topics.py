@@ -1,8 +1,8 @@
 """CreateTopics: each topic of the request on its own, all of them checked as Kafka's controller does.
 
-Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (one broker: 1), 39 assignment, 40
-settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks for the broker's defaults.
-validate_only checks and makes nothing; the id of the answer is then nobody's.
+Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (one broker: 1), 39
+assignment, 40 settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks for the
+broker's defaults. validate_only checks and makes nothing; the id of the answer is then nobody's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """DeleteRecords (KIP-107): moves the start of a partition's log forward, to an offset or (-1) to the high watermark.
 
-Versions 0-2. Above the high watermark or below -1: OFFSET_OUT_OF_RANGE; at or below the log's start: success, nothing moves; a topic
-that is only compacted: POLICY_VIOLATION; unknown partition: 3; internal topic: 17. The new start is durable before the answer.
+Versions 0-2. Above the high watermark or below -1: OFFSET_OUT_OF_RANGE; at or below the log's start: success, nothing
+moves; a topic that is only compacted: POLICY_VIOLATION; unknown partition: 3; internal topic: 17. The new start is
+durable before the answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """DescribeCluster (KIP-700): cluster id, controller and brokers; what Metadata says too.
 
-Versions 0-2. Endpoint type 1 (brokers) only: 2 (controllers) is MISMATCHED_ENDPOINT_TYPE, others UNSUPPORTED_ENDPOINT_TYPE.
+Versions 0-2. Endpoint type 1 (brokers) only: 2 (controllers) is MISMATCHED_ENDPOINT_TYPE, others
+UNSUPPORTED_ENDPOINT_TYPE.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
     node = context.node
     if request.endpoint_type != 1:
         wrong = errors.MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == 2 else errors.UNSUPPORTED_ENDPOINT_TYPE
-        return response("DescribeCluster", error_code=wrong, error_message="This is a broker's endpoint.", cluster_id="")
+        message = "This is a broker's endpoint."
+        return response("DescribeCluster", error_code=wrong, error_message=message, cluster_id="")
     return response(
         "DescribeCluster",
         endpoint_type=1,

@@ -1,8 +1,8 @@
 """DescribeConfigs (KIP-133, KIP-226, KIP-569): the settings of topics and of this broker, with where each comes from.
 
-Versions 1-4. Unknown topic: 3; a name that no topic can have: 17; another broker's id, or another kind of resource: INVALID_REQUEST.
-A list of keys asks for these alone; keys that do not exist are left out.
-Gaps: no broker loggers, groups or client metrics; documentation is empty.
+Versions 1-4. Unknown topic: 3; a name that no topic can have: 17; another broker's id, or another kind of resource:
+INVALID_REQUEST. A list of keys asks for these alone; keys that do not exist are left out. Gaps: no broker loggers,
+groups or client metrics; documentation is empty.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """DescribeTopicPartitions (KIP-966): topics in the order of their names, page by page.
 
-Version 0. An empty list asks for all topics; a cursor names where to go on; at most min(limit, max.request.partition.size.limit)
-partitions an answer, then `next_cursor` names the first that was left out. Unknown topic: 3.
+Version 0. An empty list asks for all topics; a cursor names where to go on; at most min(limit,
+max.request.partition.size.limit) partitions an answer, then `next_cursor` names the first that was left out. Unknown
+topic: 3.
 """
 
 from __future__ import annotations

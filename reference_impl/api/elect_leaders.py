@@ -1,7 +1,7 @@
 """ElectLeaders (KIP-460): one broker leads everything, so every election that could be held is not needed.
 
-Versions 0-2. Known partition: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for; unknown: 3; election type other
-than 0 and 1: INVALID_REQUEST.
+Versions 0-2. Known partition: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for; unknown: 3;
+election type other than 0 and 1: INVALID_REQUEST.
 """
 
 from __future__ import annotations

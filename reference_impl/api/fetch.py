@@ -1,11 +1,11 @@
 """Fetch: record batches from an offset on, as stored.
 
-Versions 4-18; v13+ names topics by id. Waits up to max_wait_ms until min_bytes can be read from all partitions together; an error
-in one ends the wait. Size limits are KIP-74's: the first partition with data gives at least one whole batch, a batch is never cut.
-Consumers see what lies below the high watermark, read_committed ones below the last stable offset, with the aborted transactions
-in the order in which they ended. Out of range: 1. Leader epochs: 74, 75 (v9+); an offset that a truncation took: diverging epoch
-(v12+). Sessions: KIP-227 (70, 71, 106).
-Gaps: no preferred replica; a replica id other than -1 reads like a follower and joins no ISR.
+Versions 4-18; v13+ names topics by id. Waits up to max_wait_ms until min_bytes can be read from all partitions
+together; an error in one ends the wait. Size limits are KIP-74's: the first partition with data gives at least one
+whole batch, a batch is never cut. Consumers see what lies below the high watermark, read_committed ones below the
+last stable offset, with the aborted transactions in the order in which they ended. Out of range: 1. Leader epochs:
+74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). Gaps: no
+preferred replica; a replica id other than -1 reads like a follower and joins no ISR.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """ListConfigResources (KIP-1142): the things that have settings.
 
-Versions 0-1. Topics and brokers; v0 lists client metrics only, and there are none. An unsupported type: UNSUPPORTED_VERSION.
+Versions 0-1. Topics and brokers; v0 lists client metrics only, and there are none. An unsupported type:
+UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """ListOffsets: the ends of a partition, and the first record at or after a time.
 
-Versions 1-11. -1 latest (read_committed: the last stable offset), -2 earliest, -3 the record with the largest timestamp (v7+),
--4 earliest on local disk (v8+), -5 latest in tiered storage (v9+) and -6 earliest not yet there (v11+): none here, so -1.
-Other negative times, and these in older versions: UNSUPPORTED_VERSION. The same partition twice: INVALID_REQUEST.
-A look-up by time is exact to the record, never below the log's start nor at or above what the isolation level shows.
-Leader epoch checks (v4+): 74 and 75.
+Versions 1-11. -1 latest (read_committed: the last stable offset), -2 earliest, -3 the record with the largest
+timestamp (v7+), -4 earliest on local disk (v8+), -5 latest in tiered storage (v9+) and -6 earliest not yet there
+(v11+): none here, so -1. Other negative times, and these in older versions: UNSUPPORTED_VERSION. The same partition
+twice: INVALID_REQUEST. A look-up by time is exact to the record, never below the log's start nor at or above what the
+isolation level shows. Leader epoch checks (v4+): 74 and 75.
 """
 
 from __future__ import annotations

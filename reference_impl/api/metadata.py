@@ -1,10 +1,10 @@
 """Metadata: brokers, topics, partitions and their leaders.
 
-Versions 0-13. v0: an empty list asks for all topics; v1+: null asks for all, empty for none. v10+ topic ids, v12+ look-up by id.
-An unknown topic is created if the request and `auto.create.topics.enable` allow it, and is complete in the same answer (Kafka
-answers LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION first and creates it meanwhile; clients ask again).
-Authorised operations: all that Kafka lists without an authoriser, when asked for.
-Gaps: one broker, which is leader and controller of everything; no racks.
+Versions 0-13. v0: an empty list asks for all topics; v1+: null asks for all, empty for none. v10+ topic ids, v12+
+look-up by id. An unknown topic is created if the request and `auto.create.topics.enable` allow it, and is complete in
+the same answer (Kafka answers LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION first and creates it meanwhile;
+clients ask again). Authorised operations: all that Kafka lists without an authoriser, when asked for. Gaps: one
+broker, which is leader and controller of everything; no racks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch (KIP-101, KIP-320): where a leader's writing ended, for clients that look for truncation.
 
-Versions 2-4. The current epoch ends at the log's end; an epoch that nobody had gives the one before it; a later one than ours gives
-(-1, -1). `current_leader_epoch` is checked: 74, 75. Unknown partition: 3.
+Versions 2-4. The current epoch ends at the log's end; an epoch that nobody had gives the one before it; a later one
+than ours gives (-1, -1). `current_leader_epoch` is checked: 74, 75. Unknown partition: 3.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Produce: appends one record batch to each partition.
 
-Versions 3-13 (advertised from 0, see ApiVersions); v13 names topics by id. Every record is validated, in Kafka's order of checks:
-framing 87/2/76, then per partition 10, 2, 87, 32 with record errors (KIP-467), 18, and the producer state 45/47/48.
-acks other than -1, 0, 1: INVALID_REQUIRED_ACKS. acks=0: no answer, and the connection is closed where an answer would be an error.
-Transactional batches are checked with the transaction coordinator first (KIP-890); without a transactional id they are refused.
-Internal topics: INVALID_TOPIC_EXCEPTION, except for the client id `__admin_client`.
-Gaps: one replica, so acks=all is answered after the local append.
+Versions 3-13 (advertised from 0, see ApiVersions); v13 names topics by id. Every record is validated, in Kafka's
+order of checks: framing 87/2/76, then per partition 10, 2, 87, 32 with record errors (KIP-467), 18, and the producer
+state 45/47/48. acks other than -1, 0, 1: INVALID_REQUIRED_ACKS. acks=0: no answer, and the connection is closed where
+an answer would be an error. Transactional batches are checked with the transaction coordinator first (KIP-890);
+without a transactional id they are refused. Internal topics: INVALID_TOPIC_EXCEPTION, except for the client id
+`__admin_client`. Gaps: one replica, so acks=all is answered after the local append.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _name_of(data: Struct, context: Context) -> str | None:
 
 
 def _verify(request: Struct, context: Context) -> dict[tuple[str | None, int], int]:
-    """Asks the coordinator about partitions in which the transaction has not begun; error codes of those it does not know."""
+    """Asks the coordinator about partitions in which the transaction has not begun; what it refuses."""
     node = context.node
     if request.transactional_id is None or node.transactions is None:
         return {}
@@ -113,7 +113,7 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     if _is_internal(node, name) and context.client_id != _ADMIN:
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
     try:
-        done = partition.append(part.records, context.version, request.acks)
+        done = partition.append(part.records, context.version, request.acks, swapped=context.swapped)
     except Rejected as rejected:
         return _rejected(part.index, rejected, partition)
     if bugs.on("M01b"):

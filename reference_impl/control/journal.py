@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from types import TracebackType
 
 from reference_impl.control.image import Image, JsonRecord
 from wire.crc32c import crc32c
@@ -44,8 +43,3 @@ class Journal:
     def close(self) -> None:
         os.close(self._fd)
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()

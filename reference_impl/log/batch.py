@@ -1,4 +1,4 @@
-"""The 61 bytes in front of every record batch: all that the broker reads of most batches, and the two fields that it writes."""
+"""The 61 bytes in front of every record batch, and the fields of them that a broker writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which leader wrote which offsets (KIP-101): epoch -> first offset, and the questions that fetch and truncation ask of it."""
+"""Which leader wrote which offsets (KIP-101), and what fetch and truncation ask of it."""
 
 from __future__ import annotations
 

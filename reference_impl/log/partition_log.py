@@ -1,4 +1,4 @@
-"""The log of one partition: segments, producer state, leader epochs. Synchronous; knows the file system and nothing else."""
+"""The log of one partition: segments, producers, leader epochs. Synchronous; knows only the file system."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class PartitionLog:
         return max(bisect_right(self.segments, offset, key=lambda s: s.base_offset) - 1, 0)
 
     def read(self, offset: int, max_bytes: int, below: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the one that holds `offset`, none at or above `below`; at least one if asked, however large."""
+        """Whole batches from the one that holds `offset`, none at or above `below`; at least one if asked."""
         for segment in self.segments[self.segment_index(offset) :]:
             if segment.base_offset >= below:
                 break
@@ -177,7 +177,7 @@ class PartitionLog:
                 yield header, segment, position
 
     def reaching(self, timestamp: int) -> Iterator[tuple[Header, bytes]]:
-        """Batches that hold a record at or after this time, in log order, as far as the log's start has not passed them."""
+        """Batches that hold a record at or after this time, in log order, not below the log's start."""
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue

@@ -1,7 +1,7 @@
 """Opens a partition's log and finds out what survived: torn tails go, producer state and indexes come back.
 
-After a clean stop the saved indexes are believed. After a crash the newest segment is read from its start, batch by batch with its
-checksum, and cut at the first that does not hold; segments behind a cut are dropped.
+After a clean stop the saved indexes are believed. After a crash the newest segment is read from its start, batch by
+batch with its checksum, and cut at the first that does not hold; segments behind a cut are dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Planted bugs of the reading side that need a few lines: how a healthy answer is spoiled. Nothing here runs in a healthy broker."""
+"""How planted bugs spoil a healthy read; none of it runs in a healthy broker."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Looks at every record of a batch, as Kafka's validator does, without building a single object.
 
-What it is for: a declared count that is not true, broken records, missing keys on compacted topics, timestamps out of bounds and
-the batch's true largest timestamp. One pass over the bytes; about a microsecond a record.
+What it is for: a declared count that is not true, broken records, missing keys on compacted topics, timestamps out of
+bounds and the batch's true largest timestamp. One pass over the bytes; about a microsecond a record.
 """
 
 from __future__ import annotations

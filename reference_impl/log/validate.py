@@ -1,4 +1,4 @@
-"""Judges a client's batch before it is appended, in Kafka's order (ProduceRequest.validateRecords, UnifiedLog, LogValidator).
+"""Judges a client's batch before it is appended, in the order in which Kafka does.
 
 Every record is looked at. The batch is copied once, into the bytes that will be stored.
 """
@@ -37,7 +37,7 @@ def _invalid(message: str, records: tuple[tuple[int, str], ...] = ()) -> Rejecte
 
 
 def check_frame(data: memoryview | None, version: int) -> Header:
-    """The header of the one v2 batch that a partition's records must be; anything else is refused before the log is asked."""
+    """The header of the one v2 batch that a partition's records must be; anything else is refused."""
     if data is None or len(data) == 0:
         raise Rejected(errors.INVALID_RECORD, "no record batch")
     size = _size_of_first(data)
@@ -71,7 +71,7 @@ def _size_of_first(data: memoryview) -> int | None:
 
 
 def validate(data: memoryview, header: Header, rules: TopicRules, now_ms: int) -> tuple[bytearray, int]:
-    """The batch as it will be stored, offset and epoch not yet in place, and the append time to answer (-1: CreateTime)."""
+    """The batch as it will be stored, without offset and epoch, and the append time to answer (or -1)."""
     data = data[: header.size]
     if header.base_offset != 0:
         raise _invalid(f"the batch begins at offset {header.base_offset}, not 0")

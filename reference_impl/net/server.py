@@ -1,7 +1,8 @@
-"""The listener: frames in, answers out, one request at a time on each connection (which is all that keeps answers in order).
+"""The listener: frames in, answers out, one request at a time on each connection.
 
-A frame that is negative or too large, an API or version that is not served, bytes that do not decode: each closes its own connection
-and touches nothing else. The one exception is ApiVersions in an unknown version, which is answered in version 0 with error 35.
+A frame that is negative or too large, an API or version that is not served, bytes that do not decode: each closes its
+own connection and touches nothing else. The one exception is ApiVersions in an unknown version, which is answered in
+version 0 with error 35.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Connection(asyncio.Protocol):
         self._kept_answer: list[Buffer] | None = None
         self._held_back: bytes | None = None
         self._held_timer: Timer | None = None
+        self._swapping = False
         self.last_used = self._node.clock.monotonic()
 
     # asyncio calls these
@@ -168,7 +170,16 @@ class Connection(asyncio.Protocol):
         request, _ = decode_prefix(served.api.name, "request", version, header.body)  # Kafka reads no further either
         if request._unknown_tags and bugs.on("M39c"):
             raise CloseConnection("a request with an unknown tag")
-        context = Context(self._node, served.api, version, correlation_id, header.client_id, self.number, self._host)
+        context = Context(
+            self._node,
+            served.api,
+            version,
+            correlation_id,
+            header.client_id,
+            self.number,
+            self._host,
+            self._swapping,
+        )
         answer = served.handler(request, context)
         if isinstance(answer, Struct) or answer is None:
             self._answer(answer, context)
@@ -217,11 +228,11 @@ class Connection(asyncio.Protocol):
 
     def _answer_swapped(self, first: bytes, second: bytes) -> None:
         transport, answers = self._transport, _Answers()
-        self._transport = answers  # type: ignore[assignment]
+        self._transport, self._swapping = answers, True  # type: ignore[assignment]
         self._handle(second)
         late, answers.buffers = answers.buffers, []
         self._handle(first)
-        self._transport = transport
+        self._transport, self._swapping = transport, False
         self._send(*answers.buffers, *late)
 
     def _release(self) -> None:

@@ -61,14 +61,15 @@ class Setting:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             width = {"int": INT_MAX, "short": 32767}.get(self.kind, LONG_MAX)
             if self.kind != "double" and not -width - 1 <= value <= width:
-                raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: Not a number of its type")
+                raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: Not a number of this type")
             if self.low is not None and value < self.low:
                 raise InvalidSetting(
                     f"Invalid value {text} for configuration {self.name}: Value must be at least {_plain(self.low)}"
                 )
             if self.high is not None and value > self.high:
                 raise InvalidSetting(
-                    f"Invalid value {text} for configuration {self.name}: Value must be no more than {_plain(self.high)}"
+                    f"Invalid value {text} for configuration {self.name}: "
+                    f"Value must be no more than {_plain(self.high)}"
                 )
         if self.choices:
             for item in value if isinstance(value, list) else [str(value)]:
