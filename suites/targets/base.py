@@ -20,7 +20,7 @@ CAPABILITIES: dict[str, str] = {
     "restart": "a stopped node can be started again on its port with its data",
     "nodes": "it has more than one node",
     "create_topics": "topics are made by request, not only on first use",
-    "settings": "topic and broker settings can be changed",
+    "settings": "settings of the broker, or of a topic that is there, can be changed",
     "logs": "the broker's own log lines can be shown",
     "version": "the broker says which version it is",
 }

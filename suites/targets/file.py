@@ -150,8 +150,8 @@ class FileTarget(ProcessTarget):
         if not (self._ids and self.file.actions):  # where commands act, our child may be but the way to start it
             super().must_run()
 
-    def wait_until_ready(self) -> None:
-        super().wait_until_ready()
+    def wait_until_ready(self, within_s: float | None = None) -> None:
+        super().wait_until_ready(within_s)
         self._take_the_ids_of_metadata()
 
     def _take_the_ids_of_metadata(self) -> None:

@@ -28,15 +28,26 @@ def watch(group: int) -> None:
 
 def forget(group: int) -> None:
     """This process group has ended; its number may belong to somebody else soon."""
-    _tell(f"-{group}\n")
+    if _watches():
+        _tell(f"-{group}\n")
+
+
+def stand_ready() -> None:
+    """Starts the guardian, so that what is registered with atexit from now on still runs before it is dismissed."""
+    global _guardian, _owner
+    with _lock:
+        if not _watches():
+            _guardian, _owner = _start(), os.getpid()
+
+
+def _watches() -> bool:
+    return _guardian is not None and _owner == os.getpid() and _guardian.poll() is None
 
 
 def _tell(line: str) -> None:
-    global _guardian, _owner
+    stand_ready()
     with _lock:
-        if _guardian is None or _owner != os.getpid() or _guardian.poll() is not None:
-            _guardian, _owner = _start(), os.getpid()
-        assert _guardian.stdin is not None
+        assert _guardian is not None and _guardian.stdin is not None
         _guardian.stdin.write(line.encode())
         _guardian.stdin.flush()
 

@@ -67,8 +67,8 @@ class Kafka(ProcessTarget):
             for member in members
         }
 
-    def wait_until_ready(self) -> None:
-        super().wait_until_ready()
+    def wait_until_ready(self, within_s: float | None = None) -> None:
+        super().wait_until_ready(within_s)
         readiness.wake_coordinators(next(iter(self._nodes.values())).address)
 
     def release(self) -> jars.Release:

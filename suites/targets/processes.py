@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import shutil
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faults.victim import Victim
-from suites.targets import readiness
+from suites.targets import guardian, readiness
 from suites.targets.address import Address
 from suites.targets.base import LogLine, Target, TargetNotReady
 from suites.targets.logs import LogWatch, last_lines
@@ -18,6 +19,7 @@ from suites.targets.process import Node, Plan
 
 _PORT_TAKEN = re.compile(r"address (is )?already in use|BindException|EADDRINUSE", re.IGNORECASE)
 _TRIES = 3
+_PATIENCE_S = 20.0
 
 
 class ProcessTarget(Target):
@@ -50,6 +52,8 @@ class ProcessTarget(Target):
 
     def start(self) -> None:
         self.workdir.mkdir(parents=True, exist_ok=True)
+        guardian.stand_ready()
+        atexit.register(self.stop)  # for who forgets to stop it
         for left in reversed(range(_TRIES)):
             try:
                 self._start_once()
@@ -65,6 +69,7 @@ class ProcessTarget(Target):
                 raise
 
     def stop(self) -> None:
+        atexit.unregister(self.stop)
         self.end_processes()
         self.watch.close()
         self._keep_logs()
@@ -92,19 +97,30 @@ class ProcessTarget(Target):
         return bool(self._nodes) and all(node.alive() and not node.paused() for node in self._nodes.values())
 
     def recover(self) -> None:
+        """Thaws what is paused, starts what has ended; what runs but serves no more is killed and started again."""
         for node in self._nodes.values():
-            if node.paused():
+            if node.alive():
                 node.resume()
-            node.launch()
-        self.wait_until_ready()
+            elif node.exit_status is not None:
+                node.launch()
+        try:
+            self.wait_until_ready(min(self.start_within_s, _PATIENCE_S))
+        except TargetNotReady:
+            for node in self._nodes.values():
+                node.kill()
+                node.launch()
+            self.wait_until_ready()
 
     def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
         return self.watch.lines(begin_ns, end_ns)
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, within_s: float | None = None) -> None:
         """Every node answers ApiVersions, and its Metadata names all nodes."""
         self.wait_for(
-            f"{self.name} did not serve", lambda: readiness.every_node_serves(self.addresses()), self.must_run
+            f"{self.name} did not serve",
+            lambda: readiness.every_node_serves(self.addresses()),
+            self.must_run,
+            within_s,
         )
 
     def addresses(self) -> dict[int, tuple[str, int]]:
@@ -144,10 +160,12 @@ class ProcessTarget(Target):
             node.launch()
         self.wait_until_ready()
 
-    def wait_for(self, what: str, question: Callable[[], object], must_run: Callable[[], None]) -> None:
+    def wait_for(
+        self, what: str, question: Callable[[], object], must_run: Callable[[], None], within_s: float | None = None
+    ) -> None:
         """Asks until the answer is not NotYet; at the deadline TargetNotReady with the last log lines."""
         try:
-            readiness.wait_until(what, question, self.start_within_s, must_run)
+            readiness.wait_until(what, question, within_s or self.start_within_s, must_run)
         except TargetNotReady as error:
             if not error.last_lines:
                 files = [path for node in self._nodes.values() for path in node.log_files]

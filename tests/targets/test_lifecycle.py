@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from suites.targets import Target, TargetNotReady, readiness
+from suites.targets import Target, TargetNotReady, processes, readiness
 from suites.targets.process import Node
 from tests.targets.conftest import MakeTarget, gone, tiny
 
@@ -109,6 +113,32 @@ def test_recover_brings_everything_back(trouble: str, file_target: MakeTarget) -
         getattr(the_node(target), trouble)()
         target.recover()
         assert target.alive() and serves(target)
+
+
+def test_recover_replaces_a_node_that_runs_but_serves_no_more(
+    file_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE_S", 0.5)
+    with file_target() as target:
+        pid = the_node(target).pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # frozen by somebody else: the target does not know
+        target.recover()
+        assert serves(target) and the_node(target).pid != pid
+
+
+def test_a_target_that_nobody_stops_is_stopped_at_the_end_of_the_program(
+    broker_file: Callable[..., str], tmp_path: Path
+) -> None:
+    text = broker_file(start=tiny(), before=[["touch", "up"]], after=[["rm", "up"]])
+    code = (
+        "import sys, pathlib, suites.targets as t; x = t.open_target(sys.argv[1], pathlib.Path(sys.argv[2])); x.start()"
+    )
+    code += "; print(next(iter(x.nodes.values())).pid)"
+    command = [sys.executable, "-P", "-c", code, text, str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert gone(int(done.stdout)) and not (tmp_path / "up").exists()
+    assert done.stderr == ""
 
 
 def test_an_early_exit_ends_the_wait_at_once_with_the_last_20_lines(file_target: MakeTarget) -> None:
