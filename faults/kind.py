@@ -52,8 +52,7 @@ class MessageFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def words(cls, window: Window) -> str:
         """The window for people, without its times."""
         preposition = {"request": "to", "response": "from", "message": "at"}[cls.noun]
-        said = ", ".join(f"{name} {value}" for name, value in window.params.items())
-        return f"{cls.verb} {(window.match or Match()).words(cls.noun, preposition)}" + (f" ({said})" if said else "")
+        return f"{cls.verb} {(window.match or Match()).words(cls.noun, preposition)}" + _said(window)
 
 
 class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +76,7 @@ class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def words(cls, window: Window) -> str:
         """The window for people, without its times."""
         target = window.target or "any"
-        return f"{cls.verb} {target if not target.isdigit() else 'node ' + target}"
+        return f"{cls.verb} {target if not target.isdigit() else 'node ' + target}" + _said(window)
 
 
 class Where(TypedDict, total=False):
@@ -142,6 +141,11 @@ def process_window(fault: ProcessFault, target: str | int, **when: Unpack[When])
         end=when.get("end", AT_HEAL),
         id=when.get("id", ""),
     )
+
+
+def _said(window: Window) -> str:
+    said = ", ".join(f"{name} {value}" for name, value in window.params.items())
+    return f" ({said})" if said else ""
 
 
 def _stated(fault: MessageFault | ProcessFault) -> dict[str, Any]:

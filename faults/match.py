@@ -53,15 +53,15 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     def words(self, noun: str, preposition: str) -> str:
         """For people: `20 Produce responses from leader(t,0), each 7th, after 6`."""
-        apis = "/".join(self.api) or "any"
-        many = "" if self.count == 1 else "s"
-        parts = ["every" if self.count is None else str(self.count), apis, noun + (many if self.count else "")]
+        many = "" if self.count in (1, None) else "s"
+        parts = ["every" if self.count is None else str(self.count), *(["/".join(self.api)] if self.api else [])]
+        parts.append(noun + many)
         if self.node != "any":
-            parts += [preposition, self.node]
+            parts += [preposition, f"node {self.node}" if self.node.isdigit() else self.node]
         parts += [f"of {self.client}"] if self.client != "*" else []
         parts += [f"with {what}" for what in self._conditions()]
         text = " ".join(parts)
-        text += f", each {self.every}th" if self.every != 1 else ""
+        text += f", each {ordinal(self.every)}" if self.every != 1 else ""
         text += f" after {self.skip}" if self.skip else ""
         return text + (f", with probability {self.p:g}" if self.p < 1 else "")
 
@@ -83,6 +83,12 @@ class Facts(Protocol):
     def coordinator(self, group: str) -> int | None: ...
     def transaction_coordinator(self, transactional_id: str) -> int | None: ...
     def topic_name(self, topic_id: object) -> str | None: ...
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 4th ..."""
+    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 def resolve(selector: str, facts: Facts) -> int | None:

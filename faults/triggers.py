@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from faults.match import Match
+from faults.match import Match, ordinal
 
 Edge = Literal["begin", "hit", "end"]
 
@@ -44,7 +44,7 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
             return f"at {self.elapsed_ms:g} ms" if self.elapsed_ms else "at once"
         if self.msg is not None:
             one = msgspec.structs.replace(self.msg, count=1)
-            return f"at the {ordinal(self.n)} of {one.words('request', 'to')[2:]}"
+            return f"at the {ordinal(self.n)} {one.words('request', 'to').removeprefix('1 ')}"
         if self.after is not None:
             happened = {"begin": "began", "hit": "hit", "end": "ended"}[self.after.event]
             delay = f"{self.after.delay_ms:g} ms " if self.after.delay_ms else ""
@@ -70,12 +70,6 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
             yield self.after.window
         for part in self.any + self.all:
             yield from part.windows()
-
-
-def ordinal(n: int) -> str:
-    """1st, 2nd, 3rd, 4th ..."""
-    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n}{ending}"
 
 
 def at_op(n: int) -> Trigger:

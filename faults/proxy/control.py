@@ -9,7 +9,6 @@ import msgspec
 from faults.channel import Ask, Setup, Tell, Unpacker, pack
 from faults.proxy.house import House
 from faults.schedule import Window
-from faults.triggers import Trigger
 
 
 class Control(asyncio.Protocol):
@@ -75,7 +74,7 @@ def _arm(house: House, args: dict[str, Any]) -> None:
 
 
 def _watch(house: House, args: dict[str, Any]) -> None:
-    house.watch(args["window"], msgspec.json.decode(args["condition"], type=Trigger))
+    house.watch(args["window"], args["condition"])
 
 
 def _requests(house: House, args: dict[str, Any]) -> list[tuple[int, str, int]]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
+
 from faults.actions import FORWARD, Action
 from faults.channel import Setup, Tell
 from faults.match import resolve
@@ -85,10 +87,10 @@ class House:
         self.outbox.edge(window_id, "end")
         return True
 
-    def watch(self, window_id: str, condition: Trigger) -> None:
-        """Tells the harness when a message condition comes true."""
-        assert condition.msg is not None
-        text = condition.json()
+    def watch(self, window_id: str, text: str) -> None:
+        """Tells the harness, in its own words, when a message condition (a Trigger as JSON) comes true."""
+        condition = msgspec.json.decode(text, type=Trigger)
+        assert condition.msg is not None, "only conditions on messages are waited for here"
         self.board.watch(window_id, condition.msg, condition.n, lambda: self.outbox.reached(window_id, text))
 
     def decide(self, window: OpenWindow, message: Passing) -> Action:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -39,6 +40,7 @@ class Lane:
         self._queue: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._full = False
+        self._gathered: list[bytes] | None = None
         self.waiting_bytes = 0
         self.ended = False
 
@@ -57,6 +59,17 @@ class Lane:
             self._full = True
             self._pressure(True)
         self._arm()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What leaves while this lasts is written at once: one system call for many small frames."""
+        self._gathered = []
+        try:
+            yield
+        finally:
+            gathered, self._gathered = self._gathered, None
+            if gathered and not self.ended:
+                self._write(gathered[0] if len(gathered) == 1 else b"".join(gathered))
 
     def kick(self) -> None:
         """Sends what may leave now; called when a window has ended."""
@@ -97,8 +110,13 @@ class Lane:
 
     def _emit(self, data: bytes | None) -> None:
         if data is None:
+            gathered, self._gathered = self._gathered, None
+            for before in gathered or ():
+                self._write(before)
             self.end()
             self._close()
+        elif self._gathered is not None:
+            self._gathered.append(data)
         else:
             self._write(data)
 

@@ -186,9 +186,10 @@ class Link:
         except NotKafka as problem:
             self._foreign(problem, "the client")
             frames = problem.frames
-        for frame in frames:
-            if self._deaf is None:
-                self._request(frame)
+        with self.up.together():
+            for frame in frames:
+                if self._deaf is None:
+                    self._request(frame)
         if self._opaque:
             self.up.push(self._requests.rest())
 
@@ -316,8 +317,9 @@ class Link:
         except NotKafka as problem:
             self._foreign(problem, f"node {self.node} at {self._door.upstream[0]}:{self._door.upstream[1]}")
             frames = problem.frames
-        for frame in frames:
-            self._answer(frame)
+        with self.down.together():
+            for frame in frames:
+                self._answer(frame)
         if self._opaque:
             self.down.push(self._answers.rest())
 

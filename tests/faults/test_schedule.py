@@ -1,0 +1,147 @@
+"""Schedules are data: they come back from JSON as they were, read like a story, and refuse nonsense."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faults.kinds import all_kinds, cut, delay, drop_response, edit_answer, fault_of, hold, kill, kind_of, pause, restart
+from faults.match import Match, ordinal
+from faults.schedule import BadSchedule, Schedule, Window, Windows
+from faults.streams import chance, stream
+from faults.triggers import AT_HEAL, After, Progress, Trigger, after, at_op, elapsed, is_due, message, next_ms
+
+names = st.sampled_from(["any", "1", "leader(t,0)", "coordinator(g)"])
+matches = st.builds(
+    Match,
+    client=st.sampled_from(["*", "p-*"]),
+    node=names,
+    api=st.lists(st.sampled_from(["Produce", "Fetch"]), max_size=2).map(tuple),
+    topic=st.none() | st.just("t"),
+    partition=st.none() | st.integers(0, 3),
+    fields=st.sampled_from([{}, {"acks": -1}]),
+    skip=st.integers(0, 9),
+    every=st.integers(1, 9),
+    count=st.none() | st.integers(1, 9),
+    p=st.sampled_from([1.0, 0.25]),
+)
+leaves = st.one_of(
+    st.integers(0, 999).map(at_op),
+    st.integers(0, 999).map(elapsed),
+    st.just(AT_HEAL),
+    st.builds(lambda match, n: Trigger(msg=match, n=n), matches, st.integers(1, 9)),
+)
+triggers = leaves | st.lists(leaves, min_size=1, max_size=3).map(lambda parts: Trigger(any=tuple(parts)))
+windows = st.one_of(
+    st.builds(lambda m, b, e: Window(kind="drop_response", match=m, begin=b, end=e), matches, triggers, triggers),
+    st.builds(lambda t, b: Window(kind="pause", target=t, begin=b, model="timing", needs=("pause",)), names, triggers),
+    st.builds(lambda m: Window(kind="delay", params={"ms": 3.5}, match=m), matches),
+)
+
+
+@given(st.lists(windows, max_size=5), st.integers(0, 2**63))
+def test_a_schedule_comes_back_as_it_was_and_every_window_has_words(made: list[Window], seed: int) -> None:
+    schedule = Schedule.of(*made, seed=seed)
+    again = Schedule.from_json(schedule.json())
+    assert again == schedule and again.json() == schedule.json()
+    assert len(schedule.text().splitlines()) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("window", "text"),
+    [
+        (
+            drop_response(api="Produce", node="leader(t,0)", skip=6, times=1, begin=at_op(200)),
+            "at op 200: drop 1 Produce response from leader(t,0) after 6",
+        ),
+        (drop_response(api="Produce", every=7, times=20), "at once: drop 20 Produce responses, each 7th"),
+        (delay(300), "at once: delay every message (ms 300)"),
+        (
+            hold(api="EndTxn", times=1, begin=message(3, api="EndTxn"), end=at_op(500)),
+            "at the 3rd EndTxn request: hold 1 EndTxn request, until op 500",
+        ),
+        (
+            cut(client="p1", node=2, direction="answers", begin=elapsed(50), end=after("w9", "hit", 20)),
+            "at 50 ms: cut every message at node 2 of p1 (direction answers), until 20 ms after w9 hit",
+        ),
+        (kill("leader(t,0)", begin=at_op(5)), "at op 5: kill leader(t,0)"),
+        (pause(3, end=after("w1", delay_ms=9)), "at once: pause node 3, until 9 ms after w1 began"),
+        (restart("any", how="terminate", begin=after("w1", "end")), "after w1 ended: restart any (how terminate)"),
+        (
+            edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets"),
+            "at once: edit every ListOffsets response (path topics[].partitions[].offset, add 1)",
+        ),
+    ],
+)
+def test_a_window_reads_like_a_story(window: Window, text: str) -> None:
+    assert window.text() == text
+
+
+def test_ids_are_given_by_position_and_removing_one_changes_no_other() -> None:
+    schedule = Windows(kill(1), pause(2, id="freeze"), delay(3))
+    assert [window.id for window in schedule] == ["w1", "freeze", "w3"]
+    assert [window.id for window in schedule.without("freeze")] == ["w1", "w3"]
+    assert schedule.needs() == {"kill", "restart", "pause", "proxy"}
+
+
+def test_names_of_a_run_are_put_in() -> None:
+    schedule = Windows(kill("leader({topic},0)"), drop_response(topic="{topic}")).naming(topic="bt-1")
+    assert schedule.windows[0].target == "leader(bt-1,0)"
+    assert schedule.windows[1].match is not None and schedule.windows[1].match.topic == "bt-1"
+
+
+def test_nonsense_is_refused_with_a_sentence() -> None:
+    with pytest.raises(BadSchedule, match="two windows have the id"):
+        Windows(kill(1, id="a"), kill(2, id="a"))
+    with pytest.raises(BadSchedule, match="waits for a window 'w7'"):
+        Windows(kill(1, begin=after("w7")))
+    with pytest.raises(BadSchedule, match="not a schedule"):
+        Schedule.from_json('{"windows":[{"kind":"kill","tarjet":"1"}]}')
+    with pytest.raises(BadSchedule, match="format 9"):
+        Schedule.from_json('{"version":9}')
+    with pytest.raises(BadSchedule, match="there are cut, delay"):
+        kind_of("explode")
+    with pytest.raises(BadSchedule, match="ms"):
+        fault_of(Window(kind="delay", params={"ms": "long"}))
+    with pytest.raises(ValueError, match="exactly one"):
+        Trigger(op=1, elapsed_ms=1)
+    with pytest.raises(LookupError, match="NO_SUCH"):
+        from faults.kinds import error_after
+
+        error_after("NO_SUCH")
+
+
+def test_every_kind_can_be_imported_by_cases_and_says_what_it_models() -> None:
+    import faults.kinds
+
+    for name, kind in all_kinds().items():
+        assert name in faults.kinds.__all__ and callable(getattr(faults.kinds, name))
+        assert kind.model and kind.needs and kind.verb
+        assert kind.__doc__ and "Leaves" in kind.__doc__, f"{name} does not say what it leaves true"
+
+
+def test_triggers_come_true() -> None:
+    seen = Progress(ops=5, now_ms=100, edges={("w1", "begin"): 50})
+    assert is_due(at_op(5), "w", seen) and not is_due(at_op(6), "w", seen)
+    assert is_due(elapsed(100), "w", seen) and not is_due(elapsed(101), "w", seen)
+    assert is_due(after("w1", delay_ms=50), "w", seen) and not is_due(after("w1", delay_ms=51), "w", seen)
+    assert not is_due(after("w1", "end"), "w", seen) and not is_due(AT_HEAL, "w", seen)
+    third = message(3, api="Produce")
+    assert not is_due(third, "w", seen)
+    seen.messages.add(("w", third.json()))
+    assert is_due(third, "w", seen) and not is_due(third, "other", seen)
+    both, either = Trigger(all=(at_op(5), elapsed(200))), Trigger(any=(at_op(9), elapsed(90)))
+    assert not is_due(both, "w", seen) and is_due(either, "w", seen)
+    assert next_ms(both, seen) == 200
+    assert next_ms(Trigger(after=After("w1", delay_ms=70)), seen) == 120
+    assert next_ms(after("w2"), seen) is None
+    assert list(both.windows()) == [] and list(after("w1").windows()) == ["w1"]
+    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22, 113)] == ["1st", "2nd", "3rd", "4th", "11th", "22nd", "113th"]
+
+
+def test_one_stream_for_each_window() -> None:
+    assert stream(1, "w1").random() == stream(1, "w1").random() != stream(1, "w2").random()
+    assert chance(1, "w1", "p1", 0) == chance(1, "w1", "p1", 0) != chance(2, "w1", "p1", 0)
+    drawn = [chance(3, "w", n) for n in range(2000)]
+    assert all(0 <= one < 1 for one in drawn) and 0.45 < sum(drawn) / 2000 < 0.55
