@@ -396,7 +396,5 @@ def _sync_refusal(
         return refusal
     if generation != group.generation:
         return errors.ILLEGAL_GENERATION
-    mismatch = (
-        protocol_type is not None and group.protocol_type is not None and protocol_type != group.protocol_type
-    ) or (protocol is not None and group.protocol is not None and protocol != group.protocol)
-    return errors.INCONSISTENT_GROUP_PROTOCOL if mismatch else errors.NONE
+    fits = protocol_type in (None, group.protocol_type) and protocol in (None, group.protocol)
+    return errors.NONE if fits else errors.INCONSISTENT_GROUP_PROTOCOL
