@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Generator, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -24,7 +25,9 @@ from ci.known import Known
 from ci.story import Story, host, suite_version
 from ci.trouble import INTERRUPTED, Trouble
 from ci.writers import Writer, discover
-from suites.events import Event, RunFinished, RunStarted
+from suites.events import CaseStarted, Event, PhaseChanged, RunFinished, RunStarted
+
+GOES_ON = (CaseStarted, PhaseChanged)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
     except Trouble as trouble:
         raise pytest.UsageError(str(trouble)) from None
     asked = {name: config.getoption(f"--{name}") for name in ("target", "profile", "seed")}
-    config.pluginmanager.register(Reporter(Story(folder, known), asked), "brokertrial-reporter")
+    reporter = Reporter(Story(folder, known), asked)
+    config.pluginmanager.register(reporter, "brokertrial-reporter")
+    signal.signal(signal.SIGINT, reporter.interrupt)
     if (pipe := config.getoption("--parent-pipe")) is not None:
         threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True, name="parent-watch").start()
 
@@ -54,7 +59,13 @@ class Reporter:
         self.asked = asked
         self.writers: dict[str, Writer] = discover(story)
 
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.story.interrupted = True
+        raise KeyboardInterrupt
+
     def pytest_brokertrial_event(self, event: Event) -> None:
+        if self.story.interrupted and isinstance(event, GOES_ON):
+            raise KeyboardInterrupt  # the first was lost, as one is that is raised in a callback of a client library
         self.story.on(event)
         if isinstance(event, RunStarted):
             self._seal(complete=False)

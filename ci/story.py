@@ -27,6 +27,7 @@ class Story:
     results: list[CaseResult] = field(default_factory=list)
     end: RunFinished | None = None
     broken: dict[str, str] = field(default_factory=dict)  # what could not be written, and why
+    interrupted: bool = False
     fault: bool = False  # pytest itself, or a case file, raised what nobody expected
 
     def on(self, event: Event) -> None:
@@ -45,6 +46,8 @@ class Story:
     @property
     def status(self) -> int:
         """The exit status, known failures and what could not be written taken into account."""
+        if self.interrupted:
+            return INTERRUPTED
         status = self.tally.status(self.end.status if self.end else PASSED)
         if self.fault:
             return FAILED if self.tally.failed else INTERNAL

@@ -39,6 +39,7 @@ STYLE = {
 }
 COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
 MOST_LEFT_OUT = 8
+CHOSEN = ("not selected", "deselected")  # by the user, who need not be told
 LAST = True  # it tells how the other writers fared
 
 _stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") if "pytest" in sys.modules else sys.stdout
@@ -84,8 +85,7 @@ class ConsoleWriter:
         self._say(
             f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._story.place}"
         )
-        if run.left_out:
-            names = [entry.case for entry in run.left_out]
+        if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
                 f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
             )

@@ -63,6 +63,11 @@ def _page(story: Story) -> Iterator[str]:
         yield ""
     for stale in tally.stale:
         yield f"- {story.known.sentence(stale)}"
+    if run and run.left_out:
+        yield "<details><summary>Left out of this run</summary>\n"
+        for left in run.left_out:
+            yield f"- `{left.case}`: {left.reason}"
+        yield "\n</details>\n"
     if tally.failed:
         yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```toml"
         for result in tally.failed:
