@@ -57,11 +57,11 @@ class Clients:
     def until(
         self, condition: Callable[[], bool], within_s: float, active: Callable[[], tuple[str, ...]] = tuple
     ) -> bool:
-        """Waits for a condition, telling the progress; False when the time is over first."""
+        """Waits for a condition, telling the progress; False when the time is over, or a client has failed, first."""
         deadline_ns = now_ns() + int(within_s * 1e9)
         while not condition():
             left_s = (deadline_ns - now_ns()) / 1e9
-            if left_s <= 0:
+            if left_s <= 0 or self.stage.problems:
                 return False
             self._tell(active(), left_s)
             self._never.wait(min(LOOK_S, left_s))

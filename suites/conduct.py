@@ -1,5 +1,7 @@
-"""The page that owns a trial: the whole story, top to bottom. What it saw goes to the history; the verdict is read from there
-(suites/trial_verdict.py), so that `check` comes to the same one."""
+"""The page that owns a trial: the whole story, top to bottom.
+
+What it saw goes to the history; the verdict is read from there (suites/trial_verdict.py), so that `check` finds the same.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,13 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             ground.phase("warm-up")
             clients.start()
             seen.warm = clients.until(lambda: clients.acked >= trial.warm_up, ground.limit(WARM_UP_S))
+            if not seen.warm:
+                return seen
 
             ground.phase("faults")
             with applied(schedule, links, ground.victims, ground.recorder, clients.clock) as faults:
                 clients.until(
-                    lambda: _enough(trial, clients) and _all_bitten(schedule, faults.hits) and faults.finished,
+                    lambda: clients.acked >= trial.length and _all_bitten(schedule, faults.hits) and faults.finished,
                     ground.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
                 )
@@ -58,10 +62,6 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
 
     ground.phase("judging")
     return seen
-
-
-def _enough(trial: Trial, clients: Clients) -> bool:
-    return clients.acked >= trial.length
 
 
 def _all_bitten(schedule: Schedule, hits: dict[str, int]) -> bool:

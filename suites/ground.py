@@ -1,4 +1,4 @@
-"""The ground on which a trial stands: the target seen around the proxy, its nodes, the history, the names, the listeners."""
+"""The ground on which a trial stands: the target around the proxy, its nodes, the history, names, listeners."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from suites.workloads.stage import Place, Stage
 
 IN_FLIGHT = 400
 FLUSH_S = 60.0
+TRANSACTION_MS = 30_000
 
 
 class Sent:
@@ -68,7 +69,8 @@ class Writer:
         if retries is not None:
             more["retries"] = retries
         if transactional_id is not None:
-            more |= {"transactional.id": transactional_id, "transaction.timeout.ms": 30_000}
+            more |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_MS}
+            more["message.timeout.ms"] = TRANSACTION_MS - 5_000
         self.producer = Producer(stage.producer_settings(client, **more))
         stage.recorder.add(
             Client(
