@@ -22,6 +22,8 @@ from wire import errors
 from wire.messages import Struct, child, response
 
 _ADMIN = "__admin_client"
+_EPOCH_BUMPS_SINCE = 12
+_WHY = {errors.INVALID_TXN_STATE: "Partition was not added to the transaction"}
 _Topic = child("Produce", "response", "responses")
 _Partition = child("Produce", "response", "responses.partition_responses")
 _RecordError = child("Produce", "response", "responses.partition_responses.record_errors")
@@ -39,7 +41,7 @@ def produce(request: Struct, context: Context) -> Struct | None:
         answers = []
         for part in data.partition_data:
             error = refused or unverified.get((name, part.index), errors.NONE)
-            answer = _failed(part.index, error) if error else _append(request, name, part, context)
+            answer = _failed(part.index, error, _WHY.get(error)) if error else _append(request, name, part, context)
             failed = failed or answer.error_code != errors.NONE
             answers.append(answer)
         topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
@@ -88,6 +90,7 @@ def _verify(request: Struct, context: Context) -> dict[tuple[str | None, int], i
                 continue
             header = batches.read_header(part.records)
             if not _is_open(partition, header):
+                partition.producers.await_first(header, from_zero=context.version >= _EPOCH_BUMPS_SINCE)
                 wanted.setdefault((header.producer_id, header.producer_epoch), []).append((name, part.index))
     errors_found: dict[tuple[str | None, int], int] = {}
     for (producer_id, epoch), partitions in wanted.items():
@@ -132,8 +135,8 @@ def _is_internal(node: Node, name: str) -> bool:
     return topic is not None and topic.internal
 
 
-def _failed(index: int, error: int) -> Struct:
-    return _Partition(index=index, error_code=error, base_offset=-1)
+def _failed(index: int, error: int, message: str | None = None) -> Struct:
+    return _Partition(index=index, error_code=error, base_offset=-1, error_message=message)
 
 
 def _rejected(index: int, rejected: Rejected, partition: Partition) -> Struct:

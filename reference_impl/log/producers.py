@@ -71,6 +71,18 @@ class ProducerTable:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self._awaited: dict[int, tuple[int, int]] = {}  # producer id -> epoch and lowest sequence seen so far
+
+    def await_first(self, batch: Header, *, from_zero: bool) -> None:
+        """Remembers the lowest sequence that asked to begin a transaction here: no higher one may be first (KIP-890).
+
+        A producer that bumps its epoch with every transaction must begin at zero where nothing is known of it.
+        """
+        known = self._awaited.get(batch.producer_id)
+        lowest = 0 if from_zero and batch.producer_id not in self.entries else batch.base_sequence
+        asked = (batch.producer_epoch, lowest)
+        if known is None or known[0] < asked[0] or (known[0] == asked[0] and known[1] > asked[1]):
+            self._awaited[batch.producer_id] = asked
 
     def admit(self, batch: Header) -> Duplicate | Refused | None:
         """Judges a client's batch by producer id, epoch and sequence; None means that it may be appended."""
@@ -98,6 +110,9 @@ class ProducerTable:
         first = batch.base_sequence
         if batch.producer_epoch < entry.epoch and not bugs.on("M13a"):
             return Refused(errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}")
+        epoch, lowest = self._awaited.get(batch.producer_id, (0, first))
+        if first > lowest and batch.is_transactional:
+            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest} of epoch {epoch}")
         if entry.epoch == -1:
             return None  # nothing is known, perhaps because retention took it: any first sequence will do
         if batch.producer_epoch != entry.epoch:
@@ -116,6 +131,7 @@ class ProducerTable:
         if batch.producer_epoch != entry.epoch:
             entry.batches.clear()
             entry.epoch = batch.producer_epoch
+        self._awaited.pop(batch.producer_id, None)
         entry.batches.append(
             RememberedBatch(
                 batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
@@ -148,6 +164,7 @@ class ProducerTable:
         if marker.producer_epoch != entry.epoch:
             entry.batches.clear()
             entry.epoch = marker.producer_epoch
+        self._awaited.pop(marker.producer_id, None)
         began, entry.open_transaction = entry.open_transaction, None
         entry.coordinator_epoch = coordinator_epoch
         entry.last_timestamp = marker.max_timestamp

@@ -99,3 +99,14 @@ def test_idle_producers_are_forgotten_unless_a_transaction_is_open() -> None:
     table.record(header(0, pid=2, txn=True))
     table.expire(older_than_ms=100)
     assert list(table.entries) == [2]
+
+
+def test_nothing_above_the_lowest_sequence_that_asked_may_begin_a_transaction() -> None:
+    table = ProducerTable()
+    table.await_first(header(4, txn=True), from_zero=False)
+    table.await_first(header(3, txn=True), from_zero=False)
+    assert error(table.admit(header(4, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert table.admit(header(3, txn=True)) is None
+    table.await_first(header(5, pid=2, txn=True), from_zero=True)
+    assert error(table.admit(header(5, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert table.admit(header(0, pid=2, txn=True)) is None
