@@ -29,7 +29,8 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Keep it, and all that follows in this direction of the connection, until the window ends; lost if the connection ends first."""
+    """Keep it, and all that follows in this direction of the connection, until the window ends; lost if the connection
+    ends first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ def applied(
 ) -> Iterator["Applied"]:
     """Runs a schedule while the block runs; leaving it heals everything in reverse order and reads back that it did.
 
-    The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with the reason.
+    The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with
+    the reason.
     """
     faults = Applied(schedule, links, victims, history, clients_clock)
     try:
@@ -49,7 +50,8 @@ def applied(
 
 
 class Applied:
-    """A schedule at work. One thread waits for conditions and acts; the proxy acts by itself where a message is the condition."""
+    """A schedule at work. One thread waits for conditions and acts; the proxy acts by itself where a message is the
+    condition."""
 
     def __init__(
         self, schedule: Schedule, links: Links, victims: Mapping[int, Any], history: HistoryWriter, clock: Clock
@@ -106,7 +108,8 @@ class Applied:
         self._thread.start()
 
     def stop_and_heal(self, within_s: float) -> None:
-        """Ends every window in reverse order, then reads the state back: nothing open, nothing kept, every node alive and moving."""
+        """Ends every window in reverse order, then reads the state back: nothing open, nothing kept, every node alive
+        and moving."""
         with self._wake:
             self._stopping = True
             self._wake.notify_all()
@@ -167,7 +170,8 @@ class Applied:
         self._drain()
 
     def _ticked(self) -> None:
-        """The call that something waited for was invoked. Never blocks the client: the thread looks again by itself soon."""
+        """The call that something waited for was invoked. Never blocks the client: the thread looks again by itself
+        soon."""
         if self._wake.acquire(blocking=False):
             try:
                 self._wake.notify_all()

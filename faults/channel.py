@@ -26,7 +26,8 @@ class Setup(msgspec.Struct, omit_defaults=True):
     record: tuple[str, ...] = ("*",)
     """Patterns of the topics whose batches are reported."""
     addresses: str = "rewrite"
-    """`rewrite`; `strip` clears the optional hints of KIP-951; `leak` passes real addresses (to test the leak detector)."""
+    """`rewrite`; `strip` clears the optional hints of KIP-951; `leak` passes real addresses (to test the leak
+    detector)."""
     connect_timeout_s: float = 5.0
     frame_limit: int = 128 * 1024 * 1024
     queue_limit: int = 8 * 1024 * 1024
@@ -42,7 +43,8 @@ class Ask(msgspec.Struct, omit_defaults=True):
 
 
 class Tell(msgspec.Struct, omit_defaults=True):
-    """Proxy to harness: the answer to an ask, and what was seen meanwhile: rows by table, reached triggers, hits by window."""
+    """Proxy to harness: the answer to an ask, and what was seen meanwhile: rows by table, reached triggers, hits by
+    window."""
 
     id: int | None = None
     result: Any = None

@@ -16,7 +16,8 @@ OLDEST_METADATA = 1  # version 0 cannot ask for no topic
 def discover(
     bootstrap: list[tuple[str, int]], timeout_s: float = TIMEOUT_SECONDS, reach: Mapping[str, str] | None = None
 ) -> dict[int, tuple[str, int]]:
-    """Node id -> advertised address, from the first bootstrap address that answers; empty when none does (they may come later)."""
+    """Node id -> advertised address, from the first bootstrap address that answers; empty when none does (they may
+    come later)."""
     for host, port in bootstrap:
         target = (reach or {}).get(f"{host}:{port}", f"{host}:{port}")
         reached, _, number = target.rpartition(":")

@@ -1,4 +1,5 @@
-"""What was done to processes and is not undone yet, on disk, so that a crash of the suite leaves no frozen broker behind."""
+"""What was done to processes and is not undone yet, on disk, so that a crash of the suite leaves no frozen broker
+behind."""
 
 import os
 import signal
@@ -27,7 +28,8 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 
 class Journal:
-    """Appends to a file before a process is touched and after it is healed; each line is on disk when the call returns."""
+    """Appends to a file before a process is touched and after it is healed; each line is on disk when the call
+    returns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,7 +76,8 @@ def pending(path: Path) -> list[Entry]:
 
 
 def heal(path: Path) -> list[str]:
-    """Undoes what a killed run left: lets paused processes go on. Returns one sentence for each entry, and clears the journal.
+    """Undoes what a killed run left: lets paused processes go on. Returns one sentence for each entry, and clears the
+    journal.
 
     A process is only signalled when its id and its start time are those of the journal: never a foreign one.
     """

@@ -32,7 +32,7 @@ class Message(Protocol):
 
 
 class MessageFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fault that the proxy makes on single messages. The subclass says what it models and what it still leaves true."""
+    """A fault that the proxy makes on single messages. The subclass says what it models and what it leaves true."""
 
     kind: ClassVar[str]
     model: ClassVar[Model]

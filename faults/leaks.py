@@ -41,7 +41,8 @@ class LeakDetector:
         self._used[client, address] = max(known, requests)
 
     def saw_librdkafka(self, client: str, statistics: str) -> None:
-        """What librdkafka's statistics say; its logical brokers (group coordinator) count under the address they stand for."""
+        """What librdkafka's statistics say; its logical brokers (group coordinator) count under the address they stand
+        for."""
         for broker in msgspec.json.decode(statistics, type=_Statistics).brokers.values():
             if ":" in broker.nodename and broker.tx:
                 self.saw(client, broker.nodename, broker.tx)

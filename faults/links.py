@@ -34,7 +34,8 @@ class ProxyFailed(RuntimeError):
 
 
 class Links:
-    """The links between clients and nodes. A context manager; when this process dies, however it dies, the proxy ends with it."""
+    """The links between clients and nodes. A context manager; when this process dies, however it dies, the proxy ends
+    with it."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], channel: socket.socket, log: Any, journal: Path | None
@@ -62,7 +63,8 @@ class Links:
     def start(
         cls, bootstrap: Iterable[tuple[str, int]], *, seed: int = 0, journal: Path | None = None, **settings: Any
     ) -> Self:
-        """Starts the proxy in front of a cluster. `settings` are those of `faults.channel.Setup`: reach, record, leaderless, ports ..."""
+        """Starts the proxy in front of a cluster. `settings` are those of `faults.channel.Setup`: reach, record,
+        leaderless, ports ..."""
         setup = Setup(bootstrap=list(bootstrap), seed=seed, **settings)
         if not setup.nodes:
             setup.nodes = discover(setup.bootstrap, reach=setup.reach)
@@ -122,7 +124,8 @@ class Links:
         self.ask("forget")
 
     def loop_lag_ms(self) -> float:
-        """The worst delay of the proxy's event loop since this was last asked; above 50 ms no verdict on timing is possible."""
+        """The worst delay of the proxy's event loop since this was last asked; above 50 ms no verdict on timing is
+        possible."""
         return float(self.ask("lag")["worst"])
 
     def lag(self) -> dict[str, float]:
@@ -131,7 +134,7 @@ class Links:
         return lag
 
     def resolve(self, selector: str) -> int | None:
-        """The node that `leader(t,0)`, `coordinator(g)`, `controller` ... names now, as far as answers have shown it."""
+        """The node that `leader(t,0)`, `coordinator(g)`, `controller` ... names now, if answers have shown it."""
         node: int | None = self.ask("resolve", selector=selector)
         return node
 
@@ -197,7 +200,8 @@ class Links:
         return not self._gone.is_set()
 
     def close(self) -> None:
-        """Ends the proxy and waits until it is gone. Harmless when it is gone already; what it saw can still be drained."""
+        """Ends the proxy and waits until it is gone. Harmless when it is gone already; what it saw can still be
+        drained."""
         try:
             self._channel.shutdown(socket.SHUT_WR)
         except OSError:
@@ -222,7 +226,7 @@ class Links:
     # --- the channel
 
     def ask(self, what: str, **args: Any) -> Any:
-        """Asks the proxy and waits for the answer; ValueError when it refuses, ProxyFailed when it cannot be reached."""
+        """Asks the proxy and waits; ValueError when it refuses, ProxyFailed when it cannot be reached."""
         number = next(self._ids)
         self._answers[number] = queue.SimpleQueue()
         self._send(pack(Ask(number, what, args)))

@@ -20,8 +20,8 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """A message matches when everything that is set here is true of it.
 
     `client` is a pattern for client.id. `node` is `any`, an id, `leader(topic,partition)`, `coordinator(group)`,
-    `transaction_coordinator(id)` or `controller`. `fields` names fields of the request: {"acks": -1}.
-    Of those that match, the first `skip` are let go, then each `every`-th is picked, with probability `p`, `count` times.
+    `transaction_coordinator(id)` or `controller`. `fields` names fields of the request: {"acks": -1}. Of those that
+    match, the first `skip` are let go, then each `every`-th is picked, with probability `p`, `count` times.
     """
 
     client: str = "*"

@@ -1,4 +1,5 @@
-"""Edits of a decoded message by path: `topics[].partitions[0].offset`, `nodes[node_id=2].port`, `records[0].records[1].value`."""
+"""Edits of a decoded message by path: `topics[].partitions[0].offset`, `nodes[node_id=2].port`,
+`records[0].records[1].value`."""
 
 import re
 from collections.abc import Callable, Iterator

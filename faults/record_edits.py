@@ -1,4 +1,5 @@
-"""Opens record data inside an answer for editing by path, and packs it again: batches with fields, records with fields."""
+"""Opens record data inside an answer for editing by path, and packs it again: batches with fields, records with
+fields."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

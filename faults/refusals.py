@@ -12,7 +12,26 @@ _ALIASES = (
     {"name", "topic"},
     {"key", "group_id", "transactional_id", "resource_name"},
 )
-_UNKNOWN = dict.fromkeys(("base_offset", "log_append_time_ms", "log_start_offset", "high_watermark", "last_stable_offset", "committed_offset", "offset", "timestamp", "leader_epoch", "node_id", "port", "producer_id", "producer_epoch", "generation_id", "leader_id"), -1)  # fmt: skip
+_UNKNOWN = dict.fromkeys(
+    (
+        "base_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "high_watermark",
+        "last_stable_offset",
+        "committed_offset",
+        "offset",
+        "timestamp",
+        "leader_epoch",
+        "node_id",
+        "port",
+        "producer_id",
+        "producer_epoch",
+        "generation_id",
+        "leader_id",
+    ),
+    -1,
+)
 """What a broker says of these beside an error."""
 
 
@@ -40,7 +59,8 @@ def refusal(request: Struct, version: int, code: int) -> Struct:
 
 
 def fail(answer: Struct, version: int, code: int) -> int:
-    """Puts the code where a broker would: at the innermost elements that have a place for it. How many places that were."""
+    """Puts the code where a broker would: at the innermost elements that have a place for it. How many places that
+    were."""
     inner = sum(fail(child, version, code) for child in _children(answer))
     own = next((f.name for f in answer._fields if f.name.endswith("error_code") and version in f.versions), None)
     if inner or own is None:

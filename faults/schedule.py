@@ -1,4 +1,5 @@
-"""A schedule: a flat, seeded list of windows, each a disturbance with a begin and an end. Plain data that reads like a story."""
+"""A schedule: a flat, seeded list of windows, each a disturbance with a begin and an end. Plain data that reads like a
+story."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, Self
@@ -17,7 +18,8 @@ class BadSchedule(ValueError):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One disturbance. Message kinds have a `match`, node kinds a `target` (a node selector, or `any`: drawn from the seed)."""
+    """One disturbance. Message kinds have a `match`, node kinds a `target` (a node selector, or `any`: drawn from the
+    seed)."""
 
     id: str = ""
     kind: str

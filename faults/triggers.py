@@ -20,7 +20,8 @@ class After(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class Trigger(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Exactly one of these: the op-th client call, the n-th message that matches, after another window, elapsed time, the heal phase, any/all."""
+    """Exactly one of these: the op-th client call, the n-th message that matches, after another window, elapsed time,
+    the heal phase, any/all."""
 
     op: int | None = None
     msg: Match | None = None
@@ -110,7 +111,8 @@ class Progress:
 
 
 def is_due(trigger: Trigger, window: str, seen: Progress) -> bool:
-    """Whether the condition has come true for this window. The heal phase is no condition: whoever heals, ends everything."""
+    """Whether the condition has come true for this window. The heal phase is no condition: whoever heals, ends
+    everything."""
     if trigger.op is not None:
         return seen.ops >= trigger.op
     if trigger.elapsed_ms is not None:

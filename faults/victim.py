@@ -5,7 +5,8 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Victim(Protocol):
-    """One node of a target. Every call returns when it is done, or raises with one sentence that says why it cannot be."""
+    """One node of a target. Every call returns when it is done, or raises with one sentence that says why it cannot
+    be."""
 
     @property
     def node_id(self) -> int:
@@ -17,10 +18,11 @@ class Victim(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine; None when there is none that we may signal (a container, a command of `[actions]`)."""
+        """Its process on this machine; None when there is none that we may signal (a container, a command of
+        `[actions]`)."""
 
     def kill(self) -> None:
-        """Ends it at once (SIGKILL); returns when the process is gone. What the kernel had in its page cache survives."""
+        """Ends it at once (SIGKILL); returns when the process is gone. Its page cache survives."""
 
     def terminate(self) -> None:
         """Asks it to stop (SIGTERM) and waits until it has."""

@@ -1,4 +1,4 @@
-"""The kinds of fault, one file each. A new file is found by itself; its line below lets cases import its constructor."""
+"""The kinds of fault, one file each. A new file finds itself; its line below lets cases import its constructor."""
 
 import importlib
 import pkgutil

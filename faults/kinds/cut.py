@@ -10,10 +10,12 @@ Direction = Literal["both", "requests", "answers"]
 
 
 class Cut(MessageFault, frozen=True):
-    """A partition between clients and nodes. New connections are accepted and hear nothing, like a peer behind a dead switch.
+    """A partition between clients and nodes. New connections are accepted and hear nothing, like a peer behind a dead
+    switch.
 
-    `stall`: what was under way arrives after the heal on connections that still stand (TCP's own retransmission) and is lost with the
-    others. `reset`: connections are aborted, again and again. Leaves every safety guarantee in force; progress only elsewhere.
+    `stall`: what was under way arrives after the heal on connections that still stand (TCP's own retransmission)
+    and is lost with the others. `reset`: connections are aborted, again and again. Leaves every safety guarantee in
+    force; progress only elsewhere.
     """
 
     kind, model, verb, noun = "cut", "omission", "cut", "message"

@@ -8,9 +8,11 @@ from faults.schedule import Window
 
 
 class DelayMessages(MessageFault, frozen=True):
-    """A slow path: each message arrives `ms` later, plus up to `jitter_ms`; order on a connection is kept, as TCP keeps it.
+    """A slow path: each message arrives `ms` later, plus up to `jitter_ms`; order on a connection is kept, as TCP
+    keeps it.
 
-    Leaves every guarantee in force but those on time. Pipelined messages are delayed side by side, not one after another.
+    Leaves every guarantee in force but those on time. Pipelined messages are delayed side by side, not one after
+    another.
     """
 
     kind, model, verb, noun = "delay", "timing", "delay", "message"

@@ -10,7 +10,8 @@ from faults.schedule import Window
 class DropRequest(MessageFault, frozen=True):
     """The broker never sees it, and the client cannot know that: to it this looks just like a lost answer.
 
-    Leaves every guarantee in force. The hit tells a checker that the request had no effect, which the client may not assume.
+    Leaves every guarantee in force. The hit tells a checker that the request had no effect, which the client may
+    not assume.
     """
 
     kind, model, verb, noun = "drop_request", "omission", "drop", "request"

@@ -10,8 +10,9 @@ from faults.schedule import Window
 class DropResponse(MessageFault, frozen=True):
     """The broker did it, the client never hears: the client must retry without knowing.
 
-    Leaves every guarantee in force; what it makes unknown is recorded as a hit, so that the operation is judged `info`. Closing the
-    connection also loses the answers still under way on it; silence swallows every later answer on it, as a dead peer would.
+    Leaves every guarantee in force; what it makes unknown is recorded as a hit, so that the operation is judged
+    `info`. Closing the connection also loses the answers still under way on it; silence swallows every later answer
+    on it, as a dead peer would.
     """
 
     kind, model, verb, noun = "drop_response", "omission", "drop", "response"

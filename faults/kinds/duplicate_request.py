@@ -10,7 +10,8 @@ from faults.schedule import Window
 class DuplicateRequest(MessageFault, frozen=True):
     """What a retry at the worst moment does: the same request twice in a row, the client hears one answer.
 
-    Leaves the guarantees of idempotent and transactional producers in force; a producer without idempotence may be stored twice.
+    Leaves the guarantees of idempotent and transactional producers in force; a producer without idempotence may be
+    stored twice.
     """
 
     kind, model, verb, noun = "duplicate_request", "omission", "duplicate", "request"

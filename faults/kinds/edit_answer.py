@@ -12,9 +12,10 @@ from faults.schedule import BadSchedule, Window
 class EditAnswer(MessageFault, frozen=True):
     """A broker that says something else than this one did: used to prove that a case can fail, never to judge a broker.
 
-    Leaves no guarantee in force. Exactly one of `set`, `add`, `drop`, `repeat`, `swap`, `flip`, `cut` says what is done at `path`:
-    replace the value, add to the number, remove / double / reverse list elements, flip a bit of the n-th byte, cut n bytes off.
-    Inside record data the path goes on: `responses[].partitions[].records[0].records[1].value`.
+    Leaves no guarantee in force. Exactly one of `set`, `add`, `drop`, `repeat`, `swap`, `flip`, `cut` says what is
+    done at `path`: replace the value, add to the number, remove / double / reverse list elements, flip a bit of the
+    n-th byte, cut n bytes off. Inside record data the path goes on:
+    `responses[].partitions[].records[0].records[1].value`.
     """
 
     kind, model, verb, noun = "edit_answer", "byzantine-wire", "edit", "response"

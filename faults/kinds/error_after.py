@@ -9,10 +9,12 @@ from faults.schedule import Window
 
 
 class ErrorAfter(MessageFault, frozen=True):
-    """The code in the broker's answer is replaced, for all that the answer names: what a broker does that fails after its append.
+    """The code in the broker's answer is replaced, for all that the answer names: what a broker does that fails after
+    its append.
 
-    Leaves every guarantee in force with codes that leave the outcome open (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND). The hit
-    records the broker's own code, so that the operation is judged `info`.
+    Leaves every guarantee in force with codes that leave the outcome open (REQUEST_TIMED_OUT,
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND). The hit records the broker's own code, so that the operation is judged
+    `info`.
     """
 
     kind, model, verb, noun = "error_after", "omission", "fail", "response"

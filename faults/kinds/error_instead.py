@@ -11,7 +11,8 @@ from faults.schedule import Window
 class ErrorInstead(MessageFault, frozen=True):
     """The request is refused before it had any effect, for all that it names.
 
-    Leaves every guarantee in force for retriable codes; with others the client may give up, as it would on a broker that says so.
+    Leaves every guarantee in force for retriable codes; with others the client may give up, as it would on a broker
+    that says so.
     """
 
     kind, model, verb, noun = "error_instead", "omission", "refuse", "request"

@@ -8,10 +8,12 @@ from faults.schedule import Window
 
 
 class HoldRequests(MessageFault, frozen=True):
-    """A packet that sat in a router: the request is delivered when the window ends, over a connection of its own if need be.
+    """A packet that sat in a router: the request is delivered when the window ends, over a connection of its own if
+    need be.
 
-    This reorders requests between connections (the client times out, reconnects, goes on, and then the old request arrives), the
-    fault behind KAFKA-17754. Leaves every guarantee of idempotent and transactional producers in force.
+    This reorders requests between connections (the client times out, reconnects, goes on, and then the old request
+    arrives), the fault behind KAFKA-17754. Leaves every guarantee of idempotent and transactional producers in
+    force.
     """
 
     kind, model, verb, noun = "hold", "omission", "hold", "request"

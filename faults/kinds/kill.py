@@ -8,9 +8,11 @@ from faults.victim import Victim
 
 
 class Kill(ProcessFault, frozen=True):
-    """SIGKILL; the end of the window starts it again. The page cache survives: this is a crash of the process, not of the machine.
+    """SIGKILL; the end of the window starts it again. The page cache survives: this is a crash of the process, not of
+    the machine.
 
-    Leaves every guarantee in force for what acks=all acknowledged with enough replicas; acks=1 may lose what was not replicated.
+    Leaves every guarantee in force for what acks=all acknowledged with enough replicas; acks=1 may lose what was
+    not replicated.
     """
 
     kind, verb = "kill", "kill"

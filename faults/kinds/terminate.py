@@ -8,7 +8,8 @@ from faults.victim import Victim
 
 
 class Terminate(ProcessFault, frozen=True):
-    """SIGTERM: the orderly path, other code than a crash (leaders move away, logs are flushed); the end of the window starts it again.
+    """SIGTERM: the orderly path, other code than a crash (leaders move away, logs are flushed); the end of the window
+    starts it again.
 
     Leaves every guarantee in force.
     """

@@ -1,7 +1,9 @@
-"""The Kafka-aware proxy: a process that stands between clients and every node of a cluster, and disturbs single messages.
+"""The Kafka-aware proxy: a process that stands between clients and every node of a cluster, and disturbs single
+messages.
 
-What it promises, each with a test: without a window the bytes that pass are the broker's own, but for addresses and capped
-ApiVersions; answers leave in the order of the requests; a listener is bound before an answer names it; nothing waits without bound.
+What it promises, each with a test: without a window the bytes that pass are the broker's own, but for addresses and
+capped ApiVersions; answers leave in the order of the requests; a listener is bound before an answer names it;
+nothing waits without bound.
 """
 
 import argparse
@@ -36,7 +38,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def serve(setup: Setup) -> None:
-    """A proxy in the foreground, without a harness: prints where it listens and what happens, until SIGINT or SIGTERM."""
+    """A proxy in the foreground, without a harness: prints where it listens and what happens until SIGINT, SIGTERM."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -60,7 +62,8 @@ async def _serve_channel(channel: socket.socket) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`brokertrial proxy --upstream HOST:PORT[,...]`: a proxy in front of a cluster; `--control FD` is the harness's own way in."""
+    """`brokertrial proxy --upstream HOST:PORT[,...]`: a proxy in front of a cluster; `--control FD` is the harness's
+    own way in."""
     parser = argparse.ArgumentParser(prog="brokertrial proxy", description="A Kafka-aware proxy in front of a cluster.")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--upstream", help="bootstrap addresses of the cluster: HOST:PORT[,HOST:PORT...]")

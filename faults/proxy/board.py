@@ -156,7 +156,8 @@ class Board:
         )
 
     def picked(self, message: Passing) -> Iterator[OpenWindow]:
-        """The windows that disturb this request. Waits come first, so that a window they open can hit this very request."""
+        """The windows that disturb this request. Waits come first, so that a window they open can hit this very
+        request."""
         for owned in list(self._watches):
             if owned in self._watches and owned[1].saw(message) and owned in self._watches:
                 self._watches.remove(owned)

@@ -1,4 +1,5 @@
-"""The proxy's end of the channel to the harness: asks come in, answers and observations go out; when it closes, the proxy ends."""
+"""The proxy's end of the channel to the harness: asks come in, answers and observations go out; when it closes, the
+proxy ends."""
 
 import asyncio
 from collections.abc import Callable
@@ -96,6 +97,7 @@ _ACTS: dict[str, Callable[[House, dict[str, Any]], Any]] = {
     "nodes": lambda house, args: house.nodes.ids(),
     "place": lambda house, args: house.nodes.place(args["node"], args["host"], args["port"]),
     "ports": lambda house, args: {
-        "nodes": {node: port for node, (port, _, _) in house.nodes.map().items()}, "bootstrap": house.nodes.bootstrap_ports()
+        "nodes": {node: port for node, (port, _, _) in house.nodes.map().items()},
+        "bootstrap": house.nodes.bootstrap_ports(),
     },
 }  # fmt: skip

@@ -13,22 +13,21 @@ from faults.channel import Setup, Tell
 from faults.match import resolve
 from faults.proxy.board import Board, OpenWindow
 from faults.proxy.facts import SeenFacts
+from faults.proxy.hits import Hits
 from faults.proxy.lag import LagMeter
-from faults.proxy.link import Link, Side
+from faults.proxy.link import Link
 from faults.proxy.nodes import Door, Nodes
 from faults.proxy.observer import Observer
 from faults.proxy.outbox import Outbox
 from faults.proxy.parking import Parking
 from faults.proxy.passing import Passing, Unreadable
-from faults.refusals import first_error
+from faults.proxy.sockets import Side
 from faults.schedule import Window
 from faults.triggers import Trigger
 
 
 class House:
     """Everything that links share. All of it runs on one event loop."""
-
-    UNTOLD_AFTER = 100
 
     def __init__(self, setup: Setup, send: Callable[[Tell], None]) -> None:
         self.setup = setup
@@ -38,6 +37,7 @@ class House:
         self.nodes = Nodes(setup, self._accept, self._new_door)
         self.links: set[Link] = set()
         self.parking = Parking(self)
+        self.hits = Hits(self.outbox)
         self.observer = Observer(self)
         self.lag = LagMeter()
         self.requests: Counter[tuple[int, str]] = Counter()
@@ -56,7 +56,7 @@ class House:
         for window in list(self.board.open):
             self.end(window)
         for link in list(self.links):
-            link.abort()
+            link.sockets.abort()
         await self.nodes.close()
         for task in self._tasks:
             task.cancel()
@@ -94,7 +94,8 @@ class House:
         self.board.watch(window_id, condition.msg, condition.n, lambda: self.outbox.reached(window_id, text))
 
     def decide(self, window: OpenWindow, message: Passing) -> Action:
-        """Asks a fault; a message that it cannot read passes, and so does one on which it fails (told as our own error)."""
+        """Asks a fault; a message that it cannot read passes, and so does one on which it fails (told as our own
+        error)."""
         try:
             return window.fault.decide(message)
         except Unreadable:
@@ -111,15 +112,6 @@ class House:
             self.tell("proxy-error", node=message.node, fields={"traceback": traceback.format_exc()})
             assert message.answer_frame is not None
             return message.answer_frame
-
-    def code(self, message: Passing) -> int | None:
-        """The broker's own error code in an answer (0: none of its codes is an error); None when there is no readable answer."""
-        if message.answer_frame is None:
-            return None
-        fresh = Passing(**{name: getattr(message, name) for name in _HEAD_FIELDS})
-        fresh.answer_frame = message.answer_frame
-        answer = fresh.readable_answer()
-        return None if answer is None else first_error(answer)
 
     def park(self, window: OpenWindow, node: int, frame: bytes, message: Passing) -> None:
         """Keeps a held request whose client is gone."""
@@ -140,27 +132,6 @@ class House:
     def tell_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
         """A leader that is news."""
         self.tell("leader", node=leader, topic=topic, partition=partition, leader_epoch=epoch if epoch >= 0 else None)
-
-    def tell_hit(self, hit: tuple[OpenWindow, int, str, int], message: Passing, code: int | None) -> None:
-        """One bite of a window, with the broker's own answer when it is known."""
-        window, at_ns, what, number = hit
-        fields = {
-            "n": number,
-            "decision": what,
-            "api": message.api,
-            "version": message.version,
-            "correlation_id": message.correlation_id,
-            "connection": message.connection,
-            "code": code,
-            "batches": [
-                {"topic": b.topic, "partition": b.partition, "producer_id": b.header.producer_id,
-                 "producer_epoch": b.header.producer_epoch, "base_sequence": b.header.base_sequence}
-                for b in message.batches
-            ],
-        }  # fmt: skip
-        self.outbox.event(
-            "hit", at_ns=at_ns, window=window.window.id, client=message.client, node=message.node, fields=fields
-        )
 
     def count(self, node: int, client: str) -> None:
         """One request seen; the leak detector compares."""
@@ -193,20 +164,6 @@ class House:
     def _new_door(self, door: Door) -> None:
         host, port = door.upstream
         self.tell("proxy-node", node=door.node, fields={"port": door.port, "upstream": f"{host}:{port}"})
-
-
-_HEAD_FIELDS = (
-    "api_of",
-    "key",
-    "version",
-    "correlation_id",
-    "client",
-    "node",
-    "connection",
-    "frame",
-    "at_ns",
-    "readable",
-)
 
 
 def _gated(lane: Any) -> bool:

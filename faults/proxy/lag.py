@@ -9,7 +9,8 @@ KEPT = 3000
 
 
 class LagMeter:
-    """Sleeps a little, over and over, and notes how much later than asked it woke. Keeps the last minute and the worst ever."""
+    """Sleeps a little, over and over, and notes how much later than asked it woke. Keeps the last minute and the worst
+    ever."""
 
     def __init__(self) -> None:
         self._samples: deque[float] = deque(maxlen=KEPT)

@@ -47,7 +47,8 @@ class Lane:
     def push(
         self, data: bytes | None, delay: float = 0.0, gate: Any = None, held: bool = False, about: Any = None
     ) -> None:
-        """Sends bytes (None: closes) after what was pushed before, not before `delay` has passed nor while `gate` has not ended."""
+        """Sends bytes (None: closes) after what was pushed before, not before `delay` has passed nor while `gate` has
+        not ended."""
         if self.ended:
             return
         if not self._queue and delay <= 0 and (gate is None or gate.ended):
@@ -91,7 +92,8 @@ class Lane:
         return iter(self._queue)
 
     def keep_timed_only(self) -> None:
-        """Forgets what a gate holds back, and all behind it: their connection is gone. What is merely late still leaves."""
+        """Forgets what a gate holds back, and all behind it: their connection is gone. What is merely late still
+        leaves."""
         self._queue = deque(takewhile(lambda waiting: waiting.gate is None or waiting.gate.ended, self._queue))
         self.waiting_bytes = sum(len(w.data or b"") for w in self._queue)
         self.kick()

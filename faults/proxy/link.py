@@ -1,9 +1,9 @@
 """One client connection and the connection to the broker that belongs to it: frames go through here, in order."""
 
 import asyncio
-import socket
 import struct
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from faults.actions import Drop
@@ -13,6 +13,7 @@ from faults.proxy.nodes import Door
 from faults.proxy.passing import Passing
 from faults.proxy.plan import Plan, bites, decision
 from faults.proxy.rewrite import API_VERSIONS, versions_refused
+from faults.proxy.sockets import Side, Sockets
 from histories.clock import now_ns
 from wire import apis
 
@@ -23,58 +24,33 @@ PRODUCE = 0
 HEAD = struct.Struct(">hhih")
 CORRELATION = struct.Struct(">i")
 SHORTEST_HEADER = 14
-WRITE_BUFFER = 1 << 20
 _APIS = {api.key: api for api in apis.ALL}
-_LINGER_NONE = struct.pack("ii", 1, 0)
-
-
-class Side(asyncio.Protocol):
-    """One of a link's two sockets."""
-
-    def __init__(self, link: "Link", is_client: bool) -> None:
-        self._link = link
-        self._is_client = is_client
-        self.data_received = link.from_client if is_client else link.from_upstream  # type: ignore[method-assign]
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        (self._link.client_made if self._is_client else self._link.upstream_made)(transport)  # type: ignore[arg-type]
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        (self._link.client_gone if self._is_client else self._link.upstream_gone)()
-
-    def pause_writing(self) -> None:
-        self._link.press("peer", pause=True, from_client=not self._is_client)
-
-    def resume_writing(self) -> None:
-        self._link.press("peer", pause=False, from_client=not self._is_client)
 
 
 class Link:
-    """Requests and answers of one client connection. The answers leave in the order of the requests, as Kafka's clients demand."""
+    """Requests and answers of one client connection. The answers leave in the order of the requests, as Kafka's
+    clients demand."""
 
     def __init__(self, house: "House", door: Door, number: int) -> None:
         self.number = number
         self.client_id = ""
         self._house = house
         self._door = door
-        self._client: asyncio.Transport | None = None
-        self._upstream: asyncio.Transport | None = None
+        self.sockets = Sockets()
         limit = house.setup.frame_limit
         self._requests = Frames(limit, 0)
         self._answers = Frames(limit, 4)
         self._pending: deque[Passing] = deque()
-        self._pressed: dict[bool, set[str]] = {True: set(), False: set()}
         self._client_id_bytes: bytes | None = None
         self._opaque = False
         self._deaf: Any = None
         self._mute: Any = None
         self._client_closed = False
         self._copies = 0
-        self._early: list[bytes] = []
         self._disorder_told = False
-        queue = house.setup.queue_limit
-        self.up = Lane(self._write_upstream, self._close_upstream, lambda on: self.press("lane", on, True), queue)
-        self.down = Lane(self._write_client, self._close_client, lambda on: self.press("lane", on, False), queue)
+        ends, queue = self.sockets, house.setup.queue_limit
+        self.up = Lane(ends.write_upstream, ends.close_upstream, partial(ends.press, "lane", True), queue)
+        self.down = Lane(ends.write_client, ends.close_client, partial(ends.press, "lane", False), queue)
 
     @property
     def node(self) -> int:
@@ -83,16 +59,9 @@ class Link:
     # --- life
 
     def client_made(self, transport: asyncio.Transport) -> None:
-        self._client = transport
-        transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        # uvloop only begins to read after this call, so it is told to stop after that.
-        asyncio.get_running_loop().call_soon(self._wait_for_upstream)
+        self.sockets.set_client(transport)
         self._house.links.add(self)
         self._house.run(self._connect())
-
-    def _wait_for_upstream(self) -> None:
-        if self._upstream is None:
-            self.press("connecting", pause=True, from_client=True)
 
     async def _connect(self) -> None:
         host, port = self._door.upstream
@@ -102,14 +71,10 @@ class Link:
         except OSError as problem:  # TimeoutError is one
             why = "no answer" if isinstance(problem, TimeoutError) else problem.strerror or str(problem)
             self._house.tell("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
-            self.abort()
+            self.sockets.abort()
 
     def upstream_made(self, transport: asyncio.Transport) -> None:
-        self._upstream = transport
-        transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        transport.writelines(self._early)
-        self._early.clear()
-        self.press("connecting", pause=False, from_client=True)
+        self.sockets.set_upstream(transport)
         if self._client_closed:
             transport.close()
 
@@ -124,17 +89,19 @@ class Link:
         for waiting in self.up.waiting():
             if waiting.held and waiting.gate is not None and not waiting.gate.ended:
                 self._house.park(waiting.gate, self.node, waiting.data or b"", waiting.about)
-                self._pending.remove(waiting.about)
-                self._settle(waiting.about)
+                if waiting.about in self._pending:
+                    self._pending.remove(waiting.about)
+                self._house.hits.settle(waiting.about)
         self.up.keep_timed_only()
         self.up.push(None)
-        if self._upstream is None:
+        if self.sockets.upstream is None:
             self._forget()
 
     def upstream_gone(self) -> None:
-        """The broker closed: the client hears what is under way, then the end; a client that is cut off does not hear that either."""
+        """The broker closed: the client hears what is under way, then the end; a client that is cut off does not hear
+        that either."""
         self.up.end()
-        self._upstream = None
+        self.sockets.upstream = None
         if self._client_closed:
             self._forget()
             return
@@ -148,32 +115,16 @@ class Link:
     def _forget(self) -> None:
         for message in self._pending:
             self._house.observer.unanswered(message)
-            self._settle(message)
+            self._house.hits.settle(message)
         self._pending.clear()
         self._house.links.discard(self)
 
-    def abort(self) -> None:
-        """Ends both connections at once; the client sees a reset."""
-        for transport in (self._client, self._upstream):
-            if transport is not None:
-                if (raw := transport.get_extra_info("socket")) is not None:
-                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
-                transport.abort()
-
     def window_ended(self, window: Any) -> None:
-        """Lets go what the window kept; a connection on which it swallowed messages is of no use any more and closes."""
+        """Lets go what the window kept; a connection that lost messages to it is of no use and closes."""
         if window in (self._deaf, self._mute):
             self.down.push(None)
         self.up.kick()
         self.down.kick()
-
-    def press(self, who: str, pause: bool, from_client: bool) -> None:
-        """Stops or goes on reading from one side: TCP itself holds the sender back."""
-        reasons = self._pressed[from_client]
-        (reasons.add if pause else reasons.discard)(who)
-        transport = self._client if from_client else self._upstream
-        if transport is not None and not transport.is_closing():
-            (transport.pause_reading if reasons else transport.resume_reading)()
 
     # --- requests
 
@@ -181,16 +132,17 @@ class Link:
         if self._opaque:
             self.up.push(data)
             return
+        foreign = False
         try:
             frames = self._requests.feed(data)
         except NotKafka as problem:
             self._foreign(problem, "the client")
-            frames = problem.frames
+            frames, foreign = problem.frames, True
         with self.up.together():
             for frame in frames:
                 if self._deaf is None:
                     self._request(frame)
-        if self._opaque:
+        if foreign:
             self.up.push(self._requests.rest())
 
     def _request(self, frame: bytes) -> None:
@@ -237,7 +189,7 @@ class Link:
                 for window in windows:
                     action = self._house.decide(window, message)
                     if bites(action):
-                        self._bite(window, message, decision(action), later=not isinstance(action, Drop))
+                        self._house.hits.bite(window, message, decision(action), later=not isinstance(action, Drop))
                     if not window.fault.in_flight:
                         message.windows.append((window, message.draws))
                     plan.take(window, action)
@@ -245,7 +197,7 @@ class Link:
 
     def _carry_out(self, message: Passing, plan: Plan, answered: bool) -> None:
         if plan.reset:
-            self.abort()
+            self.sockets.abort()
         elif plan.drop is not None:
             self._deaf = plan.dropped_by
             if plan.drop.then == "close":
@@ -255,7 +207,7 @@ class Link:
         elif plan.answer is not None:
             message.answered = message.local_answer(plan.answer)
             message.delay = plan.delay
-            self._settle(message)
+            self._house.hits.settle(message)
             if answered:
                 self._pending.append(message)
                 self._flush()
@@ -270,7 +222,7 @@ class Link:
         if answered:
             self._pending.append(message)
         else:
-            self._settle(message)
+            self._house.hits.settle(message)
         self.up.push(frame, plan.delay, plan.gate, plan.held, message)
         if plan.duplicate is not None:
             copy = self._copy_of(message)
@@ -312,15 +264,16 @@ class Link:
         if self._opaque:
             self.down.push(data)
             return
+        foreign = False
         try:
             frames = self._answers.feed(data)
         except NotKafka as problem:
             self._foreign(problem, f"node {self.node} at {self._door.upstream[0]}:{self._door.upstream[1]}")
-            frames = problem.frames
+            frames, foreign = problem.frames, True
         with self.down.together():
             for frame in frames:
                 self._answer(frame)
-        if self._opaque:
+        if foreign:
             self.down.push(self._answers.rest())
 
     def _answer(self, frame: bytes) -> None:
@@ -348,7 +301,8 @@ class Link:
         return next((m for m in self._pending if m.correlation_id == correlation and m.answered is None), None)
 
     def _out_of_order(self, message: Passing) -> bool:
-        """Whether the broker answered a later request before an earlier one; that is its doing, and passes on as it came."""
+        """Whether the broker answered a later request before an earlier one; that is its doing, and passes on as it
+        came."""
         for earlier in self._pending:
             if earlier is message:
                 return False
@@ -373,23 +327,23 @@ class Link:
             message.draws = draws
             action = self._house.decide(window, message) if not window.ended else None
             if action is not None and bites(action):
-                self._bite(window, message, decision(action), later=True)
+                self._house.hits.bite(window, message, decision(action), later=True)
                 plan.take(window, action)
             elif window.window.id not in message.bitten:
                 window.missed()
         for window in self._house.board.gating(message):
             action = self._house.decide(window, message)
             if bites(action):
-                self._bite(window, message, decision(action), later=True)
+                self._house.hits.bite(window, message, decision(action), later=True)
             plan.take(window, action)
-        self._settle(message)
+        self._house.hits.settle(message)
         self._finish(message, plan)
 
     def _finish(self, message: Passing, plan: Plan) -> None:
         """What the client will be sent, and when."""
         message.delay, message.gate = message.delay + plan.delay, plan.gate
         if plan.reset:
-            self.abort()
+            self.sockets.abort()
         elif plan.drop is not None and plan.drop.then == "close":
             message.final = True
         elif plan.drop is not None:
@@ -416,26 +370,6 @@ class Link:
 
     # --- telling
 
-    def _bite(self, window: Any, message: Passing, what: str, later: bool) -> None:
-        """Counts a hit and tells of it, if `later` together with what the broker answered."""
-        number = window.hit()
-        message.bitten.add(window.window.id)
-        if not window.fault.telling and number > self._house.UNTOLD_AFTER:
-            return
-        hit = (window, now_ns(), what, number)
-        if later:
-            message.hits.append(hit)
-        else:
-            self._house.tell_hit(hit, message, None)
-
-    def _settle(self, message: Passing) -> None:
-        """Nothing more can happen to it: its hits are told."""
-        if message.hits:
-            code = self._house.code(message) if any(hit[0].fault.telling for hit in message.hits) else None
-            for hit in message.hits:
-                self._house.tell_hit(hit, message, code)
-            message.hits.clear()
-
     def _read_client_id(self, frame: bytes) -> None:
         length = HEAD.unpack_from(frame, 4)[3]
         raw = frame[14 : 14 + max(length, 0)]
@@ -444,26 +378,8 @@ class Link:
             self.client_id = raw.decode("utf-8", "replace")
 
     def _foreign(self, problem: NotKafka, who: str) -> None:
-        """No Kafka: say so, and from here on pass bytes as they are, so that both ends see what they would have seen."""
+        """No Kafka: say so, and from here on pass bytes as they are: both ends see what they would have seen."""
         self._opaque = True
         self._house.tell(
             problem.kind, node=self.node, client=self.client_id, fields={"who": who, "what": f"From {who}: {problem}"}
         )
-
-    def _write_upstream(self, data: bytes) -> None:
-        if self._upstream is not None:
-            self._upstream.write(data)
-        elif not self._client_closed:
-            self._early.append(data)  # the few bytes that came before reading could be stopped
-
-    def _write_client(self, data: bytes) -> None:
-        if self._client is not None:
-            self._client.write(data)
-
-    def _close_upstream(self) -> None:
-        if self._upstream is not None:
-            self._upstream.close()
-
-    def _close_client(self) -> None:
-        if self._client is not None:
-            self._client.close()

@@ -14,7 +14,8 @@ Owned = dict[tuple[str, int], Membership]
 
 
 class Memberships:
-    """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, none while it lasts.
+    """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, none
+    while it lasts.
 
     A row without an end is written when an ownership begins, and again with its end; the later one counts.
     """

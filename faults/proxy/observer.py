@@ -1,4 +1,5 @@
-"""Reads what passes: batches and what became of them, leaders, coordinators, group memberships. Also puts our addresses in."""
+"""Reads what passes: batches and what became of them, leaders, coordinators, group memberships. Also puts our
+addresses in."""
 
 import fnmatch
 import re
@@ -28,6 +29,16 @@ class SentBatch:
     topic: str
     partition: int
     header: Any
+
+    def identity(self) -> dict[str, object]:
+        """What names it on the wire: a checker tells the broker's duplicates from the client's by it."""
+        return {
+            "topic": self.topic,
+            "partition": self.partition,
+            "producer_id": self.header.producer_id,
+            "producer_epoch": self.header.producer_epoch,
+            "base_sequence": self.header.base_sequence,
+        }
 
 
 class Observer:
@@ -61,7 +72,8 @@ class Observer:
         return bool(request.acks == 0)
 
     def saw_answer(self, message: Passing) -> None:
-        """Takes in an answer, and rewrites what it must; an answer that cannot be read passes as it is, and is told of."""
+        """Takes in an answer, and rewrites what it must; an answer that cannot be read passes as it is, and is told
+        of."""
         if not (message.batches or self.wants(message.key, message.version)):
             return
         try:

@@ -17,7 +17,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Outbox:
-    """Rows of a history, in the order seen; edges and reached triggers go at once and take along what was seen before them."""
+    """Rows of a history, in the order seen; edges and reached triggers go at once and take along what was seen before
+    them."""
 
     def __init__(self, send: Callable[[Tell], None]) -> None:
         self._loop = asyncio.get_running_loop()

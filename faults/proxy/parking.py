@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from faults.proxy.board import OpenWindow
 from faults.proxy.framing import Frames
+from faults.proxy.hits import broker_code
 from faults.proxy.passing import Passing
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Parking:
                 raise ConnectionRefusedError("the node is not known")
             async with asyncio.timeout(ANSWER_SECONDS):
                 message.answer_frame = await _exchange(upstream, parked.frame, self._house.setup.frame_limit)
-            fields["code"] = str(self._house.code(message))
+            fields["code"] = str(broker_code(message))
             self._house.observer.saw_answer(message)
         except OSError as problem:
             fields["why"] = str(problem) or "no answer"

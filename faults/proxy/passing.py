@@ -1,4 +1,5 @@
-"""One request on its way, and the answer to it: what faults and observers look at. Decoded at most once each, and only when asked."""
+"""One request on its way, and the answer to it: what faults and observers look at. Decoded at most once each, and only
+when asked."""
 
 import random
 from dataclasses import dataclass, field
@@ -109,7 +110,8 @@ class Passing:
         self.answer_is_edited = True
 
     def answer_bytes(self) -> bytes:
-        """The frame for the client: the broker's own bytes unless something was edited. The header is copied, with all its tags."""
+        """The frame for the client: the broker's own bytes unless something was edited. The header is copied, with all
+        its tags."""
         if not self.answer_is_edited:
             assert self.answer_frame is not None, "asked for before the answer came"
             return self.answer_frame

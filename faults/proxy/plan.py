@@ -10,7 +10,8 @@ from wire.messages import Struct
 
 @dataclass(slots=True)
 class Plan:
-    """Delays add up; the last replacement counts; of the ways to stop a message the strongest wins, in the order of `stop`."""
+    """Delays add up; the last replacement counts; of the ways to stop a message the strongest wins, in the order of
+    `stop`."""
 
     delay: float = 0.0
     gate: Any = None

@@ -21,7 +21,8 @@ def carries_addresses(key: int, version: int) -> bool:
 
 
 def readdress(answer: Struct, key: int, version: int, place: Place, strip: bool = False) -> bool:
-    """Rewrites every node's address in place, by node id; whether anything was there to rewrite. `strip` clears hints instead."""
+    """Rewrites every node's address in place, by node id; whether anything was there to rewrite. `strip` clears hints
+    instead."""
     if strip and key in (0, 1, 78, 79):
         had = bool(answer.node_endpoints)
         answer.node_endpoints = []

@@ -38,7 +38,8 @@ class Got:
 
 
 class FakeKafka:
-    """Some nodes on loopback; `answers[api]` replaces an answer, None there means silence. `log` holds what Produce stored."""
+    """Some nodes on loopback; `answers[api]` replaces an answer, None there means silence. `log` holds what Produce
+    stored."""
 
     def __init__(self, nodes: int = 2) -> None:
         self.got: list[Got] = []
@@ -132,7 +133,7 @@ class FakeKafka:
         maker = getattr(self, "_" + request._api, None)
         return maker(request, version, node) if maker else response(request._api)
 
-    def _ApiVersions(self, request: Any, version: int, node: int) -> Struct:  # noqa: N802
+    def _ApiVersions(self, request: Any, version: int, node: int) -> Struct:
         known = [
             {"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}
             for api in apis.ALL
@@ -144,7 +145,7 @@ class FakeKafka:
         """All nodes as they advertise themselves."""
         return [{key: node, "host": "127.0.0.1", "port": port} for node, port in self.ports.items()]
 
-    def _Metadata(self, request: Any, version: int, node: int) -> Struct:  # noqa: N802
+    def _Metadata(self, request: Any, version: int, node: int) -> Struct:
         topics = [
             {
                 "name": topic.name,
@@ -156,13 +157,13 @@ class FakeKafka:
         ]
         return response("Metadata", brokers=self.brokers(), controller_id=2, topics=topics)
 
-    def _FindCoordinator(self, request: Any, version: int, node: int) -> Struct:  # noqa: N802
+    def _FindCoordinator(self, request: Any, version: int, node: int) -> Struct:
         place = {"node_id": 2, "host": "127.0.0.1", "port": self.ports[2]}
         if version < 4:
             return response("FindCoordinator", **place)
         return response("FindCoordinator", coordinators=[{"key": key, **place} for key in request.coordinator_keys])
 
-    def _Produce(self, request: Any, version: int, node: int) -> Struct | None:  # noqa: N802
+    def _Produce(self, request: Any, version: int, node: int) -> Struct | None:
         topics = []
         for topic in request.topic_data:
             parts = []
@@ -172,7 +173,7 @@ class FakeKafka:
             topics.append({"name": topic.name, "topic_id": topic.topic_id, "partition_responses": parts})
         return response("Produce", responses=topics) if request.acks != 0 else None
 
-    def _ListOffsets(self, request: Any, version: int, node: int) -> Struct:  # noqa: N802
+    def _ListOffsets(self, request: Any, version: int, node: int) -> Struct:
         topics = [
             {"name": t.name, "partitions": [{"partition_index": p.partition_index, "offset": 7} for p in t.partitions]}
             for t in request.topics

@@ -226,8 +226,8 @@ def test_a_journal_never_touches_a_foreign_process(tmp_path: Path, victims: Any)
     journal = tmp_path / "journal.jsonl"
     started = start_of(victims[1].pid)
     assert started is not None
-    text = json.dumps({"done": {"window": "w", "what": "paused", "node": 1, "pid": victims[1].pid, "started": started + "1"}})
-    journal.write_text(text + "\n")
+    entry = {"window": "w", "what": "paused", "node": 1, "pid": victims[1].pid, "started": started + "1"}
+    journal.write_text(json.dumps({"done": entry}) + "\n")
     victims[1].pause()
     wait_until(lambda: victims[1].paused(), "it stands still")
     assert "is gone" in heal(journal)[0]
@@ -248,7 +248,7 @@ def test_any_draws_the_same_node_from_the_same_seed(links: Any, victims: Any) ->
     def drawn(seed: int) -> int:
         with applied(Windows(pause("any"), seed=seed), links, victims, notes := Notes(), OperationClock()) as faults:
             wait_until(lambda: faults.active, "it is open")
-        return next(row.node for row in notes.rows if row.kind == "window-begin")
+        return int(next(row.node for row in notes.rows if row.kind == "window-begin"))
 
     assert drawn(1) == drawn(1)
 
@@ -256,7 +256,8 @@ def test_any_draws_the_same_node_from_the_same_seed(links: Any, victims: Any) ->
 def test_the_proxy_ends_with_whoever_started_it(fake: Any) -> None:
     code = (
         "import os, sys; from faults.links import Links\n"
-        f"links = Links.start([('127.0.0.1', {fake.ports[1]})]); print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
+        f"links = Links.start([('127.0.0.1', {fake.ports[1]})])\n"
+        "print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     pid = int(done.stdout)

@@ -50,11 +50,15 @@ def test_clients_by_pattern() -> None:
     assert client_test("p-*")("p-1") and not client_test("p-*")("q-1") and client_test("*")("")
 
 
+PARTITION_0 = [{"partition": 0}]
+BOTH = [{"name": "t", "partitions": [{"partition_index": 3}, {"partition_index": 4}]}]
+
+
 @pytest.mark.parametrize(
     ("match", "asked", "true"),
     [
         (Match(topic="t"), request("Produce", topic_data=[{"name": "t"}]), True),
-        (Match(topic="t", partition=1), request("Fetch", topics=[{"topic": "t", "partitions": [{"partition": 0}]}]), False),
+        (Match(topic="t", partition=1), request("Fetch", topics=[{"topic": "t", "partitions": PARTITION_0}]), False),
         (Match(partition=2), request("OffsetFetch", topics=[{"name": "t", "partition_indexes": [1, 2]}]), True),
         (Match(group="g"), request("Heartbeat", group_id="g"), True),
         (Match(group="g"), request("OffsetFetch", groups=[{"group_id": "h"}]), False),
@@ -105,12 +109,12 @@ def test_a_path_that_is_none_is_refused(nonsense: str) -> None:
 ASKED: list[tuple[Any, int]] = [
     (request("Produce", topic_data=[{"name": "t", "partition_data": [{"index": 3}, {"index": 4}]}]), 9),
     (request("Fetch", topics=[{"topic": "t", "partitions": [{"partition": 3}, {"partition": 4}]}]), 11),
-    (request("ListOffsets", topics=[{"name": "t", "partitions": [{"partition_index": 3}, {"partition_index": 4}]}]), 7),
-    (request("OffsetCommit", topics=[{"name": "t", "partitions": [{"partition_index": 3}, {"partition_index": 4}]}]), 8),
+    (request("ListOffsets", topics=BOTH), 7),
+    (request("OffsetCommit", topics=BOTH), 8),
     (request("OffsetFetch", groups=[{"group_id": "g", "topics": [{"name": "t", "partition_indexes": [3, 4]}]}]), 8),
     (request("AddPartitionsToTxn", v3_and_below_topics=[{"name": "t", "partitions": [3, 4]}]), 3),
-    (request("TxnOffsetCommit", topics=[{"name": "t", "partitions": [{"partition_index": 3}, {"partition_index": 4}]}]), 3),
-    (request("DeleteRecords", topics=[{"name": "t", "partitions": [{"partition_index": 3}, {"partition_index": 4}]}]), 2),
+    (request("TxnOffsetCommit", topics=BOTH), 3),
+    (request("DeleteRecords", topics=BOTH), 2),
     (request("OffsetForLeaderEpoch", topics=[{"topic": "t", "partitions": [{"partition": 3}, {"partition": 4}]}]), 4),
 ]
 

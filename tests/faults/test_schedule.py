@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults.kinds import all_kinds, cut, delay, drop_response, edit_answer, fault_of, hold, kill, kind_of, pause, restart
+from faults.kinds import (
+    all_kinds,
+    cut,
+    delay,
+    drop_response,
+    edit_answer,
+    fault_of,
+    hold,
+    kill,
+    kind_of,
+    pause,
+    restart,
+)
 from faults.match import Match, ordinal
 from faults.schedule import BadSchedule, Schedule, Window, Windows
 from faults.streams import chance, stream

@@ -103,7 +103,7 @@ def test_only_addresses_change_and_each_node_keeps_its_own(fake: Any, links: Any
         assert {e.node_id: e.port for e in client.call(message, version).node_endpoints} == ours, message._api
 
 
-def test_a_node_nobody_heard_of_is_listening_before_the_answer_that_names_it(fake: Any, links: Any, connect: Any) -> None:
+def test_a_new_node_is_listening_before_the_answer_that_names_it(fake: Any, links: Any, connect: Any) -> None:
     fake.add_node(3 + len(fake.ports))
     node = max(fake.ports)
     metadata = connect().call(request("Metadata", topics=None), 12)
