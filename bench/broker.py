@@ -2,8 +2,8 @@
 
     python -P bench/broker.py [--seconds 3]
 
-A broker process, one raw connection, real Produce v9 and Fetch v12 frames, requests pipelined four deep; acks=1, flush never. The
-client shares the machine, so wall-clock figures are a floor; the broker's own CPU time is printed too.
+A broker process, one raw connection, real Produce v9 and Fetch v12 frames, requests pipelined four deep; acks=1, flush
+never. The client shares the machine, so wall-clock figures are a floor; the broker's own CPU time is printed too.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def fetch_frame(topic: str, size: int) -> bytes:
 
 
 def pump(client: Client, frame: bytes, seconds: float) -> tuple[int, float, int]:
-    """Keeps a few requests under way for a while: how many were answered, in what time, and the bytes of the answers."""
+    """Keeps a few requests under way: how many were answered, in what time, and the bytes of the answers."""
     began, done, received, pending = time.perf_counter(), 0, 0, deque[None]()
     while time.perf_counter() - began < seconds or pending:
         while len(pending) < DEPTH and time.perf_counter() - began < seconds:

@@ -83,12 +83,12 @@ async def _wait(
     for partition in partitions:
         partition.watch(news.set)
     try:
-        while True:
+        reading = _read(asked, request, context)  # this task began later than the first look: it may have missed news
+        while not timed_out and not _is_enough(reading, asked, request, context):
             await news.wait()
             news.clear()
             reading = _read(asked, request, context, woken=not timed_out)
-            if timed_out or _is_enough(reading, asked, request, context):
-                return answer(reading)
+        return answer(reading)
     finally:
         timer.cancel()
         for partition in partitions:
