@@ -195,9 +195,9 @@ def ask_errors(paths: Iterable[Path]) -> list[tuple[int, str, bool]]:
 def errors_text(rows: list[tuple[int, str, bool]]) -> str:
     lines = ['"""Kafka\'s error codes, as its class `Errors` states them. Written by wire/schema_from_kafka.py."""', ""]
     lines += [f"{name} = {code}" for code, name, _ in rows]
-    lines += ["", "RETRIABLE_CODES = frozenset({"]
-    lines += [f"    {name}," for _, name, retriable in rows if retriable]
-    return "\n".join([*lines, "})"]) + "\n"
+    lines += ["", "RETRIABLE_CODES = frozenset(", "    {"]
+    lines += [f"        {name}," for _, name, retriable in rows if retriable]
+    return "\n".join([*lines, "    }", ")"]) + "\n"
 
 
 def main(arguments: list[str]) -> int:

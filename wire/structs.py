@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from wire.schema_text import Field, parts
+from wire.schema_text import NEVER, Field, parts
 
 ZERO_UUID = UUID(int=0)
 UnknownTags = tuple[tuple[int, bytes], ...]
@@ -107,7 +107,7 @@ def _make_class(api: str, direction: str, path: str, fields: tuple[Field, ...]) 
 
 def default_source(field: Field) -> str:
     """A Python expression for the default, as Kafka's generator chooses it."""
-    if field.default == "null" or (field.kind == "records" and not field.array):
+    if field.default == "null" or (field.kind == "records" and field.nullable != NEVER):
         return "None"
     if field.array:
         return "[]"
@@ -115,7 +115,7 @@ def default_source(field: Field) -> str:
         return f"C_{field.name}()"
     if field.kind == "string":
         return repr(field.default or "")
-    if field.kind == "bytes":
+    if field.kind in ("bytes", "records"):
         return "b''"
     if field.kind == "uuid":
         return "ZERO_UUID"
