@@ -156,10 +156,10 @@ def case(
 ) -> Callable[[Function], Function]:
     """Declares a case; the function itself stays callable.
 
-    `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1}); `features` the
-    finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see NEEDS). What is
-    missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says how the case is seen to
-    fail: planted bugs of the reference broker by id, and edited answers (`faults.kinds.edit_answer`) told all at once.
+    `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1}); `features`
+    the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see NEEDS). What is
+    missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says how the case is seen
+    to fail: planted bugs of the reference broker by id, and edited answers (`faults.kinds.edit_answer`) told all at once.
     """
 
     def declare(function: Function) -> Function:
@@ -207,7 +207,7 @@ def all_cases() -> list[Case]:
 
 
 def _content_hash(source: str, function_name: str) -> str:
-    """Hash of a module's lines without the other cases in it; the lines, since a syntax tree differs by Python version."""
+    """Hash of a module's lines without the other cases; of lines, since a syntax tree differs by Python version."""
     lines = source.splitlines()
     kept: list[str] = []
     for node in ast.parse(source).body:

@@ -1,4 +1,4 @@
-"""What the conductor of a trial knows at its end, besides what the clients saw. It goes into the history as one event."""
+"""What the conductor of a trial knows at its end besides what the clients saw: one event of the history."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The page that owns a trial: the whole story, top to bottom.
 
-What it saw goes to the history; the verdict is read from there (suites/trial_verdict.py), so that `check` finds the same.
+What it saw goes to the history; the verdict is read from there (suites/trial_verdict.py), so that `check` finds the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads everything at the end of a trial, around the proxy, by a raw client: records and batches, and once more committed."""
+"""Reads everything at the end of a trial, around the proxy, by a raw client: records, batches, and once more committed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FinalRead:
         self.incomplete: dict[Place, str] = {}
 
     def everything(self, places: list[Place], within_s: float, transactions: bool) -> None:
-        """Reads each partition from its log start to its end; what cannot be read within the time is told, not raised."""
+        """Reads each partition from log start to end; what cannot be read within the time is told, not raised."""
         deadline_ns = now_ns() + int(within_s * 1e9)
         passes = [("final", UNCOMMITTED)] + ([("final-committed", COMMITTED)] if transactions else [])
         for client, isolation in passes:

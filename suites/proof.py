@@ -50,7 +50,8 @@ def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_wi
         entry = entries[case.id] = Entry(case.content_hash)
     if passed_on:
         product = passed_on.split(",")[0]
-        entry.passed_on = [line for line in entry.passed_on if line.split(",")[0] != product][-KEEP + 1 :] + [passed_on]
+        others = [line for line in entry.passed_on if line.split(",")[0] != product]
+        entry.passed_on = [*others[-KEEP + 1 :], passed_on]
     if fails_with and fails_with not in entry.fails_with:
         entry.fails_with = sorted([*entry.fails_with, fails_with])
 

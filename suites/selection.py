@@ -40,7 +40,7 @@ def select(
 def within_budget(
     cases: Sequence[Case], estimate: Callable[[Case], float], budget_s: float | None
 ) -> tuple[list[Case], list[tuple[Case, str]]]:
-    """The cases whose estimates fit into the budget, in their order: those of the smoke profile come first in the sharing out."""
+    """The cases that fit into the budget, in their order; those of the smoke profile are served first."""
     if budget_s is None:
         return list(cases), []
     left_s = budget_s

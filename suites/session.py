@@ -1,4 +1,4 @@
-"""A run's hold on its target: what it offers, how fast it answers, the names that are ours, and one case after the other."""
+"""A run's hold on its target: what it offers, how fast it answers, which names are ours; one case after the other."""
 
 from __future__ import annotations
 

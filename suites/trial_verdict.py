@@ -109,7 +109,7 @@ def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
         operations=(),
         strength="recency",
         attribution="broker",
-        sentence=f"After the faults were healed there was no progress with {what}, nor on a fresh connection: {seen.fresh}",
+        sentence=f"After the heal there was no progress with {what}, nor on a fresh connection: {seen.fresh}",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from suites.probe.admin import AdminFamily
+from suites.probe.commits import CommitsFamily
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.fetch import FetchFamily
@@ -20,7 +21,16 @@ from suites.probe.transactions import TransactionsFamily
 Reach = Callable[[str, int], tuple[str, int]]
 
 
-class Wire(ProduceFamily, FetchFamily, ListOffsetsFamily, GroupsFamily, TransactionsFamily, AdminFamily, FramesFamily):
+class Wire(
+    ProduceFamily,
+    FetchFamily,
+    ListOffsetsFamily,
+    GroupsFamily,
+    CommitsFamily,
+    TransactionsFamily,
+    AdminFamily,
+    FramesFamily,
+):
     """`wire` in a case."""
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Groups commit offsets with a name of their own in the metadata, and ask for them again: a register for each partition."""
+"""Groups commit offsets with a name of their own in the metadata, and ask for them: a register for each partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_OFFSET = -1
 
 @dataclass(frozen=True)
 class Commits(Workload):
-    """One writer a group and partition, several askers; offsets go up and down, so that only the last commit is right."""
+    """One writer a register, several askers; offsets go up and down, so that only the last commit is right."""
 
     registers: int = 4
     askers: int = 2

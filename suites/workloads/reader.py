@@ -145,7 +145,7 @@ class Reader:
         return values
 
     def _told_out_of_range(self, message: Message, call_ns: int, return_ns: int) -> None:
-        """Nothing is trimmed in a trial: the broker denies a position that it gave out. Recorded, then read from there on."""
+        """Nothing is trimmed in a trial: the broker denies a position that it gave out. Recorded, then asked again."""
         place = _place(message)
         if place in self.streams:
             stream = self.streams[place]

@@ -1,4 +1,4 @@
-"""Producers send unique values to all partitions; readers follow, and one of them keeps reading again from the start."""
+"""Producers send unique values to all partitions; readers follow, and one of them reads again from the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the clients of a trial act: the way to the broker, the history, the names, the counters that phases wait for."""
+"""Where the clients of a trial act: the way to the broker, the history, names, the counters that phases wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer of unique values over librdkafka. Every record is one operation; its answer, or the lack of one, is a row."""
+"""A producer of unique values over librdkafka. Every record is one operation; its answer, or its absence, is a row."""
 
 from __future__ import annotations
 
