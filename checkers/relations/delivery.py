@@ -42,9 +42,9 @@ RELATIONS = {
     "unread": Relation(
         """
         SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op, s.client, s.txn
-        FROM sent s
+        FROM odd_sent s
         WHERE s.outcome = 'ok'
-            AND NOT EXISTS (SELECT 1 FROM seen r WHERE r.history = s.history AND r.value = s.value)
+            AND NOT EXISTS (SELECT 1 FROM odd_seen r WHERE r.history = s.history AND r.value = s.value)
         """,
         kept=True,
     ),

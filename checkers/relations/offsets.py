@@ -6,17 +6,14 @@ RELATIONS = {
     # Records seen that nobody sent to that partition, or that are not intact: few or none.
     "strangers": Relation(
         """
-        SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact FROM found r
-        WHERE NOT r.intact OR r.value IS NULL
-            OR NOT EXISTS (SELECT 1 FROM sent s WHERE s.history = r.history AND s.value = r.value
+        SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact
+        FROM odd_seen r
+        WHERE NOT r.intact
+            OR NOT EXISTS (SELECT 1 FROM odd_sent s WHERE s.history = r.history AND s.value = r.value
                 AND s.topic = r.topic AND s.partition = r.partition)
-        """,
-        kept=True,
-    ),
-    # Values seen at more than one offset.
-    "doubled": Relation(
-        """
-        SELECT r.history, r.value FROM seen r GROUP BY r.history, r.value HAVING MIN(r.log_offset) <> MAX(r.log_offset)
+        UNION ALL
+        SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact
+        FROM found r WHERE r.value IS NULL
         """,
         kept=True,
     ),
@@ -28,22 +25,36 @@ RELATIONS = {
             FROM sent s WHERE s.log_offset IS NOT NULL AND s.outcome = 'ok'
             UNION ALL
             SELECT s.history, s.client, r.topic, r.partition, MIN(r.log_offset), s.value, s.op, s.place, s.outcome
-            FROM sent s JOIN seen r ON r.history = s.history AND r.value = s.value
+            FROM odd_sent s JOIN odd_seen r ON r.history = s.history AND r.value = s.value
             WHERE s.log_offset IS NULL OR s.outcome <> 'ok'
             GROUP BY s.history, s.client, r.topic, r.partition, s.value, s.op, s.place, s.outcome
         ) x
         JOIN producers p ON p.history = x.history AND p.client = x.client
             AND (p.idempotent OR (p.single_attempt AND x.outcome = 'ok'))
         """),
+    # What must be in order, numbered: sorting by numbers is cheaper than by names.
+    "lanes": Relation(
+        """
+        SELECT x.history, x.client, x.topic, x.partition,
+            ROW_NUMBER() OVER (ORDER BY x.history NULLS LAST, x.client NULLS LAST, x.topic NULLS LAST,
+                x.partition NULLS LAST) AS lane
+        FROM (SELECT DISTINCT y.history, y.client, y.topic, y.partition FROM placed y) x
+        """,
+        kept=True,
+    ),
     "disordered": Relation(
         """
-        SELECT DISTINCT w.history, w.client, w.topic, w.partition
+        SELECT DISTINCT n.history, n.client, n.topic, n.partition
         FROM (
-            SELECT x.history, x.client, x.topic, x.partition, x.log_offset,
-                LAG(x.log_offset) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
-                    ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_offset
+            SELECT k.lane, x.log_offset,
+                LAG(x.log_offset) OVER (PARTITION BY k.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST)
+                    AS before_offset
             FROM placed x
-        ) w WHERE w.before_offset > w.log_offset
+            JOIN lanes k ON k.history = x.history AND k.client = x.client AND k.topic = x.topic
+                AND k.partition = x.partition
+        ) w
+        JOIN lanes n ON n.lane = w.lane
+        WHERE w.before_offset > w.log_offset
         """,
         kept=True,
     ),
@@ -63,10 +74,16 @@ RELATIONS = {
     # Offsets about which two statements differ: few or none, so that the checks look closely at those alone.
     "contested": Relation(
         """
-        SELECT r.history, r.topic, r.partition, r.log_offset FROM records r
-        WHERE r.log_offset IS NOT NULL AND r.value IS NOT NULL
-        GROUP BY r.history, r.topic, r.partition, r.log_offset
-        HAVING MIN(r.value) <> MAX(r.value)
+        SELECT x.history, x.topic, x.partition, x.log_offset
+        FROM (
+            SELECT s.history, s.topic, s.partition, s.log_offset, s.value FROM records s
+            WHERE s.side = 'sent' AND s.value IS NOT NULL AND s.log_offset IS NOT NULL
+            UNION ALL
+            SELECT r.history, r.topic, r.partition, r.log_offset, r.value
+            FROM odd_seen r
+        ) x
+        GROUP BY x.history, x.topic, x.partition, x.log_offset
+        HAVING MIN(x.value) <> MAX(x.value)
         """,
         kept=True,
     ),

@@ -38,6 +38,31 @@ RELATIONS = {
         """),
     # Records seen that name their value; what does not is the business of the phantom check alone.
     "seen": Relation("SELECT r.* FROM found r WHERE r.value IS NOT NULL"),
+    # Values that need a closer look. All others were acknowledged with an offset and seen, at that offset only, intact:
+    # the checks of delivery look at these alone, so that a healthy history costs them one join of its records.
+    "odd": Relation(
+        """
+        SELECT DISTINCT COALESCE(s.history, r.history) AS history, COALESCE(s.value, r.value) AS value
+        FROM (SELECT x.* FROM records x WHERE x.side = 'sent' AND x.value IS NOT NULL) s
+        FULL JOIN (SELECT y.* FROM records y WHERE y.side = 'seen' AND y.value IS NOT NULL) r
+            ON r.history = s.history AND r.value = s.value
+        WHERE s.value IS NULL OR r.value IS NULL OR s.outcome <> 'ok' OR s.log_offset IS NULL OR r.log_offset IS NULL
+            OR s.log_offset <> r.log_offset OR s.partition <> r.partition OR s.topic <> r.topic OR NOT r.intact
+        """,
+        kept=True,
+    ),
+    "odd_sent": Relation(
+        """
+        SELECT s.* FROM sent s JOIN odd d ON d.history = s.history AND d.value = s.value
+        """,
+        kept=True,
+    ),
+    "odd_seen": Relation(
+        """
+        SELECT r.* FROM seen r JOIN odd d ON d.history = r.history AND d.value = r.value
+        """,
+        kept=True,
+    ),
     # What there is to judge at all, so that a check need not look through the records to learn that it has no subject.
     "writers": Relation(
         """

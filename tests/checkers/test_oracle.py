@@ -29,7 +29,7 @@ random_histories = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(random_histories)
 
 COLUMNS = ("name", *ROW, "attribution")
-MANY = 600
+MANY = 300
 
 
 def relations(tales):
@@ -77,10 +77,10 @@ def test_the_query_agrees_with_the_oracle(crowd, check):
 
     compare(check, tales, asked)
     guilty = {row["history"] for row in asked}
-    assert 5 < len(guilty) < MANY - 50, "the random histories do not try this check"
+    assert 5 < len(guilty) < MANY - 30, "the random histories do not try this check"
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=MANY, max_value=2**31))
 def test_they_agree_on_histories_that_nobody_chose(seed):
     tales = [Facts(*random_histories.random_history(seed + number)) for number in range(20)]
@@ -105,7 +105,7 @@ def random_log(rng):
 
 def test_the_fast_path_of_the_log_agrees_with_all_pairs():
     verdicts = Counter()
-    for seed in range(4_000):
+    for seed in range(2_000):
         operations = random_log(Random(seed))
         log = Log(*(np.array(column, dtype=np.int64) for column in zip(*operations, strict=True)))
         found = {(violation.name, violation.p) for violation in violations(log)}
@@ -113,7 +113,7 @@ def test_the_fast_path_of_the_log_agrees_with_all_pairs():
         assert {p for _, p in found} == {p for _, p in expected}, operations
         assert bool(found) == bool(expected)
         verdicts[bool(found)] += 1
-    assert min(verdicts.values()) > 300
+    assert min(verdicts.values()) > 150
 
 
 def random_register(rng):
@@ -131,7 +131,7 @@ def random_register(rng):
 
 def test_zones_agree_with_trying_every_order():
     verdicts = Counter()
-    for seed in range(1_500):
+    for seed in range(1_000):
         accesses = random_register(Random(seed))
         written = {value: call for value, call, _, is_write in accesses if is_write}
         if any(not w and v >= 0 and (v not in written or r < written[v]) for v, _, r, w in accesses):
@@ -143,4 +143,4 @@ def test_zones_agree_with_trying_every_order():
         legal = linearizable([NaiveAccess(*access) for access in kept])
         assert (not list(conflicts(fast))) == legal, kept
         verdicts[legal] += 1
-    assert min(verdicts.values()) > 100
+    assert min(verdicts.values()) > 60
