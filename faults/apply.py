@@ -72,13 +72,14 @@ class Applied:
         self._hits: dict[str, int] = {window.id: 0 for window in schedule}
         self._wake = threading.Condition()
         self._stopping = False
+        self._closed = False
         self._started_ns = now_ns()
         self._thread = threading.Thread(target=self._run, name="fault schedule", daemon=True)
 
     @property
     def hits(self) -> dict[str, int]:
         """How often each window has bitten so far."""
-        if self._links.alive():
+        if self._links.alive() and not self._closed:
             seen: dict[str, int] = self._links.hits()
             self._hits.update({name: count for name, count in seen.items() if name in self._hits})
         return dict(self._hits)
@@ -122,6 +123,7 @@ class Applied:
         if self._links.alive():
             self.hits  # noqa: B018 - the last count
             self.unhealed |= self._still_open()
+            self._closed = True
         self._links.on_edge, self._links.on_reached = lambda *_: None, lambda *_: None
         self._drain()
         for window in self._began:
@@ -184,7 +186,7 @@ class Applied:
                 self._begin(window)
             else:
                 self._end(window)
-        except (ValueError, LookupError, OSError, RuntimeError) as problem:
+        except Exception as problem:  # noqa: BLE001 - a target's own errors too; the others must still be healed
             self._fail(window, problem)
 
     def _begin(self, window: Window) -> None:
@@ -236,7 +238,7 @@ class Applied:
                     self._tell("window-end", window, node=self._nodes.node_of(window))
             elif self._links.alive():
                 self._links.heal(window.id)
-        except (ValueError, LookupError, OSError, RuntimeError) as problem:
+        except Exception as problem:  # noqa: BLE001 - as above
             self.unhealed[window.id] = str(problem) or type(problem).__name__
             self._tell("window-unhealed", window, why=self.unhealed[window.id])
         with self._wake:

@@ -189,9 +189,10 @@ class Links:
             callback(msgspec.msgpack.decode(row, type=TABLES[table]))
             done += 1
 
-    def flush(self) -> None:
-        """Returns when everything that the proxy has seen until now can be drained."""
-        self.ask("state")
+    def flush(self, *, last: bool = False) -> None:
+        """Returns when everything that the proxy has seen until now can be drained. `last`: the case is over, so what
+        group members still own is told too."""
+        self.ask("last" if last else "state")
 
     # --- life
 

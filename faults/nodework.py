@@ -1,6 +1,8 @@
 """Does process faults to nodes and undoes them, with every step in the journal first."""
 
 from collections.abc import Iterable, Mapping
+from threading import Event, Lock
+from time import monotonic
 
 from faults.journal import Journal
 from faults.kind import ProcessFault
@@ -9,6 +11,8 @@ from faults.links import Links
 from faults.schedule import Window
 from faults.streams import stream
 from faults.victim import Victim
+
+UNKNOWN_SECONDS = 2.0
 
 
 class NodeWork:
@@ -21,6 +25,7 @@ class NodeWork:
         self._journal = journal
         self._done: dict[str, Victim] = {}
         self._nodes: dict[str, int] = {}
+        self._one_at_a_time = Lock()
 
     def is_node_window(self, window: Window) -> bool:
         """Whether it is done to a node, not to messages."""
@@ -32,25 +37,27 @@ class NodeWork:
         assert isinstance(fault, ProcessFault), "asked only for node windows"
         node = self._target(window)
         victim = self._victims[node]
-        self._nodes[window.id] = node
-        if self._journal is not None:
-            self._journal.will(window.id, "paused" if window.kind == "pause" else "down", node, victim.pid)
-        self._done[window.id] = victim
-        fault.begin(victim)
+        with self._one_at_a_time:
+            self._nodes[window.id] = node
+            if self._journal is not None:
+                self._journal.will(window.id, "paused" if window.kind == "pause" else "down", node, victim.pid)
+            self._done[window.id] = victim
+            fault.begin(victim)
         return node
 
     def undo(self, window: Window) -> bool:
         """Undoes it if it was done and is not undone yet; whether it was."""
-        victim = self._done.get(window.id)
-        if victim is None:
-            return False
-        fault = fault_of(window)
-        assert isinstance(fault, ProcessFault), "asked only for node windows"
-        fault.undo(victim)
-        del self._done[window.id]
-        if self._journal is not None:
-            self._journal.undone(window.id)
-        return True
+        with self._one_at_a_time:
+            victim = self._done.get(window.id)
+            if victim is None:
+                return False
+            fault = fault_of(window)
+            assert isinstance(fault, ProcessFault), "asked only for node windows"
+            fault.undo(victim)
+            del self._done[window.id]
+            if self._journal is not None:
+                self._journal.undone(window.id)
+            return True
 
     def node_of(self, window: Window) -> int | None:
         """The node that a window was done to."""
@@ -75,9 +82,16 @@ class NodeWork:
             if not self._victims:
                 raise LookupError("no node can be disturbed.")
             return int(stream(self._seed, window.id, "target").choice(sorted(self._victims)))
-        node = self._links.resolve(window.target)
+        node = self._resolve(window.target)
         if node is None:
             raise LookupError(f"nobody has seen yet which node {window.target} is.")
         if node not in self._victims:
             raise LookupError(f"{window.target} is node {node}, which cannot be disturbed (those that can: {known}).")
+        return node
+
+    def _resolve(self, selector: str) -> int | None:
+        """What a selector names; an answer that shows it may be under way."""
+        deadline = monotonic() + UNKNOWN_SECONDS
+        while (node := self._links.resolve(selector)) is None and monotonic() < deadline:
+            Event().wait(0.05)
         return node

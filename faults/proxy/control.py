@@ -88,6 +88,7 @@ _ACTS: dict[str, Callable[[House, dict[str, Any]], Any]] = {
     "watch": _watch,
     "end": lambda house, args: house.end(args["window"]),
     "unwatch": lambda house, args: house.board.unwatch(args["window"]),
+    "last": lambda house, args: house.tell_lasting(),
     "forget": lambda house, args: house.board.done.clear(),
     "state": lambda house, args: house.state(),
     "hits": lambda house, args: house.board.hits(),

@@ -133,6 +133,10 @@ class House:
         """A leader that is news."""
         self.tell("leader", node=leader, topic=topic, partition=partition, leader_epoch=epoch if epoch >= 0 else None)
 
+    def tell_lasting(self) -> None:
+        """What group members own at the end of a case."""
+        self.observer.memberships.tell_lasting()
+
     def count(self, node: int, client: str) -> None:
         """One request seen; the leak detector compares."""
         self.requests[node, client] += 1

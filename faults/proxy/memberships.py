@@ -9,21 +9,23 @@ from histories.clock import now_ns
 from histories.rows import Membership
 from wire.codec import Malformed, decode_versioned
 
-JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT = 11, 13, 14, 68
+LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT = 13, 14, 68
 Owned = dict[tuple[str, int], Membership]
 
 
 class Memberships:
-    """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, none
-    while it lasts.
+    """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, and one
+    without an end for each that lasts at the end of the case.
 
-    A row without an end is written when an ownership begins, and again with its end; the later one counts.
+    A classic member whose partition goes to another in a later generation is fenced by the protocol, heard of or not.
+    A member of the new protocol that vanishes is only known to the broker: its rows last, and prove nothing by that.
     """
 
     def __init__(self, facts: Facts, add: Callable[[Membership], None]) -> None:
         self._facts = facts
         self._add = add
         self._owned: dict[tuple[str, str], Owned] = {}
+        self._generations: dict[tuple[str, str], int] = {}
 
     def saw(self, message: Passing, answer: Any) -> None:
         """Takes in one exchange of a group API."""
@@ -31,11 +33,9 @@ class Memberships:
         if request is None:
             return
         if message.key == SYNC_GROUP and answer.error_code == 0:
-            self._now_owns(
-                message, request.group_id, request.member_id, request.generation_id, _classic(answer.assignment)
-            )
-        elif message.key == JOIN_GROUP and answer.error_code == 0 and request.protocol_type != "consumer":
-            return
+            owned = _classic(answer.assignment)
+            self._taken_over(request.group_id, request.member_id, request.generation_id, owned)
+            self._now_owns(message, request.group_id, request.member_id, request.generation_id, owned)
         elif message.key == LEAVE_GROUP and answer.error_code == 0:
             left = [request.member_id] if message.version < 3 else [member.member_id for member in request.members]
             for member in left:
@@ -60,6 +60,7 @@ class Memberships:
         self, message: Passing, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
     ) -> None:
         owned = self._owned.setdefault((group, member), {})
+        self._generations[group, member] = generation
         for place in [place for place in owned if place not in wanted]:
             self._end(owned.pop(place), "revoked")
         for topic, partition in sorted(wanted - owned.keys()):
@@ -73,7 +74,21 @@ class Memberships:
                 from_ns=now_ns(),
             )
             owned[topic, partition] = row
-            self._add(row)
+
+    def tell_lasting(self) -> None:
+        """Writes the ownerships that have not ended, and forgets them: the case is over."""
+        for owned in self._owned.values():
+            for row in owned.values():
+                self._add(row)
+        self._owned.clear()
+        self._generations.clear()
+
+    def _taken_over(self, group: str, member: str, generation: int, wanted: set[tuple[str, int]]) -> None:
+        for (other_group, other), owned in self._owned.items():
+            if other_group == group and other != member:
+                gone = self._generations.get((group, other), generation) < generation
+                for place in [place for place in owned if gone and place in wanted]:
+                    self._end(owned.pop(place), "fenced")
 
     def _ends(self, group: str, member: str, how: str) -> None:
         for row in self._owned.pop((group, member), {}).values():

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from faults.proxy.house import House
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
-_GROUP_APIS = frozenset({9, 11, 13, 14, 68})
-"""OffsetFetch is not among them; JoinGroup, LeaveGroup, SyncGroup, ConsumerGroupHeartbeat are."""
+_GROUP_APIS = frozenset({13, 14, 68})
+"""LeaveGroup, SyncGroup, ConsumerGroupHeartbeat."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Observer:
         patterns = house.setup.record
         self._everything = "*" in patterns
         self._records_topic = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match if patterns else None
-        self._memberships = Memberships(house.facts, lambda row: house.outbox.add(row))
+        self.memberships = Memberships(house.facts, lambda row: house.outbox.add(row))
         self._rewrites = house.setup.addresses != "leak"
         self._strips = house.setup.addresses == "strip"
 
@@ -112,7 +112,7 @@ class Observer:
         elif message.key == PRODUCE:
             self._learn_from_produce(message, answer)
         elif message.key in _GROUP_APIS:
-            self._memberships.saw(message, answer)
+            self.memberships.saw(message, answer)
 
     def _learn_from_produce(self, message: Passing, answer: Any) -> None:
         facts = self._house.facts

@@ -213,7 +213,7 @@ def test_a_node_that_is_down_closes_the_connection_and_a_tls_node_is_told_of() -
         down.close()
         rows: list[Any] = []
         with Links.start([nodes[1]], nodes=nodes) as links:
-            with raw(links) as connection, pytest.raises(OSError):
+            with pytest.raises(OSError), raw(links) as connection:
                 connection.sendall(encode_request(request("Heartbeat"), 0, 1, "x"))
                 if connection.recv(1) == b"":
                     raise ConnectionResetError
@@ -273,3 +273,18 @@ def test_closing_by_the_broker_reaches_the_client(fake: Any, links: Any, connect
     fake._connections[-1].shutdown(2)
     with pytest.raises(ConnectionClosed):
         client.receive_frame(5.0)
+
+
+def test_an_address_that_means_nothing_here_is_reached_where_it_really_is(fake: Any) -> None:
+    real = fake.ports[1]
+    place = [{"node_id": 1, "host": "kafka-1.internal", "port": 9092}]
+    fake.answers["Metadata"] = lambda *_: response("Metadata", brokers=place)
+    reach = {"kafka-1.internal:9092": f"127.0.0.1:{real}"}
+    with Links.start([("kafka-1.internal", 9092)], reach=reach) as links:
+        assert links.nodes() == [1]
+        ports = links.ports()
+        with raw(links) as connection:
+            connection.sendall(encode_request(request("Heartbeat"), 0, 1, "x"))
+            read_one(connection)
+    with Links.start([("kafka-1.internal", 9092)], reach=reach, ports=ports) as again:
+        assert again.ports() == ports  # a node keeps its port over a restart of the proxy
