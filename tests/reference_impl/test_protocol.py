@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.reference_impl.brokers import BrokerProcess
+from tests.reference_impl.brokers import BrokerProcess, Deadline
 from wire import apis, errors, frames, records
 from wire.messages import Struct, request
 
@@ -328,3 +328,49 @@ def test_the_planted_swap_appends_the_second_of_two_pipelined_batches_first(star
     assert [correlation for correlation, _ in answers] == [0, 1]
     assert [a.responses[0].partition_responses[0].base_offset for _, a in answers] == [2, 0]
     wire.close()
+
+
+def test_the_planted_bugs_of_the_listener_bite(start_broker: Any) -> None:
+    planted = [f"--mutant={bug}:every=1" for bug in ("M39a", "M39b", "M39c", "M39f")]
+    broker = start_broker(*planted)
+
+    def answer_to(frame: bytes) -> bytes | None:
+        wire = Wire(broker.port)
+        wire.send(frame)
+        try:
+            return wire.frame()
+        except ConnectionError:
+            return None
+        finally:
+            wire.close()
+
+    versions, metadata = request("ApiVersions"), request("Metadata", topics=[])
+    assert answer_to(frames.encode_request(versions, 0, 7, "t")) is not None
+    assert (answer_to(frames.encode_request(versions, 0, 7, "t")) or b"")[4:7] == b"\0\0\0"  # a tag section too many
+    assert answer_to(struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0)) is None
+    assert answer_to(frames.encode_request(metadata, 9, 1, None)) is None
+    assert answer_to(frames.encode_request(metadata, 9, 1, "t")) is not None
+    tagged = request("Metadata", topics=[], _unknown_tags=((9999, b"x"),))
+    assert answer_to(frames.encode_request(tagged, 9, 1, "t")) is None
+
+
+def test_the_planted_poll_skip_passes_over_the_batch_that_woke_it(start_broker: Any) -> None:
+    broker = start_broker("--mutant", "M06:every=1")
+    reader, writer = Wire(broker.port), Wire(broker.port)
+    topic = create(writer)
+    deadline, offset, skipped = Deadline("a fetch that was waiting when its data came"), 0, False
+    while not skipped and deadline:
+        reader.send(frames.encode_request(fetched(topic, offset, max_wait_ms=20_000), 12, 1, "t"))
+        append(writer, topic, batch(b"news"))
+        _, answer = frames.decode_response("Fetch", 12, reader.frame())
+        found = next(records.batches(answer.responses[0].partitions[0].records))
+        assert found.crc_ok() and found.header.last_offset == offset
+        skipped, offset = found.header.record_count == 0, offset + 1
+    assert wire_records(writer, topic) == [b"news"] * offset
+    for wire in (reader, writer):
+        wire.close()
+
+
+def wire_records(wire: Wire, topic: str) -> list[bytes | None]:
+    answer = wire.call(fetched(topic, 0), 12).responses[0].partitions[0]
+    return [r.value for b in records.batches(answer.records) for r in b.records()]
