@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from dataclasses import replace
 
 from reference_impl import bugs
 from reference_impl.log.batch import HEADER_SIZE, read_header
+from wire import records
 from wire.crc32c import crc32c
 
 
@@ -17,6 +20,10 @@ def read(data: bytes, offset: int, *, woken: bool) -> bytes:
         return data[read_header(data).size :]
     if bugs.on("M31b"):
         return _flipped(data)
+    if bugs.on("M39d"):
+        return _rewritten(data, lambda r: replace(r, value=r.value or b"", headers=tuple(reversed(r.headers))))
+    if bugs.on("M39i"):
+        return _rewritten(data, lambda r: replace(r, timestamp=r.timestamp // 1000 * 1000))
     return data
 
 
@@ -37,6 +44,24 @@ def _flipped(data: bytes) -> bytes:
     at = -2 if header.codec == 0 else -1
     batch[at] ^= 0x01
     return _sealed(batch) + data[header.size :]
+
+
+def _rewritten(data: bytes, change: Callable[[records.Record], records.Record]) -> bytes:
+    """The first batch with every record changed, as a broker stores it that takes records apart; others as they are."""
+    header = read_header(data)
+    if header.is_control:
+        return data
+    batch = records.build_batch(
+        [change(record) for record in next(iter(records.batches(data))).records()],
+        base_offset=header.base_offset,
+        leader_epoch=header.leader_epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        transactional=header.is_transactional,
+        timestamp_type=header.timestamp_type,
+    )
+    return batch + data[header.size :]
 
 
 def _sealed(batch: bytearray) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
 import struct
 from collections import deque
 from collections.abc import Awaitable
@@ -93,9 +94,14 @@ class Connection(asyncio.Protocol):
             size = int.from_bytes(buffer[at : at + 4], "big", signed=True)
             if size < 0 or size > self._listener.largest_frame:
                 log.info("connection %d: a frame of %d bytes; closed", self.number, size)
+                if bugs.on("M41a"):
+                    break
                 self.close()
                 return
             if len(buffer) - at - 4 < size:
+                if bugs.on("M41b"):
+                    buffer.clear()
+                    return
                 break
             with memoryview(buffer) as view:
                 self._frames.append(bytes(view[at + 4 : at + 4 + size]))
@@ -130,7 +136,10 @@ class Connection(asyncio.Protocol):
             result = self._ask(frame)
         except (Malformed, CloseConnection) as error:
             log.info("connection %d closed: %s", self.number, error)
-            self.close()
+            if isinstance(error, Malformed) and bugs.on("M42a"):
+                os._exit(1)
+            if not (isinstance(error, Malformed) and bugs.on("M42b")):
+                self.close()
         except Exception:
             log.exception("connection %d closed: the handler failed", self.number)
             self.close()
@@ -161,6 +170,9 @@ class Connection(asyncio.Protocol):
             raise CloseConnection(f"API key {key} is not served")
         header = frames.request_header(frame)
         if not served.min_version <= version <= served.max_version:
+            if key != API_VERSIONS and version > served.max_version and bugs.on("M39j"):
+                frame = frame[:2] + served.max_version.to_bytes(2, "big") + frame[4:]
+                return self._ask(frame)
             if key != API_VERSIONS or bugs.on("M39b"):
                 raise CloseConnection(f"{served.api.name} v{version} is not served")
             self._send(frames.encode_response(self._listener.unsupported_version(), 0, correlation_id))
@@ -191,7 +203,11 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, answer: Struct | None, context: Context) -> None:
         if answer is None:
+            if bugs.on("M38b"):
+                self._writable = False
             return
+        if context.api.name == "Fetch" and 12 <= context.version < 16 and bugs.on("M39g"):
+            answer._unknown_tags = ((0, b"\x01\x00"),)
         buffers = frames.encode_response_buffers(answer, context.version, context.correlation_id)
         if context.api.key == API_VERSIONS and bugs.on("M39a"):
             whole = b"".join(buffers)[4:]
