@@ -3,8 +3,8 @@
 import types
 import typing
 from functools import cache
+from operator import attrgetter
 
-import msgspec
 import pyarrow as pa
 
 from histories.rows import TABLES, Row
@@ -32,9 +32,18 @@ def _column(name: str, hint: object) -> pa.Field:
 def columns_of(table: str, rows: list[Row]) -> pa.Table:
     """The rows as Arrow columns."""
     schema = schema_of(table)
-    columns = zip(*map(msgspec.structs.astuple, rows), strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    arrays = [_array(list(map(attrgetter(field.name), rows)), field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: list[typing.Any], kind: pa.DataType) -> pa.Array:
+    """One column; most hold a single value for thousands of rows, which then costs a comparison and no copy."""
+    first = values[0] if values else None
+    if first is None and values.count(None) == len(values):
+        return pa.nulls(len(values), kind)
+    if isinstance(first, str) and values.count(first) == len(values):
+        return pa.repeat(pa.scalar(first, kind), len(values))
+    return pa.array(values, kind)
 
 
 def rows_of(table: str, columns: pa.RecordBatch) -> typing.Iterator[Row]:
