@@ -146,7 +146,8 @@ class Applied:
                     self._wait()
                     continue
             for window, edge in due:
-                self._act(window, edge)
+                if not self._stopping:
+                    self._act(window, edge)
             self._drain()
 
     def _due(self) -> list[tuple[Window, Edge]]:
