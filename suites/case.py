@@ -156,10 +156,11 @@ def case(
 ) -> Callable[[Function], Function]:
     """Declares a case; the function itself stays callable.
 
-    `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1}); `features`
-    the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see NEEDS). What is
-    missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says how the case is seen
-    to fail: planted bugs of the reference broker by id, and edited answers (`faults.kinds.edit_answer`) told all at once.
+    `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1});
+    `features` the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see
+    NEEDS). What is missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says
+    how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
+    (`faults.kinds.edit_answer`) told all at once.
     """
 
     def declare(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Reads everything at the end of a trial, around the proxy, by a raw client: records, batches, and once more committed."""
+"""Reads everything at the end of a trial, around the proxy, by a raw client: records, batches; once more committed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""The exit status, as a truth table."""
+
+import itertools
+
+import pytest
+
+from checkers.verdict import Verdict
+from suites.exit_status import exit_status
+from suites.result import CaseResult, Reason
+
+PASS = CaseResult("a/pass", "", (), "must", Verdict.PASS)
+FAIL = CaseResult("a/fail", "", (), "must", Verdict.FAIL)
+WARNS = CaseResult("a/should", "", (), "should", Verdict.FAIL)
+UNCLEAR = CaseResult("a/unclear", "", (), "must", Verdict.INCONCLUSIVE, Reason("no-hit", ""))
+OURS = CaseResult("a/ours", "", (), "must", Verdict.INCONCLUSIVE, Reason("suite", ""))
+ABSENT = CaseResult("a/absent", "", (), "must", Verdict.NOT_APPLICABLE, Reason("not-offered", ""))
+
+
+@pytest.mark.parametrize(
+    ("results", "status"),
+    [
+        ([], 5),
+        ([ABSENT], 5),
+        ([PASS], 0),
+        ([PASS, ABSENT], 0),
+        ([WARNS], 0),
+        ([PASS, WARNS], 0),
+        ([FAIL], 1),
+        ([PASS, FAIL], 1),
+        ([FAIL, UNCLEAR], 1),
+        ([FAIL, OURS], 1),
+        ([UNCLEAR], 6),
+        ([PASS, UNCLEAR], 6),
+        ([UNCLEAR, ABSENT], 6),
+        ([OURS], 3),
+        ([PASS, OURS], 3),
+        ([OURS, UNCLEAR], 3),
+    ],
+)
+def test_what_the_verdicts_make(results, status):
+    for order in itertools.permutations(results):
+        assert exit_status(order) == status
+
+
+@pytest.mark.parametrize("results", [[], [PASS], [FAIL], [OURS]])
+def test_an_interrupted_run_is_2_whatever_it_found(results):
+    assert exit_status(results, interrupted=True) == 2
+
+
+def test_a_target_that_never_served_is_7_unless_something_failed_before():
+    assert exit_status([], ready=False) == 7
+    assert exit_status([PASS], ready=False) == 7
+    assert exit_status([FAIL], ready=False) == 1
+
+
+def test_only_an_unmixed_pass_is_0():
+    for pair in itertools.product([PASS, FAIL, UNCLEAR, OURS, ABSENT], repeat=2):
+        green = exit_status(pair) == 0
+        assert green == (PASS in pair and all(result in (PASS, ABSENT) for result in pair))

@@ -1,0 +1,117 @@
+"""A stored case is judged again from its tape: the same verdict, and nothing else is accepted."""
+
+import pytest
+
+from checkers.verdict import Verdict
+from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
+from suites.case import Case
+from suites.probe import batch
+from suites.probe.failures import TapeMismatch
+from suites.probe.replay import ReplayExchanger
+from suites.probe.tape import TapeWriter, read_tape
+from suites.probe.wire import Wire
+from suites.wire_case import attempt
+from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
+
+
+def a_case(function):
+    function.__doc__ = function.__doc__ or "Something MUST hold."
+    return Case("tests/case", function, ("prod-001",), (), {}, {}, False, None)
+
+
+def run(function, **handlers):
+    wire, exchanger = wire_to(**handlers)
+    return attempt(a_case(function), wire, exchanger, {}, lambda: True), exchanger.tape
+
+
+def play(function, tape):
+    exchanger = ReplayExchanger(tape)
+    return attempt(a_case(function), Wire(exchanger, SCENE, [("", 0)]), exchanger, {}, lambda: True), exchanger
+
+
+def two_sends(wire):
+    wire.produce(TOPIC, batch("a", timestamp=wire.now_ms())).must_be_at(4)
+    wire.produce(TOPIC, batch("b")).must_be_at(5)
+
+
+def test_the_same_verdict_and_the_same_proof():
+    live, tape = run(two_sends, Produce=produced(offset=4))
+    assert live.verdict is Verdict.FAIL
+    again, exchanger = play(two_sends, tape)
+    assert again == live
+    assert exchanger.left == 0
+
+
+def test_silence_is_played_back_too():
+    live, tape = run(two_sends, Produce=lambda asked: None)
+    assert (live.verdict, live.reason.kind) == (Verdict.FAIL, "no-answer")
+    again, _ = play(two_sends, tape)
+    assert again == live
+
+
+def test_a_case_that_asks_something_else_is_stopped():
+    _, tape = run(two_sends, Produce=produced(offset=4))
+
+    def other(wire):
+        wire.produce(TOPIC, batch("c")).must_be_at(4)
+
+    with pytest.raises(TapeMismatch):
+        play(other, tape)
+
+
+def test_a_changed_answer_changes_the_verdict_or_is_refused():
+    def one_send(wire):
+        wire.produce(TOPIC, batch("a")).must_be_at(4)
+
+    live, tape = run(one_send, Produce=produced(offset=4))
+    assert live.verdict is Verdict.PASS
+    answers = [entry for entry in tape if entry.kind == "answer" and entry.api == "Produce"]
+    answers[0].data = answers[0].data.replace((4).to_bytes(8, "big"), (5).to_bytes(8, "big"))
+    again, _ = play(one_send, tape)
+    assert again.verdict is Verdict.FAIL
+
+
+def test_what_was_left_unplayed_is_counted():
+    _, tape = run(two_sends, Produce=produced(offset=4))
+    exchanger = ReplayExchanger(tape)
+
+    assert exchanger.left == len([entry for entry in tape if entry.kind != "close"])
+
+
+def test_the_tape_survives_the_disk(tmp_path):
+    with Recorder.create(tmp_path / "h", Header(case="tests/case", target="scripted")) as recorder:
+        writer = TapeWriter(recorder)
+        wire, exchanger = wire_to(Produce=lambda asked: None if asked.acks == 0 else produced(offset=4)(asked))
+        exchanger.tape = Forwarding(writer)  # type: ignore[assignment]
+
+        def case(wire):
+            wire.produce(TOPIC, batch("lost"), acks=0)
+            two_sends(wire)
+
+        live = attempt(a_case(case), wire, exchanger, {}, lambda: True)
+        writer.close()
+        written = list(exchanger.tape)
+    read = read_tape(History.open(tmp_path / "h"))
+    assert [(e.kind, e.connection, e.data, e.text, e.ns) for e in read] == [
+        (e.kind, e.connection, e.data, e.text, e.ns) for e in written
+    ]
+    again, _ = play(case, read)
+    assert again == live
+
+
+class Forwarding(list):
+    """Keeps the entries and writes them."""
+
+    def __init__(self, writer):
+        super().__init__()
+        self.writer = writer
+
+    def append(self, entry):
+        super().append(entry)
+        self.writer(entry)
+
+
+def test_the_double_is_an_exchanger():
+    assert ScriptedExchanger().clock()[1] > 0

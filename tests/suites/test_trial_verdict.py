@@ -1,0 +1,201 @@
+"""The verdict on a trial, from its history: anomalies fail it; a missing precondition withholds a pass, no more."""
+
+import msgspec
+import pytest
+
+from checkers.verdict import Verdict
+from faults.kinds import drop_response
+from faults.schedule import Windows
+from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
+from histories.rows import Client, Operation, Record
+from suites.case import Case
+from suites.conclusion import KIND, Conclusion
+from suites.trial import Trial
+from suites.trial_verdict import judged
+from suites.workloads import SendAndRead
+
+SCHEDULE = Windows(drop_response(api="Produce", times=3))
+SEEN = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+
+
+def function():
+    """It MUST hold."""
+
+
+CASE = Case("chaos/case", function, ("prod-002",), (), {}, {}, False, None)
+
+
+def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0):
+    """Three sends, all acknowledged; a final read that misses offset `lose`, up to `read_to`."""
+    header = Header(
+        case="chaos/case",
+        target="t",
+        nodes=1,
+        schedule=msgspec.to_builtins(SCHEDULE),
+        settings={"length": length, "during_faults": during},
+    )
+    with Recorder.create(tmp_path / "h", header) as recorder:
+        recorder.add(Client(client="w", library="librdkafka", acks=-1, idempotence=True))
+        recorder.add(Client(client="final", library="wire", isolation="read_uncommitted", mode="assign"))
+        for offset in range(3):
+            recorder.add(
+                Operation(
+                    op=offset + 1,
+                    client="w",
+                    kind="send",
+                    topic="t",
+                    partition=0,
+                    call_ns=10 * offset,
+                    return_ns=10 * offset + 5,
+                    outcome="ok",
+                    base_offset=offset,
+                    count=1,
+                )
+            )
+            recorder.add(
+                Record(
+                    op=offset + 1,
+                    client="w",
+                    topic="t",
+                    partition=0,
+                    offset=offset,
+                    value=100 + offset,
+                    side="sent",
+                    position=offset,
+                    outcome="ok",
+                )
+            )
+        recorder.event("window-begin", window="w1", at_ns=0, text="drop")
+        recorder.add(
+            Operation(
+                op=9,
+                client="final",
+                kind="fetch",
+                topic="t",
+                partition=0,
+                call_ns=100,
+                return_ns=110,
+                outcome="ok",
+                high_watermark=3,
+            )
+        )
+        before = -1
+        for offset in range(read_to):
+            if offset != lose:
+                recorder.add(
+                    Record(
+                        op=9,
+                        client="final",
+                        topic="t",
+                        partition=0,
+                        offset=offset,
+                        value=100 + offset,
+                        side="seen",
+                        stream=1,
+                        position=offset,
+                        prev_offset=before,
+                        outcome="ok",
+                    )
+                )
+                before = offset
+        if read_to == 3:
+            recorder.event("final-read", topic="t", partition=0, offset=3)
+        if seen is not None:
+            recorder.event(KIND, seen=msgspec.to_builtins(seen))
+    return judged(CASE, History.open(tmp_path / "h"))
+
+
+def changed(**fields):
+    return msgspec.structs.replace(SEEN, **fields)
+
+
+def test_all_there_and_all_bitten_passes(tmp_path):
+    outcome = verdict(tmp_path)
+    assert outcome.verdict is Verdict.PASS, outcome.reason
+    assert outcome.facts["acknowledged"] == 3
+    assert outcome.facts["hits of w1"] == 3
+
+
+def test_a_lost_write_fails_with_its_operations(tmp_path):
+    outcome = verdict(tmp_path, lose=1)
+    assert outcome.verdict is Verdict.FAIL
+    assert [anomaly.name for anomaly in outcome.anomalies] == ["lost-write"]
+    assert any(line.op == 2 and line.what == "send" for line in outcome.evidence)
+    assert any(line.what == "fault" for line in outcome.evidence)
+
+
+@pytest.mark.parametrize(
+    ("seen", "kind"),
+    [
+        (changed(hits={"w1": 0}), "no-hit"),
+        (changed(unhealed={"w1": "node 1 still stands."}), "unhealed"),
+        (changed(failed_windows={"w1": "no node"}), "suite"),
+        (changed(problems=["client w1: ValueError"]), "suite"),
+        (changed(leaks=["w1 went to 9092"]), "leak"),
+        (changed(unread={"t-0": "no answer"}), "final-read-incomplete"),
+        (changed(warm=False), "too-few-operations"),
+        (changed(acked=2), "too-few-operations"),
+        (changed(stuck=["sends to t-0"]), "client"),
+        (changed(behind=["r1 at t-0"]), "client"),
+        (None, "history"),
+    ],
+)
+def test_a_missing_precondition_withholds_the_pass_and_nothing_more(tmp_path, seen, kind):
+    outcome = verdict(tmp_path, seen)
+    assert (outcome.verdict, outcome.reason.kind) == (Verdict.INCONCLUSIVE, kind)
+
+
+@pytest.mark.parametrize(
+    "seen", [changed(hits={"w1": 0}), changed(problems=["x"]), changed(unread={"t-1": "y"}), changed(acked=0)]
+)
+def test_an_anomaly_fails_even_when_a_pass_would_be_withheld(tmp_path, seen):
+    assert verdict(tmp_path, seen, lose=1).verdict is Verdict.FAIL
+
+
+def test_too_few_operations_under_faults(tmp_path):
+    assert verdict(tmp_path, during=100).reason.kind == "too-few-operations"
+
+
+def test_no_progress_on_a_fresh_connection_is_the_brokers(tmp_path):
+    outcome = verdict(tmp_path, changed(stuck=["sends to t-0"], fresh="Produce got no answer"))
+    assert outcome.verdict is Verdict.FAIL
+    assert outcome.anomalies[0].name == "no-progress-after-heal"
+    assert outcome.anomalies[0].guarantee == "prod-002"
+
+
+def test_no_progress_proves_nothing_while_a_fault_is_still_there(tmp_path):
+    seen = changed(stuck=["sends to t-0"], fresh="no answer", unhealed={"w1": "node 1 is not running."})
+    assert verdict(tmp_path, seen).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_node_that_died_by_itself_is_a_failure(tmp_path):
+    outcome = verdict(tmp_path, changed(alive=False))
+    assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
+
+
+def test_a_checker_that_fails_says_nothing_about_the_broker(tmp_path, monkeypatch):
+    def broken(history):
+        raise RuntimeError("the checker broke")
+
+    monkeypatch.setattr("suites.trial_verdict.judge", broken)
+    outcome = verdict(tmp_path, lose=1)
+    assert (outcome.verdict, outcome.reason.kind) == (Verdict.INCONCLUSIVE, "suite")
+
+
+def test_judging_twice_gives_the_same_rows(tmp_path):
+    first = verdict(tmp_path, lose=1)
+    assert judged(CASE, History.open(tmp_path / "h")) == first
+
+
+def test_an_unseen_end_is_not_judged_without_a_final_read(tmp_path):
+    outcome = verdict(tmp_path, read_to=2)
+    assert (outcome.verdict, outcome.reason.kind) == (Verdict.INCONCLUSIVE, "checks-inconclusive")
+
+
+def test_the_smoke_profile_halves_what_costs_time():
+    trial = Trial(SendAndRead(), SCHEDULE, length=2_000, during_faults=100)
+    assert trial.at_scale("full") is trial
+    smaller = trial.at_scale("smoke")
+    assert (smaller.length, smaller.during_faults, smaller.schedule) == (1_000, 50, SCHEDULE)
