@@ -1,0 +1,102 @@
+"""Brokers that die, freeze or stop in good order, and come back: what was acknowledged is still there, once."""
+
+from faults.kinds import drop_response, kill, pause, restart, terminate
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import SendAndRead
+
+
+@case(
+    "produce/acked-survive-a-kill",
+    guarantees=["prod-002", "ord-005", "ord-006"],
+    needs=["kill", "restart"],
+    smoke=True,
+    fails_on=["M02a"],
+)
+def what_was_acknowledged_survives_a_kill():
+    """A record acknowledged by all in-sync replicas MUST still be there, at its offset, after the leader was killed."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=800))),
+    )
+
+
+@case(
+    "produce/acked-survive-three-kills",
+    guarantees=["prod-002", "ord-006"],
+    needs=["kill", "restart"],
+    fails_on=["M02a"],
+)
+def what_was_acknowledged_survives_every_leader_in_turn():
+    """Acknowledged records MUST survive the kill of every leader in turn, each brought back before the next dies."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            restart("leader({topic},0)", begin=at_op(400)),
+            restart("leader({topic},1)", begin=after("w1", "end", delay_ms=2500)),
+            restart("leader({topic},2)", begin=after("w2", "end", delay_ms=2500)),
+        ),
+        longest_s=75.0,
+    )
+
+
+@case(
+    "produce/acked-survive-a-stop",
+    guarantees=["prod-018", "ord-006"],
+    needs=["terminate", "restart"],
+    fails_on=["M02b"],
+)
+def what_was_acknowledged_survives_an_orderly_stop():
+    """A broker that is asked to stop MUST lose no record that it has acknowledged."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            terminate("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=3000)),
+        ),
+        longest_s=60.0,
+    )
+
+
+@case("produce/frozen-leader", guarantees=["ord-001", "idem-006", "repl-015"], needs=["pause"], fails_on=["M09"])
+def a_frozen_leader_forgets_and_doubles_nothing():
+    """A leader that freezes for seconds and wakes up MUST NOT lose, double or reorder acknowledged records."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=4000))),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "idempotence/dedup-survives-a-kill",
+    guarantees=["idem-007", "idem-008"],
+    needs=["kill", "restart", "proxy"],
+    fails_on=["M11a"],
+)
+def a_retry_is_recognised_after_the_leader_died():
+    """A batch whose answer was lost MUST be recognised as a duplicate by whoever leads after the leader was killed."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            drop_response(api="Produce", begin=at_op(500), end=after("w2", "begin", delay_ms=50)),
+            kill("leader({topic},0)", begin=after("w1", "hit", delay_ms=150), end=after("w2", "begin", delay_ms=1000)),
+        ),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "fetch/readers-outlive-a-kill",
+    guarantees=["ord-007", "fetch-002", "repl-011"],
+    needs=["kill", "restart"],
+    fails_on=["M06"],
+)
+def readers_go_on_after_the_leader_died():
+    """Readers MUST go on after a leader was killed: nothing skipped, nothing twice, no offset with another record."""
+    return Trial(
+        workload=SendAndRead(producers=2, idempotent=True, partitions=3, readers_=4),
+        schedule=Windows(kill("leader({topic},1)", begin=at_op(500), end=after("w1", "begin", delay_ms=1500))),
+        longest_s=60.0,
+    )

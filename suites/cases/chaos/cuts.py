@@ -1,0 +1,76 @@
+"""Clients cut off from a broker, in one direction or both."""
+
+from faults.kinds import cut
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import GroupChurn, SendAndRead
+
+
+@case("produce/cut-from-the-leader", guarantees=["ord-002", "idem-006"], needs=["proxy"], fails_on=["M09"])
+def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
+    """A producer cut off from a leader for a while MUST find all that was acknowledged, once and in order."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            cut(client="*w1*", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=3000)),
+            cut(client="*w2*", node="leader({topic},0)", begin=at_op(900), end=after("w2", "begin", delay_ms=3000)),
+        ),
+    )
+
+
+@case("idempotence/deaf-producer", guarantees=["idem-006", "idem-002"], needs=["proxy"], fails_on=["M09"])
+def a_producer_that_is_heard_and_hears_nothing_writes_once():
+    """A producer whose requests arrive while no answer comes back MUST find each record once, and in order."""
+    return Trial(
+        workload=SendAndRead(producers=3, idempotent=True, partitions=3),
+        schedule=Windows(
+            cut(
+                client="*w*",
+                node="leader({topic},0)",
+                direction="answers",
+                begin=at_op(300),
+                end=after("w1", "begin", delay_ms=2500),
+            )
+        ),
+    )
+
+
+@case("fetch/cut-reader", guarantees=["ord-007", "fetch-015"], needs=["proxy"], fails_on=["M06"])
+def a_reader_cut_off_goes_on_where_it_was():
+    """A reader that is cut off from a leader and comes back MUST go on where it was, without skips or repeats."""
+    return Trial(
+        workload=SendAndRead(producers=3, idempotent=True, partitions=3, readers_=3),
+        schedule=Windows(
+            cut(client="*r*", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=2500)),
+        ),
+    )
+
+
+@case("produce/connections-reset", guarantees=["idem-006", "ord-001"], needs=["proxy"], fails_on=["M09"])
+def reset_connections_lose_and_double_nothing():
+    """Whenever connections are reset, what was acknowledged MUST be in the log once and in order."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            cut(how="reset", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=400)),
+            cut(how="reset", node="leader({topic},1)", begin=at_op(700), end=after("w2", "begin", delay_ms=400)),
+            cut(how="reset", node="leader({topic},2)", begin=at_op(1100), end=after("w3", "begin", delay_ms=400)),
+        ),
+    )
+
+
+@case(
+    "groups/member-cut-off",
+    guarantees=["grp-001", "grp-011", "cmt-005"],
+    needs=["proxy"],
+    apis={"JoinGroup": 0},
+    fails_on=["M24a"],
+)
+def the_partitions_of_a_member_cut_off_are_taken_over():
+    """Partitions of a member that is cut off MUST go to another, and the group MUST still be given every record."""
+    return Trial(
+        workload=GroupChurn(members=3, partitions=4),
+        schedule=Windows(cut(client="*m1*", begin=at_op(400), end=after("w1", "begin", delay_ms=8000))),
+    )

@@ -1,0 +1,50 @@
+"""Brokers that answer with an error, before or after doing what was asked: clients ask again, the log stays right."""
+
+from faults.kinds import error_after, error_instead
+from faults.schedule import Windows
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import Commits, SendAndRead
+
+
+@case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], fails_on=["M01a"])
+def a_refusal_before_the_append_leaves_nothing_behind():
+    """A batch refused with NOT_LEADER_OR_FOLLOWER and sent again MUST be in the log once, and in order."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(error_instead("NOT_LEADER_OR_FOLLOWER", api="Produce", every=9, times=12)),
+    )
+
+
+@case(
+    "idempotence/stored-but-answered-with-an-error",
+    guarantees=["idem-002", "idem-006"],
+    needs=["proxy"],
+    fails_on=["M09"],
+)
+def a_timeout_after_the_append_is_followed_by_one_copy():
+    """A batch that was appended although the answer said REQUEST_TIMED_OUT MUST be in the log once after the retry."""
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(error_after("REQUEST_TIMED_OUT", api="Produce", every=8, times=15)),
+    )
+
+
+@case("commits/coordinator-busy", guarantees=["cmt-002", "cmt-017"], needs=["proxy"], fails_on=["M28b"])
+def a_busy_coordinator_changes_no_committed_offset():
+    """While commits are refused with COORDINATOR_LOAD_IN_PROGRESS, a committed offset MUST change only by a commit."""
+    return Trial(
+        workload=Commits(registers=4),
+        schedule=Windows(error_instead("COORDINATOR_LOAD_IN_PROGRESS", api="OffsetCommit", every=6, times=20)),
+        length=1_000,
+    )
+
+
+@case("commits/lost-answers", guarantees=["cmt-001", "cmt-017"], needs=["proxy"], fails_on=["M28b"])
+def a_commit_whose_answer_is_lost_is_in_force_or_not():
+    """A commit whose answer is lost MUST be in force from some moment on or never, and never replace a later one."""
+    return Trial(
+        workload=Commits(registers=4),
+        schedule=Windows(error_after("REQUEST_TIMED_OUT", api="OffsetCommit", every=7, times=20)),
+        length=1_000,
+    )
