@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 
@@ -18,6 +16,7 @@ from suites.case import Case
 from suites.disturbance import disturbance
 from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
 from suites.exit_status import OUR_FAULT, exit_status
+from suites.interruption import Interruption
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.result import CaseResult
 from suites.selection import select, within_budget
@@ -58,6 +57,7 @@ class Run:
         self._session: Session | None = None
         self._problem: TargetProblem | None = None
         self._undo = contextlib.ExitStack()
+        self._interruption = Interruption()
         self._began = time.monotonic()
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
@@ -80,7 +80,7 @@ class Run:
     def start(self) -> bool:
         """Starts the target and learns what it offers; False when it never became ready."""
         self.run_dir.mkdir(parents=True, exist_ok=True)
-        self._undo.enter_context(_terminating())
+        self._undo.enter_context(self._interruption)
         try:
             target = open_target(self.options.target, self.run_dir / "target")
             self._undo.callback(target.stop)
@@ -94,6 +94,7 @@ class Run:
                 emit=self.emit,
                 unproven=self.options.unproven,
                 disturbance=disturbance(self.options.through, self.options.refute),
+                go_on=self._interruption.check,
             )
             self._undo.callback(self._session.close)
             self._session.open()
@@ -167,24 +168,6 @@ class Run:
         for result in session.claims_broken():
             session.results.append(result)
             self.emit(CaseFinished(result))
-
-
-@contextlib.contextmanager
-def _terminating() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: everything undone, exit status 2."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread: whoever is, takes care
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _default_folder(target: str, seed: int) -> Path:

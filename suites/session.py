@@ -53,6 +53,7 @@ class Session:
         emit: Callable[[Event], None],
         unproven: str = "warn",
         disturbance: Disturbance | None = None,
+        go_on: Callable[[], None] = lambda: None,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -62,6 +63,7 @@ class Session:
         self.emit = emit
         self.unproven = unproven
         self.disturbance = disturbance
+        self.go_on = go_on  # raises KeyboardInterrupt when a signal has come
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.latency_ms = 1.0
         self.version = ""
@@ -182,6 +184,7 @@ class Session:
                     outcome = self._attempt(case, number)
                 folder = self._folder(case, number)
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
+                self.go_on()
                 self._bring_back()
                 if outcome.verdict is not Verdict.INCONCLUSIVE:
                     break
