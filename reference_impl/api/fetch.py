@@ -123,7 +123,7 @@ def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *,
     room = min(request.max_bytes, context.node.fetch_max_bytes)
     for key, wanted in asked:
         partition = _partition(key, context)
-        error = _error(key, partition, wanted, request.isolation_level)
+        error = _absent(key, context) if partition is None else _error(partition, wanted, request.isolation_level)
         if error or partition is None:
             part = _failed(wanted.partition, error, partition, context.version)
             reading.failed = reading.failed or partition is not None
@@ -149,9 +149,13 @@ def _partition(key: Key, context: Context) -> Partition | None:
     return None if topic is None else context.node.partition(topic.name, key.partition)
 
 
-def _error(key: Key, partition: Partition | None, wanted: Struct, isolation: int) -> int:
-    if partition is None:
-        return errors.UNKNOWN_TOPIC_OR_PARTITION if isinstance(key.topic, str) else errors.UNKNOWN_TOPIC_ID
+def _absent(key: Key, context: Context) -> int:
+    if isinstance(key.topic, str) or context.node.topics.by_id(key.topic) is not None:
+        return errors.UNKNOWN_TOPIC_OR_PARTITION
+    return errors.UNKNOWN_TOPIC_ID
+
+
+def _error(partition: Partition, wanted: Struct, isolation: int) -> int:
     if error := partition.check_epoch(wanted.current_leader_epoch):
         return error
     if isolation not in (0, 1) or wanted.partition_max_bytes < 0:

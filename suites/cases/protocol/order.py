@@ -1,0 +1,86 @@
+"""Which answer belongs to which request: correlation ids, order, and requests that have no answer."""
+
+from suites.case import case
+from suites.probe import batch
+from wire.messages import request
+
+SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+
+
+@case("protocol/correlation-ids", guarantees=["prot-007", "prot-008"], smoke=True, fails_on=["M38c", "M38d"])
+def each_answer_carries_the_id_of_its_request(wire, topic, rng):
+    """The answers on a connection MUST come in the order of the requests, each with the correlation id of its own.
+
+    Three hundred requests of four kinds under way at once, with ids from the whole range, negative ones and repeated ones among them.
+    """
+    line = wire.connect("many")
+    low, high = -(2**31), 2**31 - 1
+    ids = [0, -1, low, high, high, *(rng.randint(low, high) for _ in range(295))]
+    kinds = [
+        (request("ApiVersions", **SOFTWARE), 0),
+        (request("Metadata", topics=[{"name": topic}]), 1),
+        (request("FindCoordinator", key=topic), 0),
+        (request("ApiVersions", **SOFTWARE), 3),
+    ]
+    waiting = []
+    for number in ids:
+        message, version = rng.choice(kinds)
+        if message._api != "ApiVersions" and version not in wire.versions(message._api):
+            continue
+        waiting.append(line.send(message, version, correlation_id=number))
+    for asked in waiting:
+        asked.wait()
+
+
+@case("protocol/slow-before-fast", guarantee="prot-008", fails_on=["M38c", "M38d"])
+def a_fast_request_waits_for_the_slow_one_before_it(wire, topic):
+    """A request that is quickly done MUST be answered after a slow one that came before it on the same connection.
+
+    A long poll and a large Produce, each with quick ones behind; `decode` tells whose answer it is.
+    """
+    node = wire.leader(topic)
+    began = wire.fetch(topic, max_wait_ms=1_500, min_bytes=1, to=node, via="one", wait=False)
+    quick = wire.ask(request("ApiVersions", **SOFTWARE), version=0, to=node, via="one", wait=False)
+    large = wire.produce(topic, batch(b"x" * 500_000), to=node, via="one", wait=False)
+    last = [wire.list_offsets(topic, at="latest", to=node, via="one", wait=False) for _ in range(5)]
+
+    for answer in last:
+        answer.must_name(offset=1)
+    large.must_be_at(0)
+    quick.must_succeed()
+    began.must_be_empty()
+    began.must(
+        began.took_ms >= 1_400, f"the long poll came back after {began.took_ms:.0f} ms; nothing was there to read"
+    )
+
+
+@case("protocol/acks-0-has-no-answer", guarantee="prot-009", smoke=True, fails_on=["M38a", "M38b"])
+def produce_without_acknowledgement_is_not_answered(wire, topic):
+    """A Produce with acks=0 MUST NOT be answered, and MUST NOT keep later requests of its connection from their answers."""
+    node = wire.leader(topic)
+    for number in range(100):
+        wire.produce(topic, batch(f"v{number}"), acks=0, to=node, via="quiet", wait=False)
+    wire.list_offsets(topic, at="latest", to=node, via="quiet").must_name(offset=100)
+    wire.read_all(topic).must_hold(*(f"v{number}" for number in range(100)))
+
+
+@case(
+    "protocol/acks-0-that-fails-has-no-answer",
+    guarantee="prot-009",
+    fails_on=["M38a"],
+)
+def a_failed_produce_without_acknowledgement_is_not_answered(wire, topic):
+    """A Produce with acks=0 that cannot be done MUST NOT be answered either: the broker may close the connection, or not."""
+    node = wire.leader(topic)
+    line = wire.connect("quiet", node)
+    parts = [{"index": 99, "records": batch("a")}]
+    rows = [{"name": topic, "topic_id": wire.topic_id(topic), "partition_data": parts}]
+    version = wire.versions("Produce")[-1]
+    wrong = request("Produce", acks=0, timeout_ms=5_000, topic_data=rows)
+    line.send_bytes(wire.frame(wrong, version, correlation_id=77))
+    line.send_bytes(wire.frame(request("ApiVersions", **SOFTWARE), 0, correlation_id=78))
+
+    frame = wire.must_refuse(line, because="a request came behind a Produce with acks=0 that failed")
+    if frame:
+        wire.decoded("ApiVersions", 0, frame, correlation_id=78)
+    wire.list_offsets(topic, at="latest").must_name(offset=0)

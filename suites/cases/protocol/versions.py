@@ -1,0 +1,132 @@
+"""What is advertised is served in that version, and what is not is refused (KIP-35)."""
+
+from suites.case import case
+from suites.probe import batch
+from wire import errors
+from wire.apis import by_name
+from wire.messages import Struct, request
+
+#: For each API the least that it can be asked: nothing is made, changed or waited for.
+LEAST = [
+    request("Produce", acks=-1, timeout_ms=1_000),
+    request("Fetch", replica_id=-1, max_wait_ms=0, min_bytes=0, session_epoch=-1),
+    request("ListOffsets", replica_id=-1),
+    request("Metadata", topics=[], allow_auto_topic_creation=False),
+    request("OffsetCommit"),
+    request("OffsetFetch", group_id="brokertrial", groups=[{"group_id": "brokertrial"}]),
+    request("FindCoordinator", key="brokertrial", coordinator_keys=["brokertrial"]),
+    request("JoinGroup", session_timeout_ms=10_000, rebalance_timeout_ms=10_000),
+    request("Heartbeat"),
+    request("LeaveGroup"),
+    request("SyncGroup"),
+    request("DescribeGroups"),
+    request("ListGroups"),
+    request("CreateTopics", validate_only=True),
+    request("DeleteTopics"),
+    request("DeleteRecords"),
+    request("InitProducerId", transactional_id=None, transaction_timeout_ms=60_000),
+    request("OffsetForLeaderEpoch", replica_id=-1),
+    request("DescribeConfigs"),
+    request("AlterConfigs", validate_only=True),
+    request("IncrementalAlterConfigs", validate_only=True),
+    request("CreatePartitions", validate_only=True),
+    request("DescribeLogDirs", topics=[]),
+    request("DeleteGroups"),
+    request("OffsetDelete"),
+    request("DescribeCluster"),
+    request("DescribeProducers"),
+    request("DescribeTransactions"),
+    request("ListTransactions"),
+]
+SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+
+
+@case("protocol/advertised-is-served", guarantees=["prot-005", "prot-012"], fails_on=["M39g", "M39h"])
+def each_advertised_version_is_answered_in_its_own_layout(wire):
+    """Each API MUST be served in each version that ApiVersions lists, in exactly that version's layout and tags.
+
+    The least that can be asked, once a version; an error in the answer is no matter. Versions that the suite does not know are
+    left out, and so is Produce below v3, which Kafka 4 lists on purpose without serving it (KAFKA-18659).
+    """
+    listed = wire.learn()
+    asked = []
+    for least in LEAST:
+        api = by_name(least._api)
+        low, high = listed.get(api.key, (0, -1))
+        for version in range(max(low, api.min_version), min(high, api.max_version) + 1):
+            asked.append(wire.ask(least, version=version, via=api.name, wait=False))
+    for answer in asked:
+        early = _tags_of_later_versions(answer.struct, answer.version)
+        answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
+
+
+@case(
+    "protocol/not-advertised-is-refused",
+    guarantee="prot-006",
+    apis={"JoinGroup": 0, "OffsetCommit": 2, "Produce": 3},
+    fails_on=["M39j"],
+)
+def what_is_not_advertised_is_refused(wire, group):
+    """A request of an API or a version that is not advertised MUST be refused, by error 35 or by closing its connection.
+
+    Other connections are served on meanwhile.
+    """
+    wire.must_still_serve("busy")
+    asked = [
+        wire.frame(request("ApiVersions", **SOFTWARE), 3, api_key=9999),
+        wire.frame(request("Produce", acks=-1, timeout_ms=1_000), 9, api_version=99),
+        wire.frame(request("JoinGroup", group_id=group), 5, api_version=-1),
+        *(_one_too_high(wire, name, group) for name in ("JoinGroup", "OffsetCommit")),
+    ]
+    lines = [wire.connect(f"refused{number}") for number in range(len(asked))]
+    for line, frame in zip(lines, asked, strict=True):
+        line.send_bytes(frame)
+    wire.must_still_serve("busy")
+    for line, frame in zip(lines, asked, strict=True):
+        what = f"API key {int.from_bytes(frame[4:6], 'big')} v{int.from_bytes(frame[6:8], 'big', signed=True)}"
+        answer = wire.must_refuse(line, because=f"{what} is not advertised")
+        wire.must(
+            not answer or errors.UNSUPPORTED_VERSION.to_bytes(2, "big") in answer[4:],
+            f"{what} is not advertised and was answered, not with error 35: {answer.hex()}",
+        )
+
+
+@case(
+    "protocol/errors-keep-the-layout",
+    guarantee="prot-012",
+    apis={"Fetch": 4, "Produce": 3, "ListOffsets": 1},
+    fails_on=["M39g"],
+)
+def a_refusal_keeps_the_layout_of_its_version(wire, topic):
+    """An answer that refuses MUST keep to the layout of the version asked in: no field and no tag that this version lacks.
+
+    A partition that does not exist, in every version of three APIs.
+    """
+    how = {"to": wire.leader(topic), "wait": False}
+    asked = [wire.fetch(topic, 99, version=number, via="f", **how) for number in wire.versions("Fetch")]
+    asked += [
+        wire.produce(topic, batch("a"), 99, version=number, via="p", **how) for number in wire.versions("Produce")
+    ]
+    asked += [wire.list_offsets(topic, 99, version=number, via="l", **how) for number in wire.versions("ListOffsets")]
+    for answer in asked:
+        early = _tags_of_later_versions(answer.struct, answer.version)
+        answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
+        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _one_too_high(wire, api, group):
+    """A request that is well formed but for its version, which is one above what is advertised."""
+    newest = wire.versions(api)[-1]
+    return wire.frame(request(api, group_id=group), newest, api_version=wire.learn()[by_name(api).key][1] + 1)
+
+
+def _tags_of_later_versions(struct, version):
+    """Tags of an answer that the schema knows, though not for this version; a tag that it does not know may be newer."""
+    known = {field.tag: field for field in struct._fields if field.tag is not None}
+    found = [known[tag].name for tag, _ in struct._unknown_tags if tag in known and version not in known[tag].versions]
+    for field in struct._fields:
+        value = getattr(struct, field.name)
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, Struct):
+                found += _tags_of_later_versions(inner, version)
+    return found
