@@ -16,6 +16,9 @@ from histories.rows import TABLES, Event
 from histories.tables import schema_of
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
+SMALL_ROWS = 200_000
+"""Below this, planning costs more than reading: the tables are read once, and one thread does all."""
+
 _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
 
@@ -35,9 +38,13 @@ class Duck:
     def over(cls, histories: Sequence[History]) -> Self:
         """Opens histories; nothing is read before the first question."""
         duck = cls()
+        small = sum(history.count(table) for history in histories for table in BASES if table in TABLES) < SMALL_ROWS
+        if small:
+            duck._connection.execute("SET threads = 1")
         for table in TABLES:
             if table in BASES:
-                duck._connection.execute(f"CREATE VIEW {table} AS {_union(table, histories)}")
+                kind = "TEMP TABLE" if small else "VIEW"
+                duck._connection.execute(f"CREATE {kind} {table} AS {_union(table, histories)}")
         duck._connection.register("histories", titles(histories))
         duck._connection.register("topics", topics(histories))
         return duck
@@ -98,7 +105,7 @@ def _select(table: str, number: int, history: History) -> str:
         source = f'"{field.name}"' if field.name in present else "NULL"
         columns.append(f'CAST({source} AS {_SQL_TYPES[field.type]}) AS "{RENAMED.get(field.name, field.name)}"')
     files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in history.parts(table))
-    source = f"FROM read_parquet([{files}], union_by_name = true)" if files else "WHERE FALSE"
+    source = f"FROM read_parquet([{files}])" if files else "WHERE FALSE"
     return f"SELECT {', '.join(columns)} {source}"
 
 

@@ -64,6 +64,10 @@ class History:
         """The part files of a table, in the order in which they were written."""
         return self._parts[table]
 
+    def count(self, table: str) -> int:
+        """How many rows a table has, as its parts say."""
+        return sum(pq.read_metadata(file).num_rows for file in self._parts[table])
+
     def columns(self, table: str) -> frozenset[str]:
         """The columns that every part of the table has; none when it has no parts."""
         schemas = [frozenset(pq.read_schema(file).names) for file in self._parts[table]]
