@@ -58,7 +58,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
         final.everything(clients.places, ground.limit(FINAL_READ_S), bool(trial.workload.transactional_ids))
         seen.take_final_read(final.incomplete)
         seen.take_links(links.leaks(), links.lag()["p99"])
-        links.flush()
+        links.flush(last=True)
         links.drain(ground.recorder.add)
 
     ground.phase("judging")
