@@ -33,6 +33,8 @@ class Conclusion(msgspec.Struct):
     problems: list[str] = []
     """Clients of ours that failed."""
     unread: dict[str, str] = {}
+    hanging: dict[str, str] = {}
+    """Partitions in which a transaction stayed open although all had ended or timed out."""
     leaks: list[str] = []
     lag_ms: float = 0.0
 
@@ -42,8 +44,9 @@ class Conclusion(msgspec.Struct):
     def take_clients(self, problems: Iterable[str], acked: int) -> None:
         self.problems, self.acked = list(problems), acked
 
-    def take_final_read(self, incomplete: Mapping[Place, str]) -> None:
+    def take_final_read(self, incomplete: Mapping[Place, str], hanging: Mapping[Place, str]) -> None:
         self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}
+        self.hanging = {f"{topic}-{partition}": why for (topic, partition), why in hanging.items()}
 
     def take_links(self, leaks: Iterable[object], lag_ms: float) -> None:
         self.leaks, self.lag_ms = [str(leak) for leak in leaks], lag_ms

@@ -16,7 +16,7 @@ from suites.ground import Ground
 from suites.trial import Trial
 
 WARM_UP_S = 30.0
-FINAL_READ_S = 60.0
+FINAL_READ_S = 75.0
 
 
 def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
@@ -56,7 +56,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
         ground.phase("final read")
         final = FinalRead(ground.wire(), ground.recorder)
         final.everything(clients.places, ground.limit(FINAL_READ_S), bool(trial.workload.transactional_ids))
-        seen.take_final_read(final.incomplete)
+        seen.take_final_read(final.incomplete, final.hanging)
         seen.take_links(links.leaks(), links.lag()["p99"])
         links.flush(last=True)
         links.drain(ground.recorder.add)

@@ -24,6 +24,8 @@ class FinalRead:
         self._stream = 1 << 40
         self.ends: dict[Place, int] = {}
         self.incomplete: dict[Place, str] = {}
+        self.hanging: dict[Place, str] = {}
+        """Partitions whose last stable offset stays below the end, long after every transaction must have ended."""
 
     def everything(self, places: list[Place], within_s: float, transactions: bool) -> None:
         """Reads each partition from log start to end; what cannot be read within the time is told, not raised."""
@@ -31,8 +33,30 @@ class FinalRead:
         passes = [("final", UNCOMMITTED)] + ([("final-committed", COMMITTED)] if transactions else [])
         for client, isolation in passes:
             self._recorder.add(Client(client=client, library="wire", isolation=f"read_{isolation}", mode="assign"))
+            if isolation == COMMITTED:
+                self._await_stability(places, deadline_ns)
             for place in places:
                 self._insist(place, client, isolation, deadline_ns)
+
+    def _await_stability(self, places: list[Place], deadline_ns: int) -> None:
+        """Waits until no transaction is open: all were ended, or their timeout has passed."""
+        waiting = list(places)
+        while waiting:
+            self.hanging = {place: why for place in waiting if (why := self._unstable(place))}
+            waiting = list(self.hanging)
+            if now_ns() > deadline_ns:
+                return
+            if waiting:
+                self._wire.rest(0.5)
+
+    def _unstable(self, place: Place) -> str:
+        try:
+            end = self._wire.log_end(*place)
+            stable = self._wire.log_end(*place, isolation=COMMITTED)
+        except (BrokerAtFault, NotApplicable, Unclear) as problem:
+            self._wire.drop_lines()
+            return str(problem)
+        return f"its last stable offset stays at {stable}, its end is {end}" if stable < end else ""
 
     def _insist(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
         while True:
@@ -45,7 +69,7 @@ class FinalRead:
             self._wire.drop_lines()
             if now_ns() > deadline_ns:
                 return
-            self._wire._exchanger.pause(0.2)
+            self._wire.rest(0.2)
 
     def _read(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
         topic, partition = place

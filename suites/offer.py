@@ -29,13 +29,14 @@ CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """The served versions of each API by key, the finalized features, the capabilities, the number of nodes."""
+    """The served versions of each API by key, the finalized features, the capabilities, the number of nodes, what is disclaimed."""
 
     apis: dict[int, tuple[int, int]]
     features: dict[str, int]
     capabilities: frozenset[str]
     nodes: int
     leaderless: bool = False
+    disclaimed: frozenset[str] = frozenset()  # features that the target says it has not
 
     def offers(self, api: str, at_least: int = 0) -> bool:
         """Whether an API is served in a version that we know and that is not below `at_least`."""
@@ -64,6 +65,8 @@ def _has(need: str, offer: Offer) -> bool:
         return True
     if need == "leaders":
         return not offer.leaderless
+    if need == "compaction":
+        return "compaction" not in offer.disclaimed and offer.offers("CreateTopics")
     if need == "three-nodes":
         return offer.nodes >= 3
     if need in ("partitions", "topic-settings", "create_topics"):

@@ -7,6 +7,7 @@ import hashlib
 import os
 import statistics
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -30,8 +31,8 @@ from suites.probe.produce import batch
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, LogLine, Reason
-from suites.targets import Target
+from suites.result import Attempt, CaseResult, Evidence, LogLine, Reason
+from suites.targets import Target, TargetProblem
 from suites.wire_case import attempt as attempt_wire_case
 
 ATTEMPTS = 3
@@ -82,8 +83,14 @@ class Session:
         )
         wire = self.unrecorded("warm-up")
         served = wire.learn()
+        claims = {**self.target.claims, **self.claims}
         self.offer = Offer(
-            served, dict(wire.features), self.target.capabilities, len(wire.nodes), self.target.leaderless
+            served,
+            dict(wire.features),
+            self.target.capabilities,
+            len(wire.nodes),
+            self.target.leaderless,
+            frozenset(feature for feature, claimed in claims.items() if not claimed),
         )
         self.latency_ms = self._measure_latency(wire)
 
@@ -203,6 +210,11 @@ class Session:
             return attempt_trial(self, case, scene, folder)
         except HistoryWriteFailed as error:
             return inconclusive("history", str(error))
+        except TargetProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
+            trace = Evidence("exception", traceback.format_exc())
+            return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
 
     def _wire(self, case: Case, scene: Scene, folder: Path) -> Outcome:
         header = Header(

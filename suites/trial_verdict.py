@@ -47,8 +47,7 @@ def _verdict(
     case: Case, history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
 ) -> Outcome:
     guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker"]
-    if (wedged := _no_progress(case, seen)) is not None:
-        guilty.append(wedged)
+    guilty += [anomaly for anomaly in (_no_progress(case, seen), _hanging(seen)) if anomaly is not None]
     if guilty:
         sentence = guilty[0].sentence if len(guilty) == 1 else f"{guilty[0].sentence} ({len(guilty)} anomalies in all)"
         return Outcome(Verdict.FAIL, Reason("anomaly", sentence), tuple(_evidence(history, guilty)), tuple(guilty))
@@ -110,6 +109,26 @@ def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
         strength="recency",
         attribution="broker",
         sentence=f"After the heal there was no progress with {what}, nor on a fresh connection: {seen.fresh}",
+    )
+
+
+def _hanging(seen: Conclusion) -> Anomaly | None:
+    """Every transaction was ended or has timed out, and still one holds the last stable offset back."""
+    if not seen.hanging or seen.unread or seen.unhealed:
+        return None
+    place, why = next(iter(seen.hanging.items()))
+    topic, _, partition = place.rpartition("-")
+    return Anomaly(
+        name="hanging-transaction",
+        guarantee="txn-001",
+        topic=topic,
+        partition=int(partition),
+        offsets=(),
+        values=(),
+        operations=(),
+        strength="durability",
+        attribution="broker",
+        sentence=f"All transactions had ended or timed out, and yet one is open in {place}: {why}.",
     )
 
 

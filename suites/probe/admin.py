@@ -29,15 +29,23 @@ class AdminFamily(Core):
         partitions: int = 1,
         configs: Mapping[str, str] | None = None,
         replicas: int | None = None,
+        more_will_do: bool = False,
     ) -> str:
-        """A topic of our own, known to every node; what the broker will not do makes the case not applicable."""
+        """A topic of our own, known to every node; what the broker will not do makes the case not applicable.
+
+        `more_will_do`: where topics appear on use only, one with more partitions is as good.
+        """
         topic = self.name(what)
         self.made_topics.append(topic)
         if not self._created(topic, partitions, configs or {}, replicas):
-            if partitions != 1 or configs:
+            if configs or (partitions != 1 and not more_will_do):
                 wanted = "a topic setting" if configs else f"{partitions} partitions"
                 raise NotApplicable("missing-capability", f"topics appear on use only: {wanted} cannot be chosen")
             self._create_on_use(topic)
+            if (found := len(self._metadata(topic).topics[0].partitions)) < partitions:
+                raise NotApplicable(
+                    "missing-capability", f"topics appear on use only, with {found} partitions: {partitions} are needed"
+                )
         self.await_topic(topic)
         return topic
 

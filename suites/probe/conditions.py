@@ -46,6 +46,10 @@ class Conditions:
         """The wall clock, in milliseconds: the only clock that a case may read."""
         return self._exchanger.clock()[1]
 
+    def rest(self, seconds: float) -> None:
+        """Lets time pass between two looks at something; cases use `until` and `eventually`."""
+        self._exchanger.pause(seconds)
+
     @property
     def slack_s(self) -> float:
         """What to add to an upper bound on time: a busy machine and a slow target are not a fault."""

@@ -272,6 +272,16 @@ class Core(Conditions):
         node = leaders.get(partition, next(iter(leaders.values()), -1))
         return node if node >= 0 else self.nodes[0]
 
+    def led_together(self, topic: str, count: int) -> list[int]:
+        """So many partitions of a topic that one node leads; make `count * len(wire.nodes)` to be sure of them."""
+        by_leader: dict[int, list[int]] = {}
+        for partition in sorted(self.known_partitions(topic)):
+            led = by_leader.setdefault(self.leader(topic, partition), [])
+            led.append(partition)
+            if len(led) == count:
+                return led
+        raise Unclear("suite", f"no node leads {count} partitions of {topic}")
+
     def known_partitions(self, topic: str) -> dict[int, int]:
         """The partitions of a topic with their leaders, as Metadata showed them last; none if it is not known."""
         if topic not in self._topics:

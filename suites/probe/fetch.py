@@ -266,6 +266,19 @@ class FetchFamily(Core):
         """The high watermark, or the last stable offset for `committed`."""
         return self._bound(topic, partition, -1, isolation, via)
 
+    def await_settled(self, topic: str, partition: int = 0, *, within: float = 10.0) -> int:
+        """Waits until every transaction that wrote below the present end has ended; the last stable offset then.
+
+        An end is acknowledged before its markers are in the partitions.
+        """
+        end = self.log_end(topic, partition)
+        self.until(
+            lambda: self.log_end(topic, partition, isolation=COMMITTED) >= end,
+            within=within,
+            what=f"the last stable offset of {topic}-{partition} comes to {end}",
+        )
+        return end
+
     def _bound(self, topic: str, partition: int, which: int, isolation: str, via: str) -> int:
         asked = request(
             "ListOffsets",

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from suites.probe.answer import Answer, Asked
-from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
+from wire import errors
 from wire.messages import request
 from wire.records import NO_TIMESTAMP, Record, build_batch
 
 P = TypeVar("P", bound=Answer)
+#: What a leader answers that could not yet have a batch verified by the transaction coordinator (KIP-890); nothing is
+#: written then.
+UNVERIFIED = (*COORDINATOR_BUSY, errors.NOT_ENOUGH_REPLICAS)
 Batchlike = bytes | Record | Sequence[Record] | Sequence[bytes | str]
 
 
@@ -166,7 +170,9 @@ class ProduceFamily(Core):
                 {"name": name, "topic_id": self.topic_id(name), "partition_data": parts} for name, parts in rows.items()
             ],
         )
-        exists = partition in self.known_partitions(topic)
+        unsettled: tuple[int, ...] = LEADER_UNSETTLED if partition in self.known_partitions(topic) else ()
+        if transactional_id is not None:
+            unsettled += UNVERIFIED
         return self.ask_as(
             kind,
             asked,
@@ -176,7 +182,7 @@ class ProduceFamily(Core):
             wait=wait,
             answered=acks != 0,
             may_take_s=timeout_ms / 1000,
-            retry_on=LEADER_UNSETTLED if retry and exists else (),
+            retry_on=unsettled if retry else (),
             refresh=lambda: self.refresh_metadata(topic),
         )
 

@@ -10,6 +10,7 @@ from suites.probe.commits import CommitsFamily
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.fetch import FetchFamily
+from suites.probe.fetch_many import FetchManyFamily
 from suites.probe.frames import FramesFamily
 from suites.probe.groups import GroupsFamily
 from suites.probe.list_offsets import ListOffsetsFamily
@@ -24,6 +25,7 @@ Reach = Callable[[str, int], tuple[str, int]]
 class Wire(
     ProduceFamily,
     FetchFamily,
+    FetchManyFamily,
     ListOffsetsFamily,
     GroupsFamily,
     CommitsFamily,
