@@ -48,10 +48,11 @@ class NotYet(Exception):
 def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
     """Asks one node for ApiVersions and Metadata; NotYet with the reason where it does not answer."""
     with _connected(address, timeout_s) as connection:
-        offered = _answered("ApiVersions", connection.offered)
+        offered, garbled = _answered("ApiVersions", lambda: _offered(connection))
         names_all = request("Metadata", topics=[], allow_auto_topic_creation=False)
         cluster = _call(connection, names_all, min(_newest(offered, "Metadata"), _METADATA))
-        hello = _call(connection, api_versions_request(), 3) if _newest(offered, "ApiVersions") >= 3 else None
+        told = _newest(offered, "ApiVersions") >= 3 and not garbled
+        hello = _call(connection, api_versions_request(), 3) if told else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
     return Seen(brokers, cluster.controller_id, _version(hello))
 
@@ -140,6 +141,15 @@ def _answered(asked: str, question: Callable[[], Result]) -> Result:
         return question()
     except (ConnectionFailed, Malformed) as error:
         raise NotYet(str(error), asked=asked, closed=isinstance(error, ConnectionClosed)) from error
+
+
+def _offered(connection: Connection) -> tuple[Mapping[int, tuple[int, int]], bool]:
+    """What the broker offers; from version 0 where it garbles version 3, which is for a case to say."""
+    try:
+        return connection.offered(), False
+    except Malformed:
+        connection.conversation.learn(connection.call(api_versions_request(), 0))
+        return connection.conversation.offered, True
 
 
 def _newest(offered: Mapping[int, tuple[int, int]], api: str) -> int:

@@ -346,7 +346,8 @@ def test_the_planted_bugs_of_the_listener_bite(start_broker: Any) -> None:
 
     versions, metadata = request("ApiVersions"), request("Metadata", topics=[])
     assert answer_to(frames.encode_request(versions, 0, 7, "t")) is not None
-    assert (answer_to(frames.encode_request(versions, 0, 7, "t")) or b"")[4:7] == b"\0\0\0"  # a tag section too many
+    named = request("ApiVersions", client_software_name="t", client_software_version="1")
+    assert (answer_to(frames.encode_request(named, 3, 7, "t")) or b"")[4:7] == b"\0\0\0"  # a tag section too many
     assert answer_to(struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0)) is None
     assert answer_to(frames.encode_request(metadata, 9, 1, None)) is None
     assert answer_to(frames.encode_request(metadata, 9, 1, "t")) is not None

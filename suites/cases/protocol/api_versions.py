@@ -47,7 +47,7 @@ def an_unknown_version_is_answered_in_version_0(wire):
 def the_answer_has_no_tags_in_its_header(wire):
     """ApiVersions MUST be answered without tags in the header, in flexible versions too.
 
-    A client that asks does not know yet what the broker can read: it takes the error code right behind the correlation id.
+    A client that asks does not know yet what the broker can read: it looks for the error right behind the id.
     """
     for version in wire.versions("ApiVersions")[3:]:
         line = wire.connect(f"v{version}")
@@ -66,9 +66,9 @@ def the_answer_has_no_tags_in_its_header(wire):
     fails_on=[edit_answer("error_code", set=0, api="ApiVersions")],
 )
 def a_name_that_is_none_is_refused(wire):
-    """ApiVersions from v3 on SHOULD refuse a client software name or version that is empty or not made of letters and digits.
+    """ApiVersions from v3 on SHOULD refuse a client software name or version that is empty or has illegal characters.
 
-    Dots and dashes may stand inside, not at the ends; the names go into metrics and logs (KIP-511).
+    Letters and digits, dots and dashes inside only: the names go into metrics and logs (KIP-511).
     """
     wrong = [(" x", "1"), ("-a", "1"), ("a.", "1"), ("", "1"), ("a b", "1"), ("a", ""), ("a", "1-"), ("a\nb", "1")]
     asked = [wire.ask(_who_are_you(*pair), version=3, via="wrong", wait=False) for pair in wrong]

@@ -29,7 +29,7 @@ def a_client_needs_no_id(wire):
 
 @case("protocol/unknown-tags", guarantee="prot-011", apis={"ApiVersions": 3}, fails_on=["M39c"])
 def tags_that_are_not_known_are_passed_over(wire, topic, rng):
-    """Tagged fields that a broker does not know MUST be passed over, in the header, in the body and in a struct inside it."""
+    """Tagged fields that a broker does not know MUST be passed over: in the header, the body and a struct inside it."""
     noise = [(9_998, b""), (9_999, rng.randbytes(300))]
     _all_answered(wire, "header", flexible_only=True, header_tags=noise)
     _all_answered(wire, "body", flexible_only=True, tags={"": noise})

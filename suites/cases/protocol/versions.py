@@ -45,8 +45,8 @@ SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1
 def each_advertised_version_is_answered_in_its_own_layout(wire):
     """Each API MUST be served in each version that ApiVersions lists, in exactly that version's layout and tags.
 
-    The least that can be asked, once a version; an error in the answer is no matter. Versions that the suite does not know are
-    left out, and so is Produce below v3, which Kafka 4 lists on purpose without serving it (KAFKA-18659).
+    The least that can be asked; an error in the answer is no matter. Left out: versions that the suite does not know,
+    and Produce below v3, which Kafka 4 lists on purpose without serving it (KAFKA-18659).
     """
     listed = wire.learn()
     asked = []
@@ -67,7 +67,7 @@ def each_advertised_version_is_answered_in_its_own_layout(wire):
     fails_on=["M39j"],
 )
 def what_is_not_advertised_is_refused(wire, group):
-    """A request of an API or a version that is not advertised MUST be refused, by error 35 or by closing its connection.
+    """A request of an API or version that is not advertised MUST be refused, by error 35 or by closing its connection.
 
     Other connections are served on meanwhile.
     """
@@ -98,20 +98,18 @@ def what_is_not_advertised_is_refused(wire, group):
     fails_on=["M39g"],
 )
 def a_refusal_keeps_the_layout_of_its_version(wire, topic):
-    """An answer that refuses MUST keep to the layout of the version asked in: no field and no tag that this version lacks.
+    """An answer that refuses MUST keep to the layout of its version: no field and no tag that this version lacks.
 
-    A partition that does not exist, in every version of three APIs.
+    A partition that does not exist, in every version of three APIs; topics may have no ids to ask by.
     """
     how = {"to": wire.leader(topic), "wait": False}
-    asked = [wire.fetch(topic, 99, version=number, via="f", **how) for number in wire.versions("Fetch")]
-    asked += [
-        wire.produce(topic, batch("a"), 99, version=number, via="p", **how) for number in wire.versions("Produce")
-    ]
-    asked += [wire.list_offsets(topic, 99, version=number, via="l", **how) for number in wire.versions("ListOffsets")]
+    asked = [wire.fetch(topic, 99, version=each, via="f", **how) for each in wire.versions("Fetch")]
+    asked += [wire.produce(topic, batch("a"), 99, version=each, via="p", **how) for each in wire.versions("Produce")]
+    asked += [wire.list_offsets(topic, 99, version=each, via="l", **how) for each in wire.versions("ListOffsets")]
     for answer in asked:
         early = _tags_of_later_versions(answer.struct, answer.version)
         answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
-        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
+        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION, errors.UNKNOWN_TOPIC_ID)
 
 
 def _one_too_high(wire, api, group):
@@ -121,7 +119,7 @@ def _one_too_high(wire, api, group):
 
 
 def _tags_of_later_versions(struct, version):
-    """Tags of an answer that the schema knows, though not for this version; a tag that it does not know may be newer."""
+    """Tags that the schema knows, though not for this version; one that it does not know may be newer than we."""
     known = {field.tag: field for field in struct._fields if field.tag is not None}
     found = [known[tag].name for tag, _ in struct._unknown_tags if tag in known and version not in known[tag].versions]
     for field in struct._fields:
