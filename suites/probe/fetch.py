@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 from suites.probe.answer import Answer, Asked
 from suites.probe.core import LEADER_UNSETTLED, Core
 from suites.probe.failures import ProtocolBroken, StatementFalse
+from suites.probe.rendering import at_path
 from wire.messages import request
 from wire.records import Batch, Record, RecordsMalformed, batches
 
@@ -34,7 +35,7 @@ class Fetched(Answer):
         struct = self.asked.wait()
         if not struct.responses or not struct.responses[0].partitions:
             self.is_false("the answer names no partition; it must name the one that was asked for", "responses")
-        return struct.responses[0].partitions[0]
+        return at_path(struct, self.row)
 
     @property
     def high_watermark(self) -> int:
