@@ -7,12 +7,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
-import msgspec
 import pyarrow as pa
 
+from checkers.engine import titles, topics
 from checkers.relations import BASES, RELATIONS, RENAMED
 from histories.reader import History
-from histories.rows import TABLES, Event
+from histories.rows import TABLES
 from histories.tables import schema_of
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
@@ -107,35 +107,3 @@ def _select(table: str, number: int, history: History) -> str:
     files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in history.parts(table))
     source = f"FROM read_parquet([{files}])" if files else "WHERE FALSE"
     return f"SELECT {', '.join(columns)} {source}"
-
-
-def titles(histories: Sequence[History]) -> pa.Table:
-    """What the headers say that decides what may be demanded."""
-    headers = [history.header for history in histories]
-    return pa.table(
-        {
-            "history": pa.array(range(len(headers)), pa.int32()),
-            "nodes": pa.array([header.nodes for header in headers], pa.int64()),
-            "unclean_election": pa.array([header.unclean_election for header in headers], pa.bool_()),
-        }
-    )
-
-
-def topics(histories: Sequence[History]) -> pa.Table:
-    """The settings of topics that change what may be demanded, from the events of kind `topic`."""
-    found: list[tuple[int, str, bool]] = []
-    for number, history in enumerate(histories):
-        for event in history.rows("events"):
-            if isinstance(event, Event) and event.kind == "topic" and event.topic is not None:
-                settings = msgspec.json.decode(event.fields or "{}")
-                found.append((number, event.topic, "compact" in str(settings.get("cleanup_policy", ""))))
-    compacted: dict[tuple[int, str], bool] = {}
-    for number, topic, compact in found:
-        compacted[number, topic] = compacted.get((number, topic), False) or compact
-    return pa.table(
-        {
-            "history": pa.array([number for number, _ in compacted], pa.int32()),
-            "topic": pa.array([topic for _, topic in compacted], pa.string()),
-            "compacted": pa.array(list(compacted.values()), pa.bool_()),
-        }
-    )

@@ -7,6 +7,7 @@ import msgspec
 from checkers.anomaly import Anomaly
 from checkers.check import ROW, Check, Row, all_checks
 from checkers.duck import Duck
+from checkers.engine import Engine
 from histories.reader import History
 
 SHOWN = 100
@@ -38,11 +39,16 @@ def judge(history: History, checks: Collection[str] | None = None) -> Judgement:
 
 def judge_all(histories: Sequence[History], checks: Collection[str] | None = None) -> list[Judgement]:
     """Judges many histories, each check as one query over all of them."""
+    with Duck.over(histories) as duck:
+        return judge_on(duck, histories, checks)
+
+
+def judge_on(engine: Engine, histories: Sequence[History], checks: Collection[str] | None = None) -> list[Judgement]:
+    """Judges histories that an engine has opened, in the same order."""
     chosen = _chosen(checks)
     judgements = [Judgement() for _ in histories]
-    with Duck.over(histories) as duck:
-        for check in chosen:
-            _put(check, duck, histories, judgements)
+    for check in chosen:
+        _put(check, engine, histories, judgements)
     return judgements
 
 
@@ -55,7 +61,7 @@ def _chosen(names: Collection[str] | None) -> list[Check]:
     return [check for name, check in known.items() if name in names]
 
 
-def _put(check: Check, duck: Duck, histories: Sequence[History], judgements: Sequence[Judgement]) -> None:
+def _put(check: Check, engine: Engine, histories: Sequence[History], judgements: Sequence[Judgement]) -> None:
     able = []
     for number, history in enumerate(histories):
         if missing := _missing(check, history):
@@ -64,9 +70,9 @@ def _put(check: Check, duck: Duck, histories: Sequence[History], judgements: Seq
             able.append(number)
     if not able:
         return
-    subjects = {row["history"] for row in duck.ask(check.subject)}
-    rows = _rows(check, duck) if subjects & set(able) else {}
-    gaps = _first_by_history(duck.ask(check.gaps)) if check.gaps and subjects else {}
+    subjects = {row["history"] for row in engine.ask(check.subject)}
+    rows = _rows(check, engine) if subjects & set(able) else {}
+    gaps = _first_by_history(engine.ask(check.gaps)) if check.gaps and subjects else {}
     for number in able:
         judgement = judgements[number]
         if number not in subjects:
@@ -88,11 +94,11 @@ def _missing(check: Check, history: History) -> str | None:
     return None
 
 
-def _rows(check: Check, duck: Duck) -> Mapping[int, list[Row]]:
+def _rows(check: Check, engine: Engine) -> Mapping[int, list[Row]]:
     if check.find is not None:
-        found = list(check.find({name: duck.table(query) for name, query in check.projections.items()}))
+        found = list(check.find({name: engine.table(query) for name, query in check.projections.items()}))
     else:
-        found = duck.ask(check.query or "")
+        found = engine.ask(check.query or "")
     by_history: dict[int, list[Row]] = {}
     for row in sorted(found, key=_place):
         by_history.setdefault(row["history"], []).append(row)

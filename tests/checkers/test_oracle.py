@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkers.check import ROW, all_checks
-from checkers.duck import Duck, titles, topics
+from checkers.duck import Duck
+from checkers.engine import titles, topics
 from checkers.log import APPEND, EXACT, NEVER, SAW, Log, violations
 from checkers.oracle import ORACLES
 from checkers.oracle.commits import Access as NaiveAccess
