@@ -1,10 +1,10 @@
 """Offset queries by time: ListOffsets with a timestamp (KIP-79)."""
 
 from suites.case import case
-from suites.probe import batch
+from suites.probe import COMMITTED, batch
 
 
-@case("offsets/by-time-within-a-batch", guarantee="offs-002", apis={"ListOffsets": 1}, smoke=True)
+@case("offsets/by-time-within-a-batch", guarantee="offs-002", apis={"ListOffsets": 1}, smoke=True, fails_on=["M30b"])
 def the_first_record_at_or_after_the_time(wire, topic):
     """A query by time MUST name the first record at or after it, even inside a batch, and nothing after the last.
 
@@ -20,7 +20,7 @@ def the_first_record_at_or_after_the_time(wire, topic):
     wire.list_offsets(topic, at=t + 2_001).must_name(offset=-1, timestamp=-1)
 
 
-@case("offsets/by-time-out-of-order", guarantee="offs-002", apis={"ListOffsets": 1})
+@case("offsets/by-time-out-of-order", guarantee="offs-002", apis={"ListOffsets": 1}, fails_on=["M30a"])
 def the_first_in_log_order_whatever_the_order_of_times(wire, topic, rng):
     """With times that go up and down a query MUST name the first record in log order that is at or after the time."""
     start = wire.now_ms() - 60_000
@@ -29,12 +29,12 @@ def the_first_in_log_order_whatever_the_order_of_times(wire, topic, rng):
     for third in range(0, 12, 3):
         wire.produce(topic, batch(at=times[third : third + 3]))
 
-    for asked in sorted(times):
-        for moment in (asked - 1, asked, asked + 1):
-            wire.list_offsets(topic, at=moment).must_name(offset=_first_at_or_after(times, moment))
+    moments = [moment for asked in sorted(times) for moment in (asked - 1, asked, asked + 1)]
+    for moment, answer in [(moment, wire.list_offsets(topic, at=moment, wait=False)) for moment in moments]:
+        answer.must_name(offset=_first_at_or_after(times, moment))
 
 
-@case("offsets/by-time-after-the-last", guarantee="offs-003", apis={"ListOffsets": 1})
+@case("offsets/by-time-after-the-last", guarantee="offs-003", apis={"ListOffsets": 1}, fails_on=["M30c"])
 def a_time_after_the_last_record_names_none(wire, topic):
     """A query for a time after the last record MUST answer offset -1 and timestamp -1, not the end of the log."""
     t = wire.now_ms() - 10_000
@@ -42,6 +42,50 @@ def a_time_after_the_last_record_names_none(wire, topic):
     wire.produce(topic, batch(at=[t]))
     wire.list_offsets(topic, at=t + 1).must_name(offset=-1, timestamp=-1)
     wire.list_offsets(topic, at="latest").must_name(offset=1)
+
+
+@case(
+    "offsets/by-time-after-a-cut",
+    guarantee="offs-004",
+    apis={"ListOffsets": 1, "DeleteRecords": 0},
+    smoke=True,
+    fails_on=["M30d"],
+)
+def a_query_by_time_never_names_what_was_deleted(wire, topic):
+    """A query by time MUST NOT name an offset below the log start, also where the log start is inside a batch."""
+    t = wire.now_ms() - 10_000
+    wire.produce(topic, batch(at=[t, t + 1_000, t + 2_000]))
+    wire.produce(topic, batch(at=[t + 3_000]))
+
+    for start in (1, 3):
+        wire.delete_records(topic, offset=start).must_succeed()
+        for moment in (0, t, t + 1_000):
+            wire.list_offsets(topic, at=moment).must_name(offset=start, timestamp=t + 1_000 * start)
+    wire.delete_records(topic, offset=-1).must_succeed()
+    wire.list_offsets(topic, at=t).must_name(offset=-1, timestamp=-1)
+
+
+@case(
+    "offsets/by-time-above-the-stable",
+    guarantee="offs-004",
+    apis={"ListOffsets": 2, "InitProducerId": 0, "EndTxn": 0},
+    fails_on=["M17"],
+)
+def a_committed_query_by_time_stops_at_the_last_stable_offset(wire, topic, transactional_id):
+    """A query by time for read_committed MUST NOT name an offset at or above the last stable offset.
+
+    An open transaction begins at offset 1; read_uncommitted finds its record.
+    """
+    t = wire.now_ms() - 10_000
+    wire.produce(topic, batch(at=[t]))
+    producer = wire.producer(transactional_id)
+    producer.send(topic, "open", timestamp=t + 1_000)
+
+    wire.list_offsets(topic, at=t + 500).must_name(offset=1, timestamp=t + 1_000)
+    wire.list_offsets(topic, at=t + 500, isolation=COMMITTED).must_name(offset=-1)
+    wire.list_offsets(topic, at=t, isolation=COMMITTED).must_name(offset=0)
+    producer.commit().must_succeed()
+    wire.eventually(lambda: wire.list_offsets(topic, at=t + 500, isolation=COMMITTED).must_name(offset=1), within=20)
 
 
 def _first_at_or_after(times, moment):
