@@ -1,4 +1,4 @@
-"""aborted-read and precommitted-read: their definitions, word by word."""
+"""aborted-read, precommitted-read and torn-transaction: their definitions, word by word."""
 
 from collections.abc import Iterator
 
@@ -67,3 +67,41 @@ def precommitted_read(facts: Facts) -> Iterator[Found]:
 def _returned_before(facts: Facts, row: Record, moment: int) -> bool:
     calls = [call for call in facts.operations if call.op == row.op and same_place(call, row)]
     return any(call.return_ns is not None and call.return_ns < moment for call in calls)
+
+
+def committed_reads(facts: Facts) -> dict[tuple[str | None, int | None], int]:
+    """The last stable offsets that final reads at read_committed reached."""
+    ends: dict[tuple[str | None, int | None], int] = {}
+    for event in facts.events:
+        if event.kind == "final-read-committed" and event.offset is not None:
+            place = (event.topic, event.partition)
+            ends[place] = max(event.offset, ends.get(place, event.offset))
+    return ends
+
+
+def torn_transaction(facts: Facts) -> Iterator[Found]:
+    """Committed; acknowledged records below the end of a committed read were seen, but by no read_committed reader."""
+    ends = committed_reads(facts)
+    torn: dict[tuple[str, int, int], list[Record]] = {}
+    for row in facts.sent:
+        place = (row.topic, row.partition)
+        if row.txn is None or row.outcome != "ok" or row.offset is None or facts.transaction(row.txn) != "committed":
+            continue
+        if place not in ends or row.offset >= ends[place]:
+            continue
+        if facts.compacted(row.topic) or row.offset < facts.low(*place):
+            continue
+        readers = [seen.client for seen in facts.seen if seen.value == row.value]
+        if readers and not any(facts.committed_only(client) for client in readers):
+            torn.setdefault((*place, row.txn), []).append(row)
+    for (topic, partition, txn), rows in torn.items():
+        values = {row.value for row in rows}
+        yield {
+            "topic": topic,
+            "partition": partition,
+            "offset_a": min(row.offset for row in rows if row.offset is not None),
+            "value_a": min(row.value for row in rows if row.value is not None),
+            "op_a": min(row.op for row in rows),
+            "op_b": min(seen.op for seen in facts.seen if seen.value in values),
+            "op_c": facts.ended_by(txn),
+        }

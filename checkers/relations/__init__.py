@@ -9,7 +9,7 @@ The text keeps to what DuckDB and Spark both understand: qualified names, explic
 only one of them has.
 """
 
-from checkers.relations import commits, delivery, logs, offsets, records, transactions
+from checkers.relations import commits, delivery, groups, logs, offsets, records, transactions
 from checkers.relations.relation import Relation
 
 BASES = ("clients", "operations", "records", "batches", "memberships", "events", "histories", "topics")
@@ -30,5 +30,6 @@ RELATIONS: dict[str, Relation] = {
     **delivery.RELATIONS,
     **offsets.RELATIONS,
     **commits.RELATIONS,
+    **groups.RELATIONS,
     **logs.RELATIONS,
 }

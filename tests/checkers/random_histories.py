@@ -3,7 +3,7 @@
 from random import Random
 
 from histories.header import Header
-from histories.rows import Batch, Client, Event, Operation, Record, Row
+from histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
 
 OUTCOMES = ["ok", "ok", "ok", "info", "fail"]
 
@@ -31,6 +31,9 @@ class Dice:
         for extra in (self._cut, self._compact, self._delete, self._window, self._final, self._batches, self._forget):
             if self.rng.random() < 0.25:
                 extra()
+        for extra in (self._group, self._derive, self._final_committed, self._owners):
+            if self.rng.random() < 0.8:
+                extra()
         return header, self.rows
 
     def _clients(self) -> None:
@@ -45,6 +48,8 @@ class Dice:
             self.rows.append(Client(
                 client=name, library="wire",
                 isolation="read_committed" if name == "c" else rng.choice([None, "read_uncommitted"]),
+                mode=rng.choice(["assign", "subscribe", "subscribe", None]),
+                protocol=rng.choice([None, "classic", "classic", "consumer"]),
                 group=rng.choice([None, "g", "h"]), auto_commit=rng.choice([None, None, False, True]),
             ))  # fmt: skip
         self.streams = dict.fromkeys(("u", "c"), 0)
@@ -183,6 +188,46 @@ class Dice:
         for topic, partition in [("t", 0), ("t", 1)]:
             end = len(self.logs.get((topic, partition), [])) + (self.rng.randrange(0, 3) if self.lies() else 0)
             self.rows.append(Event(kind="final-read", at_ns=self.now, topic=topic, partition=partition, offset=end))
+
+    def _group(self) -> None:
+        """A member of a group that is given some of a partition, and commits somewhere."""
+        rng, log = self.rng, self.logs.get(("t", 0), [])
+        self.rows.append(Client(client="m", library="librdkafka", mode="subscribe", group="k", auto_commit=False))
+        given = [offset for offset in range(len(log)) if rng.random() < 0.5]
+        row = self._operation(kind="poll", client="m", topic="t", partition=0, outcome="ok", count=len(given))
+        for offset in given:
+            self.rows.append(Record(op=row.op, client="m", topic="t", partition=0, offset=offset, value=log[offset],
+                                    side="seen", stream=90, position=offset, outcome="ok"))  # fmt: skip
+        self._operation(kind="commit", client="m", topic="t", partition=0, group="k", outcome=rng.choice(OUTCOMES),
+                        committed_offset=max(0, len(log) - rng.choice([0, 0, 1])),
+                        txn=rng.choice([None, 1]))  # fmt: skip
+
+    def _final_committed(self) -> None:
+        for txn in (1, 2, 3):
+            if self.rng.random() < 0.5:
+                self._operation(kind="commit_txn", client="p", outcome="ok", txn=txn)
+        for topic, partition in [("t", 0), ("t", 1), ("s", 0)]:
+            if self.rng.random() < 0.9:
+                end = max(0, len(self.logs.get((topic, partition), [])) - self.rng.choice([0, 0, 1]))
+                kind = "final-read-committed"
+                self.rows.append(Event(kind=kind, at_ns=self.now, topic=topic, partition=partition, offset=end))
+
+    def _derive(self) -> None:
+        """Some of the records sent were copies of others."""
+        sent = [row for row in self.rows if isinstance(row, Record) and row.side == "sent"]
+        for row in sent[2:]:
+            if self.rng.random() < 0.8:
+                row.derived_from = self.rng.choice(sent[:2]).value
+
+    def _owners(self) -> None:
+        rng, now = self.rng, 0
+        for _ in range(rng.randrange(2, 9)):
+            now += rng.randrange(0, 4)
+            self.rows.append(Membership(
+                group=rng.choice(["g", "g", "h"]), member=rng.choice(["m1", "m2", "m3"]), client=rng.choice("uc"),
+                generation=rng.choice([-1, 1, 2, 2, 3]), topic="t", partition=rng.choice([0, 0, 1]), from_ns=now,
+                until_ns=rng.choice([None, now + 2, now + 9]),
+            ))  # fmt: skip
 
     def _batches(self) -> None:
         rng = self.rng

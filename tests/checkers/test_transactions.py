@@ -97,3 +97,46 @@ def test_an_uncommitted_reader_need_not_wait(told):
     tale.read((0, 10), client="u", call=5, ret=9)
 
     assert tale.anomalies("precommitted-read") == []
+
+
+def torn(told, ending="ok", second=True, read_to=4):
+    """One transaction over two partitions, of which a committed reader is shown only the first."""
+    tale = told()
+    tale.send(10, at=0, txn=1)
+    tale.send(11, at=0, txn=1, partition=1)
+    tale.op("commit_txn", txn=1, outcome=ending, topic=None, partition=None)
+    tale.read((0, 10), client="u")
+    tale.read((0, 11), client="u", partition=1)
+    tale.read((0, 10), client="c")
+    if second:
+        tale.read((0, 11), client="c", partition=1)
+    for partition in (0, 1):
+        tale.event("final-read-committed", topic="t", partition=partition, offset=read_to)
+    return tale
+
+
+@pytest.mark.parametrize("ending", ["ok", "info"])
+def test_a_transaction_shown_in_one_partition_only_is_torn(told, ending):
+    found = torn(told, ending, second=False).only("torn-transaction")
+
+    assert (found.partition, found.offsets, found.values) == (1, (0,), (11,))
+
+
+@pytest.mark.parametrize(
+    "tale",
+    [
+        pytest.param({}, id="all of it was shown"),
+        pytest.param({"second": False, "read_to": 0}, id="it may still be behind an open transaction"),
+    ],
+)
+def test_a_transaction_that_is_whole_or_late_is_not_torn(told, tale):
+    assert torn(told, **tale).anomalies("torn-transaction") == []
+
+
+def test_a_committed_reader_that_stopped_early_withholds_the_pass(told):
+    tale = told()
+    tale.send(10, at=0, txn=1)
+    tale.op("commit_txn", txn=1, topic=None, partition=None)
+    tale.read((0, 10), client="c")
+
+    assert "torn-transaction" in tale.judge("torn-transaction").inconclusive

@@ -1,0 +1,46 @@
+"""What groups were given, what they copied, and how far they came."""
+
+from checkers.relations.relation import Relation
+
+RELATIONS = {
+    # Records that members of a subscribing group were given.
+    "given": Relation(
+        """
+        SELECT DISTINCT c.history, c.group_id, r.topic, r.partition, r.log_offset, r.value
+        FROM clients c
+        JOIN seen r ON r.history = c.history AND r.client = c.client
+        WHERE c.mode = 'subscribe' AND c.group_id IS NOT NULL
+        """,
+        kept=True,
+    ),
+    # For each partition of which a group was given something: the first of it, and the highest offset surely committed.
+    "group_reach": Relation("""
+        SELECT g.history, g.group_id, g.topic, g.partition, g.first_given, MAX(c.committed_offset) AS committed_offset
+        FROM (
+            SELECT v.history, v.group_id, v.topic, v.partition, MIN(v.log_offset) AS first_given FROM given v
+            GROUP BY v.history, v.group_id, v.topic, v.partition
+        ) g
+        JOIN commits c ON c.history = g.history AND c.group_id = g.group_id AND c.topic = g.topic
+            AND c.partition = g.partition AND c.done_ns IS NOT NULL
+        GROUP BY g.history, g.group_id, g.topic, g.partition, g.first_given
+        """),
+    # Where reads at read_committed ended after the faults were healed.
+    "committed_reads": Relation("""
+        SELECT e.history, e.topic, e.partition, MAX(e.log_offset) AS log_end FROM events e
+        WHERE e.kind = 'final-read-committed' GROUP BY e.history, e.topic, e.partition
+        """),
+    # Acknowledged records that were not copies themselves, in partitions of which something was copied.
+    "inputs": Relation("""
+        SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op FROM sent s
+        WHERE s.outcome = 'ok' AND s.log_offset IS NOT NULL AND s.derived_from IS NULL
+        """),
+    # Copies that a read_committed reader was shown, one row a copy.
+    "shown_copies": Relation("""
+        SELECT s.history, s.derived_from AS source, s.value, MIN(s.op) AS op
+        FROM sent s
+        WHERE s.derived_from IS NOT NULL AND EXISTS (
+            SELECT 1 FROM seen r JOIN readers c ON c.history = r.history AND c.client = r.client AND c.committed_only
+            WHERE r.history = s.history AND r.value = s.value)
+        GROUP BY s.history, s.derived_from, s.value
+        """),
+}
