@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from histories.clock import now_ns
 from histories.rows import Client, Operation
 from suites.probe.wire import Wire
+from suites.workloads.sending import bystanders
 from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
@@ -20,11 +21,17 @@ NO_OFFSET = -1
 
 @dataclass(frozen=True)
 class Commits(Workload):
-    """One writer a register, several askers; offsets go up and down, so that only the last commit is right."""
+    """One writer a register, several askers; offsets go up and down, so that only the last commit is right.
+
+    Plain producers send to the same partitions meanwhile, also while the coordinator answers nobody.
+    """
 
     registers: int = 4
     askers: int = 2
     rate: float = 60.0
+    producers: int = 2
+    sends: float = 80.0
+    """Records a second of each producer."""
 
     @property
     def topics(self) -> tuple[TopicPlan, ...]:
@@ -45,7 +52,7 @@ class Commits(Workload):
             for n, place in enumerate(stage.places, 1)
         ]
         askers = [Actor(f"a{n}", stage, partial(self._ask, stage, f"a{n}", group)) for n in range(1, self.askers + 1)]
-        return writers + askers
+        return writers + askers + bystanders(stage, self.producers, self.sends)
 
     def must_move(self, stage: Stage) -> list[str]:
         return [f"commits of {topic}-{partition}" for topic, partition in stage.places]

@@ -11,9 +11,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from histories.clock import now_ns
 from histories.rows import Membership, Operation
 from suites.workloads.reader import Reader, Stream
+from suites.workloads.sending import send_steadily
 from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
-from suites.workloads.writer import IN_FLIGHT, Writer
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,10 @@ class GroupChurn(Workload):
         return named | ({"ConsumerGroupHeartbeat": 0} if self.protocol == "consumer" else {"JoinGroup": 0})
 
     def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
-        writers = [Actor(f"w{n}", stage, partial(self._write, stage, f"w{n}")) for n in range(1, self.producers + 1)]
+        writers = [
+            Actor(f"w{n}", stage, partial(send_steadily, stage, f"w{n}", self.rate, stage.places))
+            for n in range(1, self.producers + 1)
+        ]
         members = [
             Actor(f"m{n}", stage, partial(self._take_part, stage, n, names["group"]))
             for n in range(1, self.members + 1)
@@ -53,15 +56,6 @@ class GroupChurn(Workload):
 
     def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
         return {"the group": stage.acked_offsets()}
-
-    def _write(self, stage: Stage, name: str) -> None:
-        rng = stage.random(name)
-        writer = Writer(stage, name)
-        while not stage.stopping.is_set() and writer.fatal is None:
-            if writer.waiting < IN_FLIGHT:
-                writer.send(rng.choice(stage.places))
-            writer.poll(rng.expovariate(self.rate))
-        writer.close()
 
     def _take_part(self, stage: Stage, number: int, group: str) -> None:
         rng = stage.random(f"m{number}")

@@ -8,9 +8,10 @@ from functools import partial
 from confluent_kafka import KafkaException
 
 from suites.workloads.reader import Reader
+from suites.workloads.sending import send_steadily
 from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
-from suites.workloads.writer import IN_FLIGHT, Writer
+from suites.workloads.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,7 @@ class SendAndRead(Workload):
         return {f"r{n}": stage.acked_offsets() for n in range(1, self.readers_ + 1)}
 
     def _write(self, stage: Stage, name: str) -> None:
-        rng = stage.random(name)
-        life = 1
-        writer = self._writer(stage, name)
-        while not stage.stopping.is_set():
-            if writer.fatal is not None:  # a new producer is a new client, as an application would start one
-                writer.close()
-                life += 1
-                writer = self._writer(stage, f"{name}.{life}")
-            if writer.waiting < IN_FLIGHT:
-                writer.send(rng.choice(stage.places))
-            writer.poll(rng.expovariate(self.rate))
-        writer.close()
+        send_steadily(stage, name, self.rate, stage.places, partial(self._writer, stage))
 
     def _writer(self, stage: Stage, client: str) -> Writer:
         return Writer(

@@ -1,6 +1,6 @@
 """Brokers that die, freeze or stop in good order, and come back: what was acknowledged is still there, once."""
 
-from faults.kinds import drop_response, kill, pause, restart, terminate
+from faults.kinds import drop_response, kill, pause, terminate
 from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
@@ -34,9 +34,9 @@ def what_was_acknowledged_survives_every_leader_in_turn():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3),
         schedule=Windows(
-            restart("leader({topic},0)", begin=at_op(400)),
-            restart("leader({topic},1)", begin=after("w1", "end", delay_ms=2500)),
-            restart("leader({topic},2)", begin=after("w2", "end", delay_ms=2500)),
+            kill("leader({topic},0)", begin=at_op(400), end=after("w1", "begin", delay_ms=600)),
+            kill("leader({topic},1)", begin=after("w1", "end", delay_ms=2500), end=after("w2", "begin", delay_ms=600)),
+            kill("leader({topic},2)", begin=after("w2", "end", delay_ms=2500), end=after("w3", "begin", delay_ms=600)),
         ),
         longest_s=75.0,
     )

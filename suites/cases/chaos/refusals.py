@@ -36,7 +36,6 @@ def a_busy_coordinator_changes_no_committed_offset():
     return Trial(
         workload=Commits(registers=4),
         schedule=Windows(error_instead("COORDINATOR_LOAD_IN_PROGRESS", api="OffsetCommit", every=6, times=20)),
-        length=1_000,
     )
 
 
@@ -46,5 +45,4 @@ def a_commit_whose_answer_is_lost_is_in_force_or_not():
     return Trial(
         workload=Commits(registers=4),
         schedule=Windows(error_after("REQUEST_TIMED_OUT", api="OffsetCommit", every=7, times=20)),
-        length=1_000,
     )

@@ -1,0 +1,37 @@
+"""Producers that send at a steady rate, a new one in place of each that the client library gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from suites.workloads.stage import Place, Stage
+from suites.workloads.workload import Actor
+from suites.workloads.writer import IN_FLIGHT, Writer
+
+MakeWriter = Callable[[str], Writer]
+
+
+def send_steadily(
+    stage: Stage, name: str, rate: float, places: Sequence[Place], make: MakeWriter | None = None
+) -> None:
+    """Sends the next value to one of the partitions, `rate` a second, until the stage is stopping."""
+    make = make or (lambda client: Writer(stage, client))
+    rng = stage.random(name)
+    life = 1
+    writer = make(name)
+    while not stage.stopping.is_set():
+        if writer.fatal is not None:  # a new producer is a new client, as an application would start one
+            writer.close()
+            life += 1
+            writer = make(f"{name}.{life}")
+        if writer.waiting < IN_FLIGHT:
+            writer.send(rng.choice(places))
+        writer.poll(rng.expovariate(rate))
+    writer.close()
+
+
+def bystanders(stage: Stage, count: int, rate: float, places: Sequence[Place] | None = None) -> list[Actor]:
+    """Plain producers beside a workload of another kind: they go on sending while its own clients must wait."""
+    where = stage.places if places is None else places
+    return [Actor(f"b{n}", stage, partial(send_steadily, stage, f"b{n}", rate, where)) for n in range(1, count + 1)]

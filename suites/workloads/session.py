@@ -1,0 +1,142 @@
+"""A transactional producer: begins and ends transactions, and is replaced when the client library can go on no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException
+
+from histories.clock import now_ns
+from histories.rows import Operation
+from suites.workloads.stage import Stage
+from suites.workloads.writer import Writer
+
+CALL_S = 10.0
+RETRIES = 12
+
+
+class Session:
+    """One producer instance. Use from one thread."""
+
+    def __init__(self, stage: Stage, client: str, transactional_id: str) -> None:
+        self.stage = stage
+        self.client = client
+        self.transactional_id = transactional_id
+        self.over = False
+        self.open = False
+        """Whether a transaction may be open, as far as this client knows."""
+        self.writer = Writer(stage, client, transactional_id=transactional_id)
+
+    def start(self) -> bool:
+        """Takes over the transactional id, which ends what another left open."""
+        return self.retried("init_transactions", self.writer.producer.init_transactions) == "ok"
+
+    def begin(self) -> int | None:
+        """A new transaction and its name; None when this producer is finished."""
+        try:
+            self.writer.producer.begin_transaction()
+        except KafkaException:
+            self.over = True
+            return None
+        txn = self.stage.next_txn()
+        self.open = True
+        self.stage.clock.tick()
+        self._row("begin", txn, now_ns(), "ok")
+        return txn
+
+    def end(self, txn: int, abort: bool) -> bool:
+        """Commits, or aborts when asked to or forced to; whether it ended as it was meant to."""
+        if not abort:
+            if self._end("commit_txn", txn) == "ok":
+                return True
+            if self.over:
+                return False
+        return self._end("abort_txn", txn) == "ok" and abort
+
+    def _end(self, kind: str, txn: int) -> str:
+        producer = self.writer.producer
+        call_ns = now_ns()
+        call = producer.commit_transaction if kind == "commit_txn" else producer.abort_transaction
+        outcome = self.retried(kind, call)
+        self.open = outcome != "ok"
+        self._row(kind, txn, call_ns, "ok" if outcome == "ok" else "info")
+        return outcome
+
+    def retried(self, what: str, call: Callable[[float], object]) -> str:
+        """Calls until it works ("ok"), the transaction must be aborted ("abort"), or the producer is finished."""
+        for _ in range(RETRIES):
+            try:
+                call(CALL_S)
+                return "ok"
+            except KafkaException as problem:
+                error = problem.args[0]
+                if error.fatal():
+                    self.over = True
+                    self.stage.recorder.event("client-fatal", client=self.client, error=error.str(), call=what)
+                    return "fatal"
+                if error.txn_requires_abort():
+                    return "abort"
+                if not error.retriable():
+                    self.over = True
+                    self.stage.recorder.event("client-error", client=self.client, error=error.str(), call=what)
+                    return "error"
+        self.over = True
+        return "error"
+
+    def _row(self, kind: str, txn: int, call_ns: int, outcome: str) -> None:
+        self.stage.recorder.add(
+            Operation(
+                op=self.stage.recorder.next_op(),
+                client=self.client,
+                kind=kind,
+                call_ns=call_ns,
+                return_ns=now_ns(),
+                outcome=outcome,
+                transactional_id=self.transactional_id,
+                txn=txn,
+            )
+        )
+
+    def close(self) -> None:
+        """Ends the producer; an open transaction stays open until another takes over the id, or its time is over."""
+        self.writer.close(5.0)
+
+
+class Sessions:
+    """The producers that hold one transactional id, one after the other."""
+
+    def __init__(self, stage: Stage, client: str, transactional_id: str) -> None:
+        self._stage = stage
+        self._client = client
+        self._transactional_id = transactional_id
+        self._life = 0
+        self._left_open = False
+        self._session: Session | None = None
+
+    def current(self) -> Session | None:
+        """The producer that works; a new one where the last is over. None when it could not start: ask again."""
+        if self._session is not None and self._session.over:
+            self._end()
+        if self._session is None:
+            self._life += 1
+            name = self._client if self._life == 1 else f"{self._client}.{self._life}"
+            session = Session(self._stage, name, self._transactional_id)
+            if not session.start():
+                session.close()
+                return None
+            self._left_open = False
+            self._session = session
+        return self._session
+
+    def close(self) -> None:
+        """Ends the last producer, and what it left open: readers would wait for that transaction's timeout."""
+        if self._session is not None:
+            self._end()
+        if self._left_open and self.current() is not None:
+            self._end()
+
+    def _end(self) -> None:
+        assert self._session is not None, "ended once"
+        self._left_open = self._session.open
+        self._session.close()
+        self._session = None
