@@ -73,6 +73,10 @@ class Produced(Answer):
 class ProducedToMany(Answer):
     """The answer for several partitions."""
 
+    def __init__(self, asked: Asked) -> None:
+        super().__init__(asked)
+        self.topic_ids: dict[str, Any] = {}
+
     def of(self, topic: str, partition: int = 0) -> Produced:
         """The part of one partition, which must be there exactly once."""
         rows = [
@@ -90,8 +94,7 @@ class ProducedToMany(Answer):
     def _is(self, named: Any, topic: str) -> bool:
         if self.version < 13:
             return bool(named.name == topic)
-        wanted = [row.topic_id for row in self.asked.request.topic_data if row.name == topic]
-        return named.topic_id in wanted
+        return bool(named.topic_id == self.topic_ids.get(topic))
 
 
 class ProduceFamily(Core):
@@ -142,7 +145,11 @@ class ProduceFamily(Core):
         wait: bool = True,
     ) -> ProducedToMany:
         """Several partitions in one request, to the leader of the first; `.of(topic, partition)` is the part of one."""
-        return self._produce(batches, ProducedToMany, acks, timeout_ms, transactional_id, version, to, via, wait, False)
+        answer = self._produce(
+            batches, ProducedToMany, acks, timeout_ms, transactional_id, version, to, via, wait, False
+        )
+        answer.topic_ids = {topic: self.topic_id(topic) for topic, _ in batches}
+        return answer
 
     def _produce(
         self,

@@ -1,0 +1,99 @@
+"""A Produce that is refused for good leaves no trace."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from suites.probe import batch
+from wire import errors
+
+
+@case(
+    "produce/refused-leaves-no-trace",
+    guarantee="prod-004",
+    apis={"Produce": 3},
+    fails_on=["M01b:every=3", "M31"],
+)
+def what_is_refused_is_never_read(wire, topic_of):
+    """A batch that is refused for what it is MUST NOT be read by anyone, and MUST NOT take up an offset.
+
+    Refused for good: a wrong checksum, a wrong count, an unknown acks, too large a size; between them good ones.
+    """
+    topic = topic_of(configs={"max.message.bytes": "2000"})
+    refused = [
+        (batch("crc", crc=12345), {}, (errors.CORRUPT_MESSAGE, errors.INVALID_RECORD)),
+        (batch("count", record_count=3), {}, (errors.INVALID_RECORD, errors.CORRUPT_MESSAGE)),
+        (batch("acks"), {"acks": 3}, (errors.INVALID_REQUIRED_ACKS,)),
+        (batch(b"x" * 3_000), {}, (errors.MESSAGE_TOO_LARGE,)),
+    ]
+    for number, (content, how, codes) in enumerate(refused):
+        wire.produce(topic, batch(f"good {number}")).must_be_at(number)
+        wire.produce(topic, content, **how).must_be_refused(*codes)
+    wire.list_offsets(topic, at="latest").must_name(offset=4)
+    wire.read_all(topic).must_hold("good 0", "good 1", "good 2", "good 3")
+
+
+@case(
+    "produce/unknown-acks",
+    guarantee="prod-005",
+    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", skip=1)],
+)
+def an_acks_that_is_none_is_refused(wire, topic):
+    """A Produce with acks other than -1, 0 and 1 MUST be refused with INVALID_REQUIRED_ACKS and append nothing."""
+    node = wire.leader(topic)
+    asked = [wire.produce(topic, batch(f"{acks}"), acks=acks, to=node, wait=False) for acks in (2, -2, 127, 32_767)]
+    for answer in asked:
+        answer.must_be_refused(errors.INVALID_REQUIRED_ACKS)
+    wire.produce(topic, batch("one"), acks=1).must_be_at(0)
+    wire.produce(topic, batch("all"), acks=-1).must_be_at(1)
+    wire.read_all(topic).must_hold("one", "all")
+
+
+@case(
+    "produce/unknown-partition",
+    guarantee="prod-008",
+    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=-1, api="Produce")],
+)
+def a_partition_that_does_not_exist_is_named_so(wire, topic):
+    """Produce to a partition or a topic that does not exist MUST be answered with UNKNOWN_TOPIC_OR_PARTITION.
+
+    A client that hears anything else, or nothing, does not look for the partition again.
+    """
+    node = wire.leader(topic)
+    by_name = min(wire.versions("Produce")[-1], 12)
+    asked = [wire.produce(topic, batch("a"), index, to=node, wait=False) for index in (-1, 1, 2**31 - 1)]
+    for version in sorted({wire.versions("Produce")[0], by_name}):
+        asked.append(wire.produce(wire.name("absent"), batch("a"), to=node, version=version, wait=False))
+    for answer in asked:
+        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
+    wire.produce(topic, batch("a")).must_be_at(0)
+
+
+@case(
+    "produce/batch-shapes",
+    guarantee="prod-013",
+    apis={"Produce": 3},
+    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", times=2)],
+)
+def a_partition_takes_one_batch_of_the_present_format(wire, topic):
+    """A Produce MUST hold one batch of format 2 for each partition; none, two or another format MUST be refused.
+
+    Nothing of what is refused is appended, not even the first batch of two.
+    """
+    good = batch("a")
+    wrong = {
+        "no batch at all": b"",
+        "two batches": good + batch("b"),
+        "format 0": batch("a", magic=0),
+        "format 1": batch("a", magic=1),
+        "format 3": batch("a", magic=3),
+        "a batch that is cut short": good[:-1],
+        "half a header": good[:30],
+        "a batch without records": batch(records=[], payload=b"", record_count=0),
+    }
+    node = wire.leader(topic)
+    asked = {what: wire.produce(topic, content, to=node, via="shapes", wait=False) for what, content in wrong.items()}
+    for answer in asked.values():
+        answer.must_be_refused(
+            errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, errors.INVALID_REQUEST
+        )
+    wire.produce(topic, good).must_be_at(0)
+    wire.read_all(topic).must_hold("a")
