@@ -15,11 +15,10 @@ from suites.probe.wire import Wire
 def forget(wire: Wire) -> None:
     """Deletes the topics and groups that a probe made; what cannot be deleted now is left to the end of the run."""
     topics, groups = list(dict.fromkeys(wire.made_topics)), list(dict.fromkeys(wire.made_groups))
-    if topics and wire.versions("DeleteTopics"):
-        _quietly(lambda: wire.delete_topic(*topics).error)
-    if wire.versions("DeleteGroups"):
-        for group in groups:
-            _quietly(lambda group=group: wire.delete_groups(group, retry=False).error)  # type: ignore[misc]
+    if topics:
+        _quietly(lambda: wire.versions("DeleteTopics") and wire.delete_topic(*topics).error)
+    for group in groups:
+        _quietly(lambda group=group: wire.versions("DeleteGroups") and wire.delete_groups(group, retry=False).error)  # type: ignore[misc]
     wire.made_topics.clear()
     wire.made_groups.clear()
 
