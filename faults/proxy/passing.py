@@ -54,6 +54,7 @@ class Passing:
     _request: Struct | None = None
     _answer: Struct | None = None
     _answer_body: int = 8
+    _surplus: bytes = b""
     draws: tuple[int, tuple[object, ...]] | None = None
     answer_is_edited: bool = False
 
@@ -84,7 +85,8 @@ class Passing:
 
     @property
     def answer(self) -> Struct:
-        """The decoded answer, as edited so far; Unreadable when it is none."""
+        """The decoded answer, as edited so far; Unreadable when it is none. Bytes behind its end, which some brokers
+        write, travel on as they came: to convict them of that is not the proxy's business."""
         if self._answer is None:
             if not self.readable or self.answer_frame is None or self.api_of is None:
                 raise Unreadable(self.api)
@@ -92,7 +94,9 @@ class Passing:
                 header = self.api_of.response_header_version(self.version)
                 _, self._answer_body = decode_prefix("ResponseHeader", "data", header, self.answer_frame, 4)
                 body = memoryview(self.answer_frame)[self._answer_body :]
-                self._answer = decode(self.api_of.name, "response", answer_version(self.key, self.version, body), body)
+                version = answer_version(self.key, self.version, body)
+                self._answer, stop = decode_prefix(self.api_of.name, "response", version, body)
+                self._surplus = bytes(body[stop:])
             except Malformed as problem:
                 raise Unreadable(str(problem)) from problem
         return self._answer
@@ -117,7 +121,7 @@ class Passing:
             return self.answer_frame
         assert self.answer_frame is not None and self._answer is not None
         old_body = memoryview(self.answer_frame)[self._answer_body :]
-        body = encode(self._answer, answer_version(self.key, self.version, old_body))
+        body = encode(self._answer, answer_version(self.key, self.version, old_body)) + self._surplus
         header = self.answer_frame[4 : self._answer_body]
         return (len(header) + len(body)).to_bytes(4, "big") + header + body
 

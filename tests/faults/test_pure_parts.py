@@ -15,6 +15,7 @@ from faults.leaks import LeakDetector
 from faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
 from faults.proxy.facts import SeenFacts
 from faults.proxy.lane import Lane
+from faults.proxy.passing import Passing
 from faults.refusals import NoPlaceForError, fail, first_error, refusal
 from wire import apis
 from wire.codec import decode, encode
@@ -238,3 +239,15 @@ def test_the_clock_calls_at_its_time_and_at_once_when_late() -> None:
     assert called == [3]
     clock.on_tick(lambda: called.append(0), 2)
     assert called == [3, 0] and clock.operations() == 5
+
+
+def test_bytes_behind_an_answer_travel_on() -> None:
+    metadata = apis.by_name("Metadata")
+    answer = response("Metadata", brokers=[{"node_id": 1, "host": "far", "port": 1}])
+    frame = (7).to_bytes(4, "big") + b"\0" + encode(answer, 13) + b"\0"
+    passing = Passing(metadata, metadata.key, 13, 7, "c", 1, 1, None, 0)
+    passing.answer_frame = len(frame).to_bytes(4, "big") + frame
+    passing.answer.brokers[0].host = "near"
+    passing.answer_is_edited = True
+    sent = passing.answer_bytes()
+    assert sent[:4] == (len(frame) + 1).to_bytes(4, "big") and sent.count(b"near") == 1 and sent[-1:] == frame[-1:]
