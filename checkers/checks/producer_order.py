@@ -5,7 +5,8 @@
 
 Promised to idempotent producers, whatever happens between; to others only for what was acknowledged at the first and
 only attempt. Without either, retries may reorder by right.
-Whose doing it is, the wire says: if the sequence numbers of the two were in the right order, the broker's.
+Whose doing it is, the wire says: if the sequence numbers of the two were in the right order, the broker's; so too if
+both, without numbers, were asked of one node in the right order and acknowledged.
 Source: producer configuration, max.in.flight.requests.per.connection and enable.idempotence; KIP-98.
 """
 
@@ -18,7 +19,7 @@ OTHERWISE = "every producer may retry without idempotence, which may reorder"
 QUERY = """
     SELECT w.history, w.topic, w.partition, w.before_offset AS offset_a, w.log_offset AS offset_b,
         w.before_value AS value_a, w.value AS value_b, w.before_op AS op_a, w.op AS op_b,
-        MIN(CASE WHEN w.raw THEN 'broker'
+        MIN(CASE WHEN w.raw OR m.request_ns < n.request_ns THEN 'broker'
                  WHEN a.producer_id IS NULL OR b.producer_id IS NULL THEN 'unknown'
                  WHEN a.producer_id = b.producer_id AND a.producer_epoch = b.producer_epoch
                      AND a.base_sequence + w.before_offset - a.base_offset
@@ -26,7 +27,7 @@ QUERY = """
                      THEN 'broker'
                  ELSE 'client' END) AS attribution
     FROM (
-        SELECT x.history, x.topic, x.partition, x.log_offset, x.value, x.op, x.raw,
+        SELECT x.history, x.client, x.topic, x.partition, x.log_offset, x.value, x.op, x.raw,
             LAG(x.log_offset) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
                 ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_offset,
             LAG(x.value) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
@@ -41,6 +42,10 @@ QUERY = """
         AND w.before_offset BETWEEN a.base_offset AND a.last_offset
     LEFT JOIN stored b ON b.history = w.history AND b.topic = w.topic AND b.partition = w.partition
         AND w.log_offset BETWEEN b.base_offset AND b.last_offset
+    LEFT JOIN asked m ON m.history = w.history AND m.client = w.client AND m.topic = w.topic
+        AND m.partition = w.partition AND w.before_offset BETWEEN m.base_offset AND m.last_offset
+    LEFT JOIN asked n ON n.history = w.history AND n.client = w.client AND n.topic = w.topic
+        AND n.partition = w.partition AND w.log_offset BETWEEN n.base_offset AND n.last_offset AND n.node = m.node
     WHERE w.before_offset > w.log_offset
     GROUP BY w.history, w.topic, w.partition, w.before_offset, w.log_offset, w.before_value, w.value,
         w.before_op, w.op

@@ -46,6 +46,12 @@ class Facts:
         return [row for row in self._rows if isinstance(row, Batch) and row.seen_at != "produce"]
 
     @cached_property
+    def asked(self) -> list[Batch]:
+        """Acknowledged appends without a sequence number, as they were asked for."""
+        batches = (row for row in self._rows if isinstance(row, Batch) and row.seen_at == "produce")
+        return [row for row in batches if row.producer_id < 0 and row.base_offset >= 0 and not row.error]
+
+    @cached_property
     def events(self) -> list[Event]:
         """All events."""
         return [row for row in self._rows if isinstance(row, Event)]

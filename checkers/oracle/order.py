@@ -106,5 +106,26 @@ def producer_order(facts: Facts) -> Iterator[Found]:
                     "value_b": other.value,
                     "op_a": one.op,
                     "op_b": other.op,
-                    "attribution": blame(facts, client, topic, partition, high, low, rising_sequence),
+                    "attribution": "broker"
+                    if _asked_in_order(facts, client, topic, partition, high, low)
+                    else blame(facts, client, topic, partition, high, low, rising_sequence),
                 }
+
+
+def _asked_in_order(facts: Facts, client: str, topic: str, partition: int, one: int, other: int) -> bool:
+    """Whether one node acknowledged both, and was asked for the first one first."""
+    here = [row for row in facts.asked if (row.client, row.topic, row.partition) == (client, topic, partition)]
+    spans = {(row.node, row.base_offset, row.last_offset) for row in here}
+    first_asked = {
+        span: min(
+            (row.request_ns for row in here if (row.node, row.base_offset, row.last_offset) == span and row.request_ns),
+            default=None,
+        )
+        for span in spans
+    }
+    return any(
+        a[0] == b[0] and a[0] is not None and before is not None and after is not None and before < after
+        for a, before in first_asked.items()
+        for b, after in first_asked.items()
+        if a[1] <= one <= a[2] and b[1] <= other <= b[2]
+    )

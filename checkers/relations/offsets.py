@@ -94,4 +94,12 @@ RELATIONS = {
         FROM batches b
         WHERE b.producer_id >= 0 AND b.base_sequence >= 0 AND b.control IS NULL AND b.seen_at <> 'produce'
         """),
+    # When a client first asked a node for each append without a sequence number that was acknowledged.
+    "asked": Relation("""
+        SELECT b.history, b.client, b.topic, b.partition, b.node, b.base_offset, b.last_offset,
+            MIN(b.request_ns) AS request_ns
+        FROM batches b
+        WHERE b.producer_id < 0 AND b.base_offset >= 0 AND b.seen_at = 'produce' AND COALESCE(b.error, 0) = 0
+        GROUP BY b.history, b.client, b.topic, b.partition, b.node, b.base_offset, b.last_offset
+        """),
 }

@@ -20,15 +20,17 @@ def send_steadily(
     rng = stage.random(name)
     life = 1
     writer = make(name)
-    while not stage.stopping.is_set():
-        if writer.fatal is not None:  # a new producer is a new client, as an application would start one
-            writer.close()
-            life += 1
-            writer = make(f"{name}.{life}")
-        if writer.waiting < IN_FLIGHT:
-            writer.send(rng.choice(places))
-        writer.poll(rng.expovariate(rate))
-    writer.close()
+    try:
+        while not stage.stopping.is_set():
+            if writer.fatal is not None:  # a new producer is a new client, as an application would start one
+                writer.close()
+                life += 1
+                writer = make(f"{name}.{life}")
+            if writer.waiting < IN_FLIGHT:
+                writer.send(rng.choice(places))
+            writer.poll(rng.expovariate(rate))
+    finally:  # also when this client fails: what it sent is in the log, and must be in the history
+        writer.close()
 
 
 def bystanders(stage: Stage, count: int, rate: float, places: Sequence[Place] | None = None) -> list[Actor]:

@@ -112,7 +112,7 @@ class Writer:
         except BufferError:
             del self._under_way[op]
             self._record(sent, "fail", None, None, None)
-            self.producer.poll(0.05)
+            self.poll(0.05)
             return None
         except KafkaException as error:  # before anything was queued: certainly no effect
             del self._under_way[op]
@@ -122,17 +122,33 @@ class Writer:
         return value
 
     def poll(self, seconds: float) -> None:
-        """Serves callbacks; waits up to so long for one."""
-        self.producer.poll(seconds)
+        """Serves callbacks; waits up to so long for one. A fatal error of the library, which it raises, is noted."""
+        try:
+            self.producer.poll(seconds)
+        except KafkaException as error:
+            self._look_at(error.args[0])
 
     def close(self, within_s: float = FLUSH_S) -> None:
         """Waits for the answers still due; what never gets one is recorded as unknown."""
-        self.producer.flush(within_s)
+        deadline_ns = now_ns() + int(within_s * 1e9)
+        while self._under_way and (left_s := (deadline_ns - now_ns()) / 1e9) > 0:
+            try:
+                self.producer.flush(left_s)
+                break
+            except KafkaException as error:  # it stops at a fatal error; other answers are still due
+                self._look_at(error.args[0])
+                if self.fatal is not None:
+                    self._drain()
+                    break
         for sent in list(self._under_way.values()):
             self._record(sent, "info", None, None, None)
         self._under_way.clear()
+        self._drain()
+
+    def _drain(self) -> None:
+        """Gives up what is queued and in flight, and takes the callbacks that say so."""
         self.producer.purge(in_queue=True, in_flight=True)
-        self.producer.poll(0)
+        self.poll(0)
 
     def _answered(self, sent: Sent, error: KafkaError | None, message: Message) -> None:
         if self._under_way.pop(sent.op, None) is None:

@@ -237,6 +237,7 @@ class Dice:
                 producer_id=rng.choice([-1, 7, 7]), producer_epoch=rng.choice([0, 0, 1]),
                 base_sequence=rng.randrange(-1, 3),
                 seen_at=rng.choice(["final", "final", "fetch", "produce"]), control=rng.choice([None, None, "COMMIT"]),
+                client=rng.choice("pq"), node=rng.choice([1, 1, 2]), request_ns=rng.choice([1, 2, 3]),
             ))  # fmt: skip
 
     def _forget(self) -> None:

@@ -150,6 +150,23 @@ def test_sequences_in_the_wrong_order_accuse_the_client(story):
     assert tale.only("nonmonotonic-send").attribution == "client"
 
 
+@pytest.mark.parametrize(
+    ("asked", "nodes", "attribution"),
+    [((1, 2), (1, 1), "broker"), ((2, 1), (1, 1), "unknown"), ((1, 2), (1, 2), "unknown")],
+    ids=["asked in order", "asked in disorder", "asked of two leaders"],
+)
+def test_without_sequences_the_order_of_the_requests_decides(story, asked, nodes, attribution):
+    tale = story()
+    tale.producer("p", idempotence=False, retries=0)
+    for value, offset, request_ns, node in zip((10, 11), (1, 0), asked, nodes, strict=True):
+        tale.send(value, at=offset)
+        tale.batch(offset, sequence=-1, producer_id=-1)
+        batch = tale.rows[-1]
+        batch.seen_at, batch.client, batch.request_ns, batch.node = "produce", "p", request_ns, node
+
+    assert tale.only("nonmonotonic-send").attribution == attribution
+
+
 def test_an_unanswered_send_lies_where_it_was_seen(story):
     tale = story()
     tale.producer("p")
