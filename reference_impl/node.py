@@ -179,7 +179,7 @@ class Node:
             {
                 "kind": "topic",
                 "name": name,
-                "id": str(uuid.uuid4()),
+                "id": str(uuid.uuid5(uuid.NAMESPACE_OID, name) if bugs.on("M43") else uuid.uuid4()),
                 "partitions": partitions,
                 "configs": configs,
                 "internal": internal,

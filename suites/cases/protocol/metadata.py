@@ -33,7 +33,7 @@ def every_node_that_is_named_is_listed(wire, topic_of):
     guarantee="prot-016",
     apis={"Metadata": 1},
     needs=["partitions"],
-    fails_on=[edit_answer("topics[0]", drop=True, api="Metadata", fields={"topics": None})],
+    fails_on=[edit_answer("topics[]", drop=True, api="Metadata", fields={"topics": None})],
 )
 def null_means_all_and_empty_means_none(wire, topic_of):
     """Metadata MUST take a null list of topics for all, an empty one for none; in version 0 an empty one for all."""
