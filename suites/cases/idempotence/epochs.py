@@ -52,39 +52,42 @@ def a_newer_epoch_begins_at_zero_and_fences_the_older(wire, topic):
     "idempotence/sequence-wraps",
     guarantee="idem-010",
     apis={"InitProducerId": 0},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=45, api="Produce", skip=1)],
+    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=45, api="Produce", skip=2)],
 )
 def after_the_largest_sequence_comes_zero(wire, topic):
     """After sequence 2147483647 a producer's next batch SHOULD begin at 0, and a retry of either SHOULD be a duplicate.
 
-    The partition has not seen the producer, so any first sequence will do.
+    The partition has not seen the producer, so any first sequence will do; it has been written to (KAFKA-15591).
     """
+    wire.produce(topic, batch("before"))
     producer = wire.producer()
     last = producer.batch("a", "b", "c", sequence=2**31 - 3)
     first = producer.batch("d", sequence=0)
-    wire.produce(topic, last).must_be_at(0)
-    wire.produce(topic, first).must_be_at(3)
-    wire.produce(topic, last).must_be_at(0)
-    wire.produce(topic, first).must_be_at(3)
-    wire.read_all(topic).must_hold("a", "b", "c", "d")
+    wire.produce(topic, last).must_be_at(1)
+    wire.produce(topic, first).must_be_at(4)
+    wire.produce(topic, last).must_be_at(1)
+    wire.produce(topic, first).must_be_at(4)
+    wire.read_all(topic).must_hold("before", "a", "b", "c", "d")
 
 
 @case(
     "idempotence/unknown-producer",
     guarantee="idem-011",
     apis={"InitProducerId": 0},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=59, api="Produce")],
+    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=59, api="Produce", skip=1)],
 )
 def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
     """A partition that knows nothing of a producer MUST take its batch whatever the first sequence.
 
-    Its state may have expired; so it has been since Kafka 2.5 (KIP-360).
+    Its state may have expired; so it has been since Kafka 2.5 (KIP-360). A partition that was never written to may insist on 0,
+    as Kafka does from 4.5 (KAFKA-15591).
     """
+    wire.produce(topic, batch("before"))
     producer = wire.producer()
-    producer.send(topic, "a", sequence=42).must_be_at(0)
-    producer.send(topic, "b", sequence=43).must_be_at(1)
+    producer.send(topic, "a", sequence=42).must_be_at(1)
+    producer.send(topic, "b", sequence=43).must_be_at(2)
     producer.send(topic, "c", sequence=45).must_be_refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    wire.read_all(topic).must_hold("a", "b")
+    wire.read_all(topic).must_hold("before", "a", "b")
 
 
 @case(
