@@ -122,6 +122,8 @@ class AdminFamily(Core):
         validate_only: bool = False,
         version: int | None = None,
         to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
     ) -> Answer:
         """CreateTopics of one, once, as it is. With `assignments` give partitions=-1."""
         return self.create_topics(
@@ -129,6 +131,8 @@ class AdminFamily(Core):
             validate_only=validate_only,
             version=version,
             to=to,
+            via=via,
+            wait=wait,
         )
 
     def create_topics(
@@ -138,13 +142,15 @@ class AdminFamily(Core):
         validate_only: bool = False,
         version: int | None = None,
         to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
     ) -> Answer:
         """CreateTopics of several; rows from `topic_row`; per-topic codes are in `.struct.topics`."""
         self.made_topics += [name for row in rows if (name := str(row["name"])).startswith(self.scene.prefix)]
         asked = request(
             "CreateTopics", topics=[dict(row) for row in rows], timeout_ms=20_000, validate_only=validate_only
         )
-        return self._of_controller(asked, version, to)
+        return self._of_controller(asked, version, to, via, wait)
 
     @staticmethod
     def topic_row(
@@ -337,7 +343,9 @@ class AdminFamily(Core):
         )
         return self._of_controller(asked, None, None)
 
-    def _of_controller(self, asked: Any, version: int | None, to: int | None) -> Answer:
+    def _of_controller(
+        self, asked: Any, version: int | None, to: int | None, via: str = "main", wait: bool = True
+    ) -> Answer:
         def search_again() -> None:
             self._controller = -1
 
@@ -345,6 +353,8 @@ class AdminFamily(Core):
             asked,
             version=version,
             to=self.controller if to is None else to,
+            via=via,
+            wait=wait,
             may_take_s=20,
             retry_on=(errors.NOT_CONTROLLER,) if to is None else (),
             refresh=search_again,

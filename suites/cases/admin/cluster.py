@@ -1,0 +1,51 @@
+"""DescribeCluster and Metadata are two views of one cluster (KIP-700)."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from wire.messages import request
+
+NOT_ASKED = -0x80000000
+
+
+@case(
+    "admin/one-cluster",
+    guarantee="adm-012",
+    apis={"DescribeCluster": 0, "Metadata": 2},
+    fails_on=[edit_answer("cluster_id", set="another", api="DescribeCluster")],
+)
+def describe_cluster_agrees_with_metadata(wire):
+    """DescribeCluster MUST name the cluster id and the brokers that Metadata names, whichever broker is asked.
+
+    The controller may be any broker that takes a controller's requests, and another in each answer.
+    """
+    for node in wire.nodes:
+        seen, told = wire.metadata(to=node), wire.describe_cluster(to=node).must_succeed()
+        told.must_have("cluster_id", seen.struct.cluster_id)
+        views = [sorted((row[0], row[1], row[2]) for row in places(answer)) for answer in (seen, told)]
+        told.must(views[0] == views[1], f"the brokers are {views[1]}; Metadata names {views[0]}", "brokers")
+        ids = [row[0] for row in views[1]]
+        told.must(told.struct.controller_id in ids, f"the controller {told.struct.controller_id} is no broker")
+
+
+@case(
+    "admin/cluster-operations",
+    guarantee="adm-012",
+    apis={"DescribeCluster": 0},
+    fails_on=[edit_answer("cluster_authorized_operations", set=NOT_ASKED, api="DescribeCluster", skip=1)],
+)
+def authorized_operations_are_told_when_asked_for(wire):
+    """DescribeCluster MUST tell the authorized operations when they are asked for, and only then."""
+    wire.describe_cluster().must_succeed().must_have("cluster_authorized_operations", NOT_ASKED)
+    told = wire.ask(request("DescribeCluster", include_cluster_authorized_operations=True)).must_succeed()
+    told.must(
+        told.struct.cluster_authorized_operations != NOT_ASKED,
+        "the operations were asked for, and are not told",
+        "cluster_authorized_operations",
+    )
+
+
+def places(answer):
+    names = (
+        ("broker_id", "host", "port") if hasattr(answer.struct.brokers[0], "broker_id") else ("node_id", "host", "port")
+    )
+    return [[getattr(row, name) for name in names] for row in answer.struct.brokers]
