@@ -178,6 +178,21 @@ class TransactionsFamily(Core):
         chosen = self._end_version() if version is None else version
         return self._of_transaction(transactional_id, asked, Identity, chosen, via, wait, retry)
 
+    def describe_transaction(self, transactional_id: str, *, via: str = "main") -> Answer:
+        """DescribeTransactions of one; the row is `.struct.transaction_states[0]`."""
+        asked = request("DescribeTransactions", transactional_ids=[transactional_id])
+        return self._of_transaction(transactional_id, asked, Answer, None, via, True, True)
+
+    def list_transactions(self, transactional_id: str, *, states: Sequence[str] = (), via: str = "main") -> Answer:
+        """ListTransactions of the coordinator of one."""
+        asked = request("ListTransactions", state_filters=list(states))
+        return self._of_transaction(transactional_id, asked, Answer, None, via, True, True)
+
+    def describe_producers(self, topic: str, partition: int = 0, *, via: str = "main") -> Answer:
+        """DescribeProducers of one partition; the row is `.struct.topics[0].partitions[0]`."""
+        asked = request("DescribeProducers", topics=[{"name": topic, "partition_indexes": [partition]}])
+        return self.ask(asked, to=lambda: self.leader(topic, partition), via=via)
+
     @property
     def transaction_version(self) -> int:
         """The finalized transaction.version: 2 bumps the epoch with each transaction (KIP-890 part 2)."""

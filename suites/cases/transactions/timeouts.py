@@ -1,0 +1,47 @@
+"""How long a transaction may stay open (transaction.timeout.ms, transaction.max.timeout.ms)."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from suites.probe import COMMITTED, batch
+from wire import errors
+
+TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
+DEFAULT_MAX_MS = 900_000
+CLEAN_UP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+
+
+@case("transactions/timeout-aborts", guarantee="txn-008", apis=TRANSACTIONS, fails_on=["M40g"])
+def a_transaction_past_its_timeout_is_aborted(wire, topic, transactional_id):
+    """A transaction that stays open past its timeout MUST be aborted by the broker: readers get on, none of its
+    records is delivered under read_committed, and the producer's late commit is refused.
+    """
+    wire.needs_setting(CLEAN_UP, at_most=10_000)
+    producer = wire.producer(transactional_id, timeout_ms=1_500)
+    producer.send(topic, "abandoned")
+    wire.produce(topic, batch("plain"))
+
+    wire.await_settled(topic, within=15)
+
+    producer.commit().must_be_refused(errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED, errors.INVALID_TXN_STATE)
+    wire.read_all(topic, isolation=COMMITTED).must_hold("plain")
+
+
+@case(
+    "transactions/timeout-bounds",
+    guarantee="txn-009",
+    apis=TRANSACTIONS,
+    fails_on=[edit_answer("error_code", set=0, api="InitProducerId")],
+)
+def a_timeout_beyond_the_maximum_is_refused(wire, transactional_id):
+    """A transaction timeout above transaction.max.timeout.ms, or not above 0, MUST be refused (50), and a refused
+    request MUST NOT use up an epoch; the maximum itself MUST be taken.
+    """
+    most = int(wire.setting("transaction.max.timeout.ms") or DEFAULT_MAX_MS)
+    first = wire.init_producer_id(transactional_id, timeout_ms=most).must_succeed()
+
+    for timeout_ms in (most + 1, 0, -1, 2**31 - 1):
+        refused = wire.init_producer_id(transactional_id, timeout_ms=timeout_ms)
+        refused.must_be_refused(errors.INVALID_TRANSACTION_TIMEOUT)
+
+    again = wire.init_producer_id(transactional_id, timeout_ms=most).must_have("producer_id", first.producer_id)
+    again.must_have("producer_epoch", first.epoch + 1)
