@@ -22,7 +22,7 @@ def each_codec_comes_back_as_it_was_sent(wire, topic, rng):
 
     Small and large records, some that compress well and some that do not.
     """
-    wanted = []
+    wanted: list[Record] = []
     for codec in CODECS:
         values = [rng.randbytes(size) if size % 2 else b"same" * size for size in (0, 1, 31, 400, 30_001)]
         records = [Record(f"{codec} {at}".encode(), value, (("h", value[:3]),)) for at, value in enumerate(values)]
