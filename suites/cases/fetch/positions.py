@@ -47,7 +47,7 @@ def reading_again_gives_the_same_bytes(wire, topic, rng):
     for part in made:
         wire.produce(topic, part)
 
-    seen = {}
+    seen: dict[int, bytes] = {}
     positions = rng.sample(range(18), 18)
     pending = [wire.fetch(topic, offset=at, via=f"c{turn}", wait=False) for turn in range(3) for at in positions]
     for answer in pending:

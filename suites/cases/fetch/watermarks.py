@@ -60,4 +60,4 @@ def high_watermark_and_log_start_never_fall(wire, topic):
         start, highest = told
     wire.list_offsets(topic, at="latest").must_name(offset=highest)
     wire.list_offsets(topic, at="earliest").must_name(offset=start)
-    wire.must((start, highest) == (10, 18), f"log start and high watermark are {(start, highest)}", seen)
+    wire.must((start, highest) == (10, 18), f"log start and high watermark are {(start, highest)}")
