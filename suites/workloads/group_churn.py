@@ -23,8 +23,8 @@ class GroupChurn(Workload):
     members: int = 3
     producers: int = 2
     partitions: int = 4
-    rate: float = 200.0
-    stay_s: float = 4.0
+    rate: float = 80.0
+    stay_s: float = 1.5
     protocol: str = "classic"
 
     @property

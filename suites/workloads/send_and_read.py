@@ -28,6 +28,8 @@ class SendAndRead(Workload):
     """Records a second of each producer."""
     size: int = 64
     compression: str = "none"
+    in_flight: int | None = None
+    """Requests in flight on a connection; ONE_AT_A_TIME where leaders change."""
 
     @property
     def topics(self) -> tuple[TopicPlan, ...]:
@@ -60,6 +62,7 @@ class SendAndRead(Workload):
             retries=self.retries,
             size=self.size,
             compression=self.compression,
+            in_flight=self.in_flight,
         )
 
     def _read(self, stage: Stage, number: int) -> None:

@@ -53,6 +53,7 @@ class Writer:
         transactional_id: str | None = None,
         size: int = 64,
         compression: str = "none",
+        in_flight: int | None = None,
     ) -> None:
         self.stage = stage
         self.client = client
@@ -68,6 +69,8 @@ class Writer:
             more["enable.idempotence"] = True
         if retries is not None:
             more["retries"] = retries
+        if in_flight is not None:
+            more["max.in.flight.requests.per.connection"] = in_flight
         if transactional_id is not None:
             more |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_MS}
             more["message.timeout.ms"] = TRANSACTION_MS - 5_000
@@ -128,18 +131,21 @@ class Writer:
         except KafkaException as error:
             self._look_at(error.args[0])
 
-    def close(self, within_s: float = FLUSH_S) -> None:
-        """Waits for the answers still due; what never gets one is recorded as unknown."""
+    def flush(self, within_s: float) -> None:
+        """Waits for the answers still due; no longer than that, and not when the library has given up."""
         deadline_ns = now_ns() + int(within_s * 1e9)
-        while self._under_way and (left_s := (deadline_ns - now_ns()) / 1e9) > 0:
+        while self._under_way and self.fatal is None and (left_s := (deadline_ns - now_ns()) / 1e9) > 0:
             try:
                 self.producer.flush(left_s)
-                break
-            except KafkaException as error:  # it stops at a fatal error; other answers are still due
+                return
+            except KafkaException as error:
                 self._look_at(error.args[0])
-                if self.fatal is not None:
-                    self._drain()
-                    break
+
+    def close(self, within_s: float = FLUSH_S) -> None:
+        """Waits for the answers still due; what never gets one is recorded as unknown."""
+        self.flush(within_s)
+        if self.fatal is not None:
+            self._drain()
         for sent in list(self._under_way.values()):
             self._record(sent, "info", None, None, None)
         self._under_way.clear()

@@ -5,7 +5,7 @@ from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
 from suites.trial import Trial
-from suites.workloads import SendAndRead
+from suites.workloads import ONE_AT_A_TIME, SendAndRead
 
 
 @case(
@@ -18,7 +18,7 @@ from suites.workloads import SendAndRead
 def what_was_acknowledged_survives_a_kill():
     """A record acknowledged by all in-sync replicas MUST still be there, at its offset, after the leader was killed."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=800))),
     )
 
@@ -32,7 +32,7 @@ def what_was_acknowledged_survives_a_kill():
 def what_was_acknowledged_survives_every_leader_in_turn():
     """Acknowledged records MUST survive the kill of every leader in turn, each brought back before the next dies."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
             kill("leader({topic},0)", begin=at_op(400), end=after("w1", "begin", delay_ms=600)),
             kill("leader({topic},1)", begin=after("w1", "end", delay_ms=2500), end=after("w2", "begin", delay_ms=600)),
@@ -51,7 +51,7 @@ def what_was_acknowledged_survives_every_leader_in_turn():
 def what_was_acknowledged_survives_an_orderly_stop():
     """A broker that is asked to stop MUST lose no record that it has acknowledged."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
             terminate("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=3000)),
         ),
@@ -63,7 +63,7 @@ def what_was_acknowledged_survives_an_orderly_stop():
 def a_frozen_leader_forgets_and_doubles_nothing():
     """A leader that freezes for seconds and wakes up MUST NOT lose, double or reorder acknowledged records."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=4000))),
         longest_s=60.0,
     )
@@ -78,7 +78,7 @@ def a_frozen_leader_forgets_and_doubles_nothing():
 def a_retry_is_recognised_after_the_leader_died():
     """A batch whose answer was lost MUST be recognised as a duplicate by whoever leads after the leader was killed."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
             drop_response(api="Produce", begin=at_op(500), end=after("w2", "begin", delay_ms=50)),
             kill("leader({topic},0)", begin=after("w1", "hit", delay_ms=150), end=after("w2", "begin", delay_ms=1000)),
@@ -96,7 +96,7 @@ def a_retry_is_recognised_after_the_leader_died():
 def readers_go_on_after_the_leader_died():
     """Readers MUST go on after a leader was killed: nothing skipped, nothing twice, no offset with another record."""
     return Trial(
-        workload=SendAndRead(producers=2, idempotent=True, partitions=3, readers_=4),
+        workload=SendAndRead(producers=2, idempotent=True, partitions=3, readers_=4, in_flight=ONE_AT_A_TIME),
         schedule=Windows(kill("leader({topic},1)", begin=at_op(500), end=after("w1", "begin", delay_ms=1500))),
         longest_s=60.0,
     )

@@ -31,8 +31,8 @@ def a_producer_that_is_heard_and_hears_nothing_writes_once():
                 node="leader({topic},0)",
                 direction="answers",
                 begin=at_op(300),
-                end=after("w1", "begin", delay_ms=2500),
-            )
+                end=after("w1", "begin", delay_ms=5000),  # after half of it the clients give up their connections
+            ),
         ),
     )
 

@@ -7,7 +7,7 @@ from suites.trial import Trial
 from suites.workloads import Commits, SendAndRead
 
 
-@case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], fails_on=["M01a"])
+@case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], fails_on=["M12"])
 def a_refusal_before_the_append_leaves_nothing_behind():
     """A batch refused with NOT_LEADER_OR_FOLLOWER and sent again MUST be in the log once, and in order."""
     return Trial(

@@ -1,0 +1,71 @@
+"""Consume, transform, produce while coordinators and leaders fail: every input in the output exactly once."""
+
+from faults.kinds import drop_response, kill, pause
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import Copies
+
+
+@case(
+    "transactions/copies-outlive-their-coordinator",
+    guarantees=["txn-013", "txn-012"],
+    needs=["kill", "restart"],
+    apis={"TxnOffsetCommit": 3},
+    fails_on=["M19b", "M19c"],
+)
+def each_input_is_copied_once_though_the_coordinator_dies():
+    """Inputs that are consumed, copied and committed in transactions MUST be in the output exactly once.
+
+    The coordinator of the transactions is killed meanwhile; on a cluster the group's may be another one.
+    """
+    return Trial(
+        workload=Copies(copiers=2, partitions=3),
+        schedule=Windows(
+            kill(
+                "transaction_coordinator({transactional_id})", begin=at_op(500), end=after("w1", "begin", delay_ms=1000)
+            ),
+        ),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "transactions/copies-outlive-a-frozen-leader",
+    guarantees=["txn-013", "txn-001"],
+    needs=["pause"],
+    apis={"TxnOffsetCommit": 3},
+    fails_on=["M19c", "M15b"],
+)
+def each_input_is_copied_once_though_a_leader_freezes():
+    """Inputs that are consumed, copied and committed in transactions MUST be in the output exactly once.
+
+    The leader of an output partition freezes meanwhile, and wakes up with what it had not yet written.
+    """
+    return Trial(
+        workload=Copies(copiers=2, partitions=3),
+        schedule=Windows(pause("leader({output},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=3000))),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "transactions/copies-with-lost-answers",
+    guarantees=["txn-013", "txn-014"],
+    needs=["proxy"],
+    apis={"TxnOffsetCommit": 3},
+    fails_on=["M19a", "M19c"],
+)
+def each_input_is_copied_once_though_answers_get_lost():
+    """Offsets sent in a transaction MUST come into force with its commit, never before and never when it aborts.
+
+    The answers to EndTxn and TxnOffsetCommit are lost now and then.
+    """
+    return Trial(
+        workload=Copies(copiers=2, partitions=3),
+        schedule=Windows(
+            drop_response(api="TxnOffsetCommit", every=6, times=10),
+            drop_response(api="EndTxn", every=7, times=10),
+        ),
+    )

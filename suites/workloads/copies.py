@@ -1,0 +1,173 @@
+"""Consume, transform, produce: members of a group copy a topic to another, the offsets inside the transactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from histories.clock import now_ns
+from histories.rows import Operation
+from suites.probe.wire import Wire
+from suites.workloads.fresh import send_to_all
+from suites.workloads.reader import Reader, Stream
+from suites.workloads.sending import bystanders
+from suites.workloads.session import CALL_S, Session, Sessions
+from suites.workloads.stage import Place, Stage
+from suites.workloads.workload import Actor, TopicPlan, Workload
+
+READER = "the copiers"
+Batch = dict[Place, list[int]]
+
+
+@dataclass(frozen=True)
+class Copies(Workload):
+    """Each input is in the output exactly once, for readers at read_committed.
+
+    A copier aborts some transactions on purpose and asks the group where to go on, so that offsets that came into force
+    too early, or that were forgotten, show as copies lost or doubled.
+    """
+
+    copiers: int = 2
+    producers: int = 2
+    partitions: int = 3
+    abort_share: float = 0.15
+    rate: float = 120.0
+    """Inputs a second of each producer."""
+
+    @property
+    def topics(self) -> tuple[TopicPlan, ...]:
+        return (TopicPlan("topic", self.partitions), TopicPlan("output", self.partitions))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return ("group",)
+
+    @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        return tuple(f"transactional_id{'' if n == 1 else n}" for n in range(1, self.copiers + 1))
+
+    @property
+    def apis(self) -> dict[str, int]:
+        return {"InitProducerId": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 3, "EndTxn": 0, "JoinGroup": 0}
+
+    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+        inputs = [place for place in stage.places if place[0] == names["topic"]]
+        copiers = [
+            Actor(f"x{n}", stage, partial(self._copy, stage, n, names, names[word]))
+            for n, word in enumerate(self.transactional_ids, 1)
+        ]
+        return copiers + bystanders(stage, self.producers, self.rate, inputs)
+
+    def must_move(self, stage: Stage) -> list[str]:
+        return ["copies"]
+
+    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+        source = next(iter(stage.topics))
+        return {READER: {place: end for place, end in stage.acked_offsets().items() if place[0] == source}}
+
+    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
+        send_to_all(wire, stage)
+        for word in self.transactional_ids:
+            wire.init_producer_id(names[word]).must_succeed()
+
+    def _copy(self, stage: Stage, number: int, names: dict[str, str], transactional_id: str) -> None:
+        rng = stage.random(f"x{number}")
+        sessions = Sessions(stage, f"x{number}", transactional_id)
+        life = 0
+        while not stage.stopping.is_set():
+            session = sessions.current()
+            if session is None:
+                continue
+            life += 1
+            member = _Copier(stage, f"m{number}.{life}", session, names)
+            try:
+                while not stage.stopping.is_set() and not session.over:
+                    member.step(rng, rng.random() < self.abort_share)
+            finally:
+                member.reader.close()
+        sessions.close()
+
+
+class _Copier:
+    """One consumer with one transactional producer; both are given up together."""
+
+    def __init__(self, stage: Stage, client: str, session: Session, names: dict[str, str]) -> None:
+        self.stage = stage
+        self.session = session
+        self.group = names["group"]
+        self.outputs = [place for place in stage.places if place[0] == names["output"]]
+        self.reader = Reader(
+            stage, client, group=self.group, mode="subscribe", reset="earliest", isolation="read_committed",
+            **{"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500},
+        )  # fmt: skip
+        self.reader.consumer.subscribe([names["topic"]], on_assign=self._assigned)
+
+    def _assigned(self, consumer: object, parts: list[TopicPartition]) -> None:
+        for part in parts:
+            self.reader.streams[part.topic, part.partition] = Stream(self.stage.next_stream(), None)
+
+    def step(self, rng: Random, abort: bool) -> None:
+        """One poll and, if it brought anything, one transaction over all of it."""
+        batch = self.reader.poll()
+        if not batch:
+            return
+        ends = {place: (self.reader.streams[place].prev or 0) + 1 for place in batch}
+        txn = self.session.begin()
+        if txn is None:
+            return
+        for values in batch.values():
+            for value in values:
+                self.session.writer.send(rng.choice(self.outputs), txn=txn, derived_from=value)
+            self.session.writer.poll(0)
+        sent = self._send_offsets(txn, ends)
+        if self.session.over:
+            return
+        if self.session.end(txn, abort or not sent) and sent and not abort:
+            for place, end in ends.items():
+                self.stage.seen(READER, place, end - 1)
+            self.stage.acknowledged("copies", 0)
+        elif not self.session.over:
+            self._go_back(list(batch))
+
+    def _send_offsets(self, txn: int, ends: dict[Place, int]) -> bool:
+        parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
+        producer, consumer = self.session.writer.producer, self.reader.consumer
+        call_ns = now_ns()
+        outcome = self.session.retried(
+            "send_offsets",
+            lambda seconds: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), seconds),
+        )
+        op = self.stage.recorder.next_op()
+        for part in parts:
+            self.stage.recorder.add(
+                Operation(
+                    op=op,
+                    client=self.session.client,
+                    kind="commit",
+                    topic=part.topic,
+                    partition=part.partition,
+                    call_ns=call_ns,
+                    return_ns=now_ns(),
+                    outcome="ok" if outcome == "ok" else "info",
+                    committed_offset=part.offset,
+                    group=self.group,
+                    transactional_id=self.session.transactional_id,
+                    txn=txn,
+                )
+            )
+        return outcome == "ok"
+
+    def _go_back(self, places: list[Place]) -> None:
+        """To where the group stands now that the transaction is aborted; who cannot learn that begins anew."""
+        consumer = self.reader.consumer
+        try:
+            told = consumer.committed([TopicPartition(*place) for place in places], timeout=CALL_S)
+            if any(part.error is not None for part in told):
+                raise KafkaException(next(part.error for part in told if part.error is not None))
+            for part in told:
+                self.reader.rewind((part.topic, part.partition), max(part.offset, 0))
+        except KafkaException:
+            self.session.over = True
