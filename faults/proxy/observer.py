@@ -12,7 +12,7 @@ from faults.proxy.memberships import Memberships
 from faults.proxy.passing import Passing, Unreadable
 from histories.clock import now_ns
 from histories.rows import Batch
-from wire.records import batches
+from wire.records import RecordsMalformed, batches
 
 if TYPE_CHECKING:
     from faults.proxy.house import House
@@ -173,5 +173,5 @@ def _headers(records: Any) -> Iterator[Any]:
         for batch in batches(records):
             if batch.header.magic == 2:
                 yield batch.header
-    except ValueError:
+    except (RecordsMalformed, ValueError):
         return
