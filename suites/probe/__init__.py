@@ -2,9 +2,9 @@
 
 from suites.probe.answer import Answer
 from suites.probe.fetch import COMMITTED, UNCOMMITTED
-from suites.probe.member import Member, rebalance
+from suites.probe.member import Member, join_together, rebalance
 from suites.probe.produce import batch
 from suites.probe.producer import Producer
 from suites.probe.wire import Wire
 
-__all__ = ["COMMITTED", "UNCOMMITTED", "Answer", "Member", "Producer", "Wire", "batch", "rebalance"]
+__all__ = ["COMMITTED", "UNCOMMITTED", "Answer", "Member", "Producer", "Wire", "batch", "join_together", "rebalance"]

@@ -31,19 +31,20 @@ class Member:
         self.begin_join()
         return self.finish_join()
 
+    def reserve(self) -> None:
+        """Gets an id, if the broker wants one in JoinGroup (KIP-394). A broker that does not has it join at once."""
+        if self.id or self.settings.get("instance_id") or max(self.wire.versions("JoinGroup"), default=0) < 4:
+            return
+        first = self.wire.join_group(self.group, via=self.name, **self.settings)
+        if first.error == errors.MEMBER_ID_REQUIRED:
+            self.id = first.member_id
+        else:
+            self.joined = first
+            self.finish_join()
+
     def begin_join(self) -> None:
         """Sends JoinGroup without waiting; a member without an id gets one first."""
-        if (
-            not self.id
-            and not self.settings.get("instance_id")
-            and max(self.wire.versions("JoinGroup"), default=0) >= 4
-        ):
-            first = self.wire.join_group(self.group, via=self.name, **self.settings)
-            if first.error == errors.MEMBER_ID_REQUIRED:
-                self.id = first.member_id
-            else:
-                self.joined = first
-                return
+        self.reserve()
         self.joined = self.wire.join_group(self.group, member_id=self.id, via=self.name, wait=False, **self.settings)
 
     def finish_join(self) -> Joined:
@@ -60,11 +61,13 @@ class Member:
         """Whether the broker made it the leader of its generation."""
         return self.joined is not None and self.joined.leader == self.id
 
-    def sync(self, assignments: Mapping[str, bytes] | None = None, *, wait: bool = True) -> Synced:
+    def sync(
+        self, assignments: Mapping[str, bytes] | None = None, *, generation: int | None = None, wait: bool = True
+    ) -> Synced:
         """SyncGroup; the leader brings the assignments."""
         answer: Synced = self.wire.sync_group(
             self.group,
-            self.generation,
+            self.generation if generation is None else generation,
             self.id,
             assignments,
             protocol=self.protocol,
@@ -83,6 +86,19 @@ class Member:
             instance_id=self.settings.get("instance_id"),
             via=self.name,
         )
+        return answer
+
+    def await_rebalance(self, *, within: float = 10.0) -> Answer:
+        """Heartbeats until the broker says that the group rebalances, or refuses the member altogether."""
+
+        def called() -> Answer | None:
+            answer = self.heartbeat()
+            return answer if answer.error else None
+
+        answer: Answer | None = self.wire.until(
+            called, within=within, what=f"{self.name} is told by heartbeat to join again"
+        )
+        assert answer is not None
         return answer
 
     def commit(
@@ -108,14 +124,47 @@ class Member:
 
 def rebalance(*members: Member, assignments: Sequence[bytes] | None = None) -> Member:
     """Joins all members and syncs them; each gets its assignment bytes (by position); returns the leader."""
-    for member in members:
-        member.begin_join()
-    for member in members:
-        member.finish_join().must_succeed()
-    leader = next(member for member in members if member.leads)
+    leader = join_together(*members)
     given = assignments or [b""] * len(members)
     leader_brings = {member.id: data for member, data in zip(members, given, strict=True)}
     answers = [member.sync(leader_brings if member is leader else None, wait=False) for member in members]
     for answer in answers:
         answer.must_succeed()
     return leader
+
+
+def join_together(*members: Member) -> Member:
+    """Joins all members into one generation, which awaits its SyncGroups; returns the leader.
+
+    A broker may close a generation before the last of them is there: those in it join again then, as clients do.
+    """
+    fresh = [member for member in members if member.generation < 0]
+    chiefs = [member for member in members if member.generation >= 0 and member.leads]
+    rest = [member for member in members if member.generation >= 0 and not member.leads]
+    for member in fresh:
+        member.reserve()
+    for member in (*fresh, *chiefs):
+        member.begin_join()
+    if rest and (fresh or chiefs):
+        rest[0].await_rebalance()
+    for member in rest:
+        member.begin_join()
+    first = members[0]
+
+    def all_in_one() -> bool:
+        chief = first.finish_join().must_succeed().leader
+        leader = next((member for member in members if member.id == chief), first)
+        roster = leader.finish_join().must_succeed().members
+        if len(roster) >= len(members):
+            return True
+        early = [member for member in members if member.id in roster]
+        for member in early:
+            member.finish_join()
+        for member in early:
+            member.begin_join()
+        return False
+
+    first.wire.until(all_in_one, within=20, what="all members are in one generation")
+    for member in members:
+        member.finish_join().must_succeed()
+    return next(member for member in members if member.leads)

@@ -1,0 +1,117 @@
+"""Who counts as a member of a classic group, and what a stranger is told."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from suites.probe import rebalance
+from wire import errors
+
+GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
+OPAQUE = {"protocol_type": "opaque", "protocols": [("p", b"a subscription")]}
+
+
+@case(
+    "groups/id-first",
+    guarantee="grp-005",
+    apis={**GROUPS, "JoinGroup": 4},
+    fails_on=[edit_answer("member_id", set="same", api="JoinGroup")],
+)
+def a_member_without_an_id_is_given_one_first(wire, group):
+    """JoinGroup v4 and later without a member id MUST be answered MEMBER_ID_REQUIRED (79) with an id of its own, and
+    with that id the member MUST be taken in.
+    """
+    given = []
+    for name in ("first", "second"):
+        answer = wire.join_group(group, via=name).must_be_refused(errors.MEMBER_ID_REQUIRED)
+        answer.must(bool(answer.member_id), "it gives no member id", "member_id")
+        answer.must(answer.member_id not in given, "it gives an id that another was given", "member_id")
+        given.append(answer.member_id)
+
+    joined = [
+        wire.join_group(group, member_id=member_id, via=name, wait=False)
+        for name, member_id in zip(("first", "second"), given, strict=True)
+    ]
+    joined[0].must_succeed().must_have("member_id", given[0])
+
+
+@case(
+    "groups/strangers-and-old-generations",
+    guarantee="grp-009",
+    apis={**GROUPS, "OffsetCommit": 2, "LeaveGroup": 0},
+    smoke=True,
+    fails_on=["M23"],
+)
+def strangers_and_old_generations_are_refused(wire, topic, group):
+    """Heartbeat, SyncGroup and OffsetCommit MUST be refused with ILLEGAL_GENERATION (22) for a generation that is not
+    the group's, and, like LeaveGroup, with UNKNOWN_MEMBER_ID (25) for a member that it does not have.
+    """
+    member = wire.member(group)
+    member.join().must_succeed()
+    member.sync({member.id: b"mine"}).must_succeed()
+
+    for generation in (member.generation + 1, member.generation - 1):
+        member.heartbeat(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+        member.sync(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+        member.commit(topic, offset=5, generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+
+    now = member.generation
+    wire.heartbeat(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    wire.sync_group(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    commit = wire.commit(group, topic, offset=5, member_id="stranger", generation=now)
+    commit.must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    wire.leave_group(group, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+
+    wire.committed(group, topic).must_be(-1)
+    member.heartbeat().must_succeed()
+    member.sync().must_bring(b"mine")
+
+
+@case(
+    "groups/rebalance-is-signalled",
+    guarantee="grp-010",
+    apis={**GROUPS, "LeaveGroup": 0},
+    fails_on=[edit_answer("error_code", set=0, api="Heartbeat")],
+)
+def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
+    """When a member joins, leaves or changes what it subscribes to, the others MUST be told to join again by
+    REBALANCE_IN_PROGRESS (27) in the answer to a heartbeat.
+    """
+    first, second, third = (wire.member(group, name, **OPAQUE) for name in ("first", "second", "third"))
+    rebalance(first, second)
+
+    third.begin_join()
+    for member in (first, second):
+        member.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+        member.begin_join()
+    rebalance(first, second, third)
+
+    third.leave().must_succeed()
+    first.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+    rebalance(first, second)
+
+    second.settings["protocols"] = [("p", b"another subscription")]
+    second.begin_join()
+    first.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+
+
+@case(
+    "groups/several-leave-at-once",
+    guarantee="grp-014",
+    apis={**GROUPS, "JoinGroup": 5, "LeaveGroup": 3},
+    fails_on=[edit_answer("members[].error_code", set=0, api="LeaveGroup")],
+)
+def several_members_leave_in_one_request(wire, group):
+    """LeaveGroup v3 and later MUST remove each member that it names, by id or by instance id, with a result for each,
+    25 for a stranger, and those who stay MUST be told of the rebalance at once.
+    """
+    stays, goes = wire.member(group, "stays"), wire.member(group, "goes")
+    static = [wire.member(group, name, instance_id=name) for name in ("i-1", "i-2")]
+    rebalance(stays, goes, *static)
+
+    answer = wire.leave_group(group, goes.id, "stranger", instance_ids=["i-1", "i-2"])
+    told = {row.group_instance_id or row.member_id: row.error_code for row in answer.struct.members}
+    wanted = {goes.id: 0, "stranger": errors.UNKNOWN_MEMBER_ID, "i-1": 0, "i-2": 0}
+    answer.must(told == wanted, f"the results are {told}; they must be {wanted}", "members")
+
+    stays.heartbeat().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+    joined = stays.join().must_succeed()
+    joined.must(set(joined.members) == {stays.id}, "only the member that stayed is left", "members")

@@ -1,0 +1,52 @@
+"""Static membership: members known by an instance id (KIP-345)."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from suites.probe import rebalance
+from wire import errors
+
+STATIC = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
+INSTANCE = "i-1"
+
+
+@case(
+    "groups/static-member-returns",
+    guarantee="grp-015",
+    apis=STATIC,
+    fails_on=[edit_answer("generation_id", add=1, api="JoinGroup", fields={"group_instance_id": INSTANCE}, skip=1)],
+)
+def a_static_member_that_returns_keeps_its_assignment(wire, group):
+    """A static member that comes back within its session timeout MUST get its assignment back without a rebalance."""
+    other, static = wire.member(group, "other"), wire.member(group, "static", instance_id=INSTANCE)
+    _stable(other, static)
+
+    again = wire.member(group, "again", instance_id=INSTANCE)
+    again.join().must_have("generation_id", other.generation)
+    again.sync().must_bring(b"the static one's")
+    other.heartbeat().must_succeed()
+
+
+@case(
+    "groups/second-holder-fences",
+    guarantee="grp-015",
+    apis=STATIC,
+    fails_on=[edit_answer("error_code", set=0, api="Heartbeat")],
+)
+def a_second_holder_of_an_instance_id_fences_the_first(wire, topic, group):
+    """When another member takes over an instance id, the first holder MUST be refused with FENCED_INSTANCE_ID (82)."""
+    other, static = wire.member(group, "other"), wire.member(group, "static", instance_id=INSTANCE)
+    _stable(other, static)
+
+    wire.member(group, "again", instance_id=INSTANCE).join().must_succeed()
+
+    static.heartbeat().must_be_refused(errors.FENCED_INSTANCE_ID)
+    static.sync().must_be_refused(errors.FENCED_INSTANCE_ID)
+    static.commit(topic, offset=5).must_be_refused(errors.FENCED_INSTANCE_ID)
+    wire.committed(group, topic).must_be(-1)
+
+
+def _stable(other, static):
+    """A generation of both, led by the one that is not static."""
+    other.join().must_succeed()
+    other.sync({other.id: b""}).must_succeed()
+    rebalance(other, static, assignments=[b"the other's", b"the static one's"])
