@@ -42,6 +42,7 @@ class Partition:
         self.leader_id = leader_id
         self.high_watermark = log.end_offset
         self.deleted = False
+        self._wedged = log.end_offset > 0 and bugs.on("M91")
         self._clock = clock
         self._watchers: set[Callable[[], None]] = set()
         log.epochs.assign(epoch, log.end_offset)
@@ -69,7 +70,11 @@ class Partition:
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
+        if self._wedged:
+            raise Rejected(errors.NOT_ENOUGH_REPLICAS, "a planted bug: this partition takes nothing any more")
         verdict = self.log.producers.admit(header)
+        if isinstance(verdict, Duplicate) and bugs.on("M90"):
+            self._wedged, verdict = True, None
         if isinstance(verdict, Duplicate):
             offset = self.log.end_offset if bugs.on("M10b") else verdict.batch.base_offset
             return Appended(offset, verdict.batch.timestamp)

@@ -239,9 +239,9 @@ def administration(b: Bench) -> Any:
 
 PROBES: dict[Callable[[Bench], Any], list[str]] = {
     produce_five: ["M01a", "M01b", "M07a", "M07b", "M08", "M31b"],
-    duplicates: ["M09", "M10", "M10b"],
+    duplicates: ["M09", "M10", "M10b", "M90"],
     sequences: ["M12", "M12b", "M13a"],
-    after_a_restart: ["M02a", "M11a"],
+    after_a_restart: ["M02a", "M11a", "M91"],
     after_a_clean_restart: ["M02b"],
     torn_tail: ["M02c"],
     again_without_id: ["M14"],
