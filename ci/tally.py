@@ -12,7 +12,7 @@ from ci.known import Known, Stale
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
 from suites.result import CaseResult
 
-OURS = "suite"
+OURS = ("suite", "unwritten")
 WORDS = {
     Verdict.PASS: "passed",
     Verdict.FAIL: "failed",
@@ -59,7 +59,7 @@ class Tally:
             return FAILED if self.failed and base not in (INTERRUPTED, USAGE) else base
         if self.failed or self.stale:
             return FAILED
-        if base == INTERNAL or any(_kind(result) == OURS for result in self.inconclusive):
+        if base == INTERNAL or any(_kind(result) in OURS for result in self.inconclusive):
             return INTERNAL
         if self.inconclusive:
             return INCONCLUSIVE

@@ -38,6 +38,7 @@ from suites.wire_case import attempt as attempt_wire_case
 ATTEMPTS = 3
 LATENCY_SAMPLES = 8
 LOG_LINES_KEPT = 60
+UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
 class Session:
@@ -193,7 +194,7 @@ class Session:
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
                 self.go_on()
                 self._bring_back()
-                if outcome.verdict is not Verdict.INCONCLUSIVE:
+                if outcome.verdict is not Verdict.INCONCLUSIVE or _unwritten(outcome):
                     break
         except BaseException:
             self._finish(case, began, attempts, outcome, max(len(attempts), 1))
@@ -209,7 +210,7 @@ class Session:
 
             return attempt_trial(self, case, scene, folder)
         except HistoryWriteFailed as error:
-            return inconclusive("history", str(error))
+            return inconclusive(UNWRITTEN, str(error))
         except TargetProblem:
             raise
         except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
@@ -288,3 +289,7 @@ class Session:
     def _log_lines(self, began: int, ended: int) -> tuple[LogLine, ...]:
         lines = self.target.log_lines(began, ended)[-LOG_LINES_KEPT:]
         return tuple(LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in lines)
+
+
+def _unwritten(outcome: Outcome) -> bool:
+    return outcome.reason is not None and outcome.reason.kind == UNWRITTEN

@@ -10,7 +10,7 @@ import msgspec
 
 from faults.links import ProxyFailed
 from faults.schedule import Schedule
-from histories.header import Header
+from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case
@@ -48,6 +48,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         return inconclusive(error.kind, error.sentence)
     except BrokerAtFault as error:
         return failed(error.kind, error.sentence, error.evidence)
+    except HistoryWriteFailed:
+        raise  # the session says it, and does not try again
     except ProxyFailed as error:
         return inconclusive("suite", f"the proxy failed: {error}")
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
@@ -115,6 +117,7 @@ def _run(
             "length": trial.length,
             "during_faults": trial.during_faults,
             "schedule_text": schedule.text(),
+            "checks": list(trial.checks),
         },
     )
     journals = session.run_dir / "journals"

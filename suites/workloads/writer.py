@@ -15,6 +15,7 @@ from suites.workloads.stage import Place, Stage
 
 IN_FLIGHT = 400
 FLUSH_S = 60.0
+FLUSH_STEP_S = 1.0
 TRANSACTION_MS = 30_000
 
 
@@ -132,12 +133,13 @@ class Writer:
             self._look_at(error.args[0])
 
     def flush(self, within_s: float) -> None:
-        """Waits for the answers still due; no longer than that, and not when the library has given up."""
+        """Waits for the answers still due; no longer than that, and not when the library or the trial has given up."""
         deadline_ns = now_ns() + int(within_s * 1e9)
-        while self._under_way and self.fatal is None and (left_s := (deadline_ns - now_ns()) / 1e9) > 0:
-            try:
-                self.producer.flush(left_s)
+        while self._under_way and self.fatal is None and not self.stage.problems:
+            if (left_s := (deadline_ns - now_ns()) / 1e9) <= 0:
                 return
+            try:
+                self.producer.flush(min(left_s, FLUSH_STEP_S))
             except KafkaException as error:
                 self._look_at(error.args[0])
 
