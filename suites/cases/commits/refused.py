@@ -1,0 +1,52 @@
+"""Commits that a broker does not take, alone among others that it does."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from wire import errors
+
+COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
+LIMIT, DEFAULT_LIMIT = "offset.metadata.max.bytes", 4096
+TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api=("OffsetCommit", "TxnOffsetCommit"))
+
+
+@case("commits/no-such-partition", guarantee="cmt-009", apis=COMMITS, fails_on=[TAKEN])
+def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
+    """A commit for a partition or a topic that does not exist MUST be refused for that partition (3), and the others
+    of the request MUST be taken.
+    """
+    absent = wire.name("absent")
+    answer = wire.commit_all(group, {(topic, 0): 5, (topic, 1): 6, (absent, 0): 7})
+    told = {
+        (row.name, part.partition_index): part.error_code for row in answer.struct.topics for part in row.partitions
+    }
+    unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
+    wanted = {(topic, 0): 0, (topic, 1): unknown, (absent, 0): unknown}
+    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
+    wire.committed(group, topic).must_be(5)
+
+
+@case("commits/metadata-limit", guarantee="cmt-010", apis=COMMITS, fails_on=[TAKEN])
+def metadata_beyond_the_limit_is_refused(wire, topic, group):
+    """Metadata of offset.metadata.max.bytes SHOULD be taken and more SHOULD be refused (12), changing nothing."""
+    limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
+    wire.commit(group, topic, offset=1, metadata="x" * limit).must_succeed()
+    wire.commit(group, topic, offset=2, metadata="x" * (limit + 1)).must_be_refused(errors.OFFSET_METADATA_TOO_LARGE)
+    wire.committed(group, topic).must_be(1, metadata="x" * limit)
+
+
+@case(
+    "commits/metadata-limit-in-a-transaction",
+    guarantees=["cmt-010", "txn-012"],
+    apis={**COMMITS, "OffsetFetch": 7, "TxnOffsetCommit": 0, "AddOffsetsToTxn": 0, "EndTxn": 0},
+    fails_on=[TAKEN],
+)
+def a_refused_offset_leaves_nothing_pending(wire, topic, group, transactional_id):
+    """TxnOffsetCommit with metadata beyond the limit SHOULD be refused (12), and the partition MUST NOT stay unstable
+    when the transaction has ended (KAFKA-16371).
+    """
+    limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
+    producer = wire.producer(transactional_id)
+    sent = producer.send_offsets(group, {(topic, 0): 5}, metadata="x" * (limit + 1))
+    sent.must_be_refused(errors.OFFSET_METADATA_TOO_LARGE)
+    producer.commit().must_succeed()
+    wire.eventually(lambda: wire.committed(group, topic, require_stable=True).must_be(-1), within=10)
