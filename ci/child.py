@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from ci.trouble import INTERNAL, Trouble
+from ci.trouble import INTERNAL, INTERRUPTED, Trouble
 
 INI = Path(__file__).parent / "pytest.ini"
 FORGET = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
@@ -52,8 +52,11 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
             child.kill()
             child.wait()
     if status < 0:
+        ended = signal.Signals(-status)
         raise Trouble(
-            f"The run was ended by {signal.Signals(-status).name}.", f"What it had written is in {run_dir}", INTERNAL
+            f"The run was ended by {ended.name}.",
+            f"What it had written is in {run_dir}",
+            INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else INTERNAL,
         )
     return status
 

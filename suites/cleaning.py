@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,10 @@ import msgspec
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.wire import Wire
+from wire import errors
+from wire.messages import request
+
+LEAVES = -1  # the epoch of a member that leaves (KIP-848)
 
 
 def forget(wire: Wire) -> None:
@@ -18,9 +23,27 @@ def forget(wire: Wire) -> None:
     if topics:
         _quietly(lambda: wire.versions("DeleteTopics") and wire.delete_topic(*topics).error)
     for group in groups:
-        _quietly(lambda group=group: wire.versions("DeleteGroups") and wire.delete_groups(group, retry=False).error)  # type: ignore[misc]
+        _quietly(partial(_remove_group, wire, group))
     wire.made_topics.clear()
     wire.made_groups.clear()
+
+
+def _remove_group(wire: Wire, group: str) -> None:
+    """Deletes a group, even one whose members have not been given up yet: they are told to leave."""
+    if not wire.versions("DeleteGroups"):
+        return
+    if wire.delete_groups(group, retry=False).error != errors.NON_EMPTY_GROUP:
+        return
+    for member in wire.describe_group(group).struct.groups[0].members:
+        if member.group_instance_id:
+            wire.leave_group(group, instance_ids=[member.group_instance_id]).error  # noqa: B018 - looked at, so settled
+        else:
+            wire.leave_group(group, member.member_id).error  # noqa: B018
+    if wire.versions("ConsumerGroupDescribe"):
+        described = wire.ask(request("ConsumerGroupDescribe", group_ids=[group]), to=wire.coordinator(group))
+        for member in described.struct.groups[0].members:
+            wire.consumer_group_heartbeat(group, member.member_id, LEAVES).error  # noqa: B018
+    wire.delete_groups(group, retry=False).error  # noqa: B018
 
 
 def clean(wire: Wire, prefix: str) -> tuple[list[str], list[str]]:
