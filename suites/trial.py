@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from faults.schedule import Schedule
 from suites.workloads.workload import Workload
@@ -28,6 +28,8 @@ class Trial:
     """When the faults are healed even if there is less than that."""
     recovery_s: float = 30.0
     """Within which everything must move again after the heal."""
+    checks: tuple[str, ...] = ()
+    """Checks that are made only where a case names them; all others are made anyway."""
     alone: bool = False
     """No schedule on purpose: the workload itself is what is tried."""
 
@@ -35,13 +37,6 @@ class Trial:
         """The smoke profile takes half of everything that costs time."""
         if profile != "smoke":
             return self
-        return Trial(
-            self.workload,
-            self.schedule,
-            self.warm_up,
-            self.length // 2,
-            self.during_faults // 2,
-            self.longest_s / 1.5,
-            self.recovery_s,
-            self.alone,
+        return replace(
+            self, length=self.length // 2, during_faults=self.during_faults // 2, longest_s=self.longest_s / 1.5
         )

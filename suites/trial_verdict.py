@@ -29,7 +29,7 @@ def judged(case: Case, history: History) -> Outcome:
     if seen is None:
         return inconclusive("history", "the trial did not come to its end: its history has no conclusion")
     try:
-        found = judge(history)
+        found = _judgement(history)
     except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
@@ -91,6 +91,19 @@ def _withheld(
     if found.inconclusive:
         check, why = next(iter(found.inconclusive.items()))
         yield Reason("checks-inconclusive", f"{check}: {why}")
+
+
+def _judgement(history: History) -> Judgement:
+    """All checks, and those that the trial asked for by name."""
+    found = judge(history)
+    if named := history.header.settings.get("checks"):
+        more = judge(history, named)
+        found.anomalies += more.anomalies
+        found.totals |= more.totals
+        found.not_applicable |= more.not_applicable
+        found.inconclusive |= more.inconclusive
+        found.judged += more.judged
+    return found
 
 
 def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:

@@ -15,6 +15,8 @@ from suites.workloads.sending import send_steadily
 from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
+LETTERS = "abcdefgh"
+
 
 @dataclass(frozen=True)
 class GroupChurn(Workload):
@@ -63,7 +65,9 @@ class GroupChurn(Workload):
         while not stage.stopping.is_set():
             life += 1
             stays_s = rng.uniform(0.5, 1.5) * self.stay_s if number > 1 else 1e9
-            member = _Member(stage, f"m{number}.{life}", group, self.protocol)
+            # the first letter decides where an assignor that sorts puts it: each life somewhere else
+            name = f"{rng.choice(LETTERS)}-m{number}.{life}"
+            member = _Member(stage, name, group, self.protocol)
             member.work(stays_s)
             stage.stopping.wait(rng.uniform(0.2, 1.0))
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from confluent_kafka import KafkaException
 
+from suites.workloads.asker import ask_for_ends
 from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
 from suites.workloads.stage import Place, Stage
@@ -20,6 +21,8 @@ class SendAndRead(Workload):
 
     producers: int = 4
     readers_: int = 2
+    askers: int = 0
+    """Clients that ask for the ends of the partitions."""
     partitions: int = 3
     idempotent: bool = True
     acks: int = -1
@@ -42,7 +45,8 @@ class SendAndRead(Workload):
     def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
         writers = [Actor(f"w{n}", stage, partial(self._write, stage, f"w{n}")) for n in range(1, self.producers + 1)]
         readers = [Actor(f"r{n}", stage, partial(self._read, stage, n)) for n in range(1, self.readers_ + 1)]
-        return writers + readers
+        askers = [Actor(f"a{n}", stage, partial(ask_for_ends, stage, f"a{n}")) for n in range(1, self.askers + 1)]
+        return writers + readers + askers
 
     def must_move(self, stage: Stage) -> list[str]:
         return [f"sends to {topic}-{partition}" for topic, partition in stage.places]

@@ -66,7 +66,7 @@ def reset_connections_lose_and_double_nothing():
     guarantees=["grp-001", "grp-011", "cmt-005"],
     needs=["proxy"],
     apis={"JoinGroup": 0},
-    fails_on=["M24a"],
+    fails_on=["M06"],
 )
 def the_partitions_of_a_member_cut_off_are_taken_over():
     """Partitions of a member that is cut off MUST go to another, and the group MUST still be given every record."""

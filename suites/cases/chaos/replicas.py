@@ -1,0 +1,106 @@
+"""What replication promises: leaders that die, restarts in turn, too few replicas, consumers after a fail-over."""
+
+from faults.kinds import edit_answer, kill, terminate
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.probe import batch
+from suites.trial import Trial
+from suites.workloads import ONE_AT_A_TIME, SendAndRead
+from wire import errors
+
+FAIL_OVER_MS = 13_000
+"""Longer than a cluster takes to miss a dead node and to elect another leader (9 s by default)."""
+WRONG_OFFSET = edit_answer(
+    "responses[].partition_responses[].base_offset", add=1, api="Produce", client="w*", skip=40, every=20, times=5
+)
+
+
+@case(
+    "replication/leader-lost",
+    guarantees=["repl-001", "prod-002"],
+    needs=["three-nodes", "leaders", "kill", "restart"],
+    fails_on=[WRONG_OFFSET],
+)
+def what_all_replicas_acknowledged_survives_the_leader():
+    """A record acknowledged by all in-sync replicas MUST be there, at its offset, under the leader elected next.
+
+    The dead leader comes back only after the election, and must give up what the new one does not have.
+    """
+    return Trial(
+        workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=FAIL_OVER_MS))),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "replication/rolling-restart",
+    guarantees=["repl-012", "ord-003"],
+    needs=["three-nodes", "leaders", "terminate", "restart"],
+    fails_on=[WRONG_OFFSET],
+)
+def a_rolling_restart_loses_and_doubles_nothing():
+    """While every leader in turn is stopped in good order and started again, nothing acknowledged MUST be lost."""
+    return Trial(
+        workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
+        schedule=Windows(
+            terminate("leader({topic},0)", begin=at_op(400), end=after("w1", "begin", delay_ms=500)),
+            terminate("leader({topic},1)", begin=after("w1", "end", delay_ms=3000), end=after("w2", "begin")),
+            terminate("leader({topic},2)", begin=after("w2", "end", delay_ms=3000), end=after("w3", "begin")),
+        ),
+        longest_s=75.0,
+    )
+
+
+@case(
+    "replication/ends-never-go-back",
+    guarantees=["repl-011", "ord-007"],
+    needs=["three-nodes", "leaders", "kill", "restart"],
+    fails_on=[
+        edit_answer("topics[].partitions[].offset", add=-9, api="ListOffsets", client="a*", skip=150, every=10, times=9)
+    ],
+)
+def consumers_do_not_go_back_after_a_fail_over():
+    """After a fail-over no listed end MUST be below what was acknowledged, read or listed before (KIP-207)."""
+    return Trial(
+        workload=SendAndRead(producers=3, partitions=3, readers_=3, askers=3, in_flight=ONE_AT_A_TIME),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=FAIL_OVER_MS))),
+        checks=("log-recency",),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "replication/too-few-replicas",
+    guarantee="repl-003",
+    needs=["three-nodes", "leaders", "kill", "restart", "topic-settings"],
+    fails_on=[
+        edit_answer("responses[].partition_responses[].error_code", set=errors.NONE, api="Produce", skip=1, every=1)
+    ],
+)
+def acks_all_is_refused_while_replicas_are_missing(wire, nodes):
+    """Below min.insync.replicas acks=all MUST be refused with code 19 or 20, and acks=1 and reads MUST go on.
+
+    Three replicas are asked for and one is killed; before the cluster has missed it, an append may time out.
+    """
+    topic = wire.new_topic(partitions=1, configs={"min.insync.replicas": "3"}, replicas=3)
+    wire.produce(topic, batch("first")).must_be_at(0)
+    missing = next(node for node in nodes.ids if node != nodes.of(topic))
+    nodes.kill(missing)
+
+    few = (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    wire.until(
+        lambda: wire.produce(topic, batch("all"), retry=False).error in few, within=60, what="acks=all was refused"
+    )
+    wire.produce(topic, batch("all"), retry=False).must_be_refused(*few)
+    wire.produce(topic, batch("one"), acks=1).must_succeed()
+    read = wire.fetch(topic, offset=0).must_succeed()
+    read.must(read.values[:1] == [b"first"], "committed records are not readable while replicas are missing")
+
+    nodes.start(missing)
+    wire.until(
+        lambda: wire.produce(topic, batch("last"), retry=False).error == errors.NONE, within=60, what="acks=all worked"
+    )
+    again = wire.read_all(topic)
+    again.must(again.values[0] == b"first" and b"one" in again.values, "acknowledged records are gone")
