@@ -87,7 +87,9 @@ def _withheld(
     if not seen.warm or seen.acked < history.header.settings.get("length", 0):
         yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
     if history.header.schedule and _during(facts) < history.header.settings.get("during_faults", 0):
-        yield Reason("too-few-operations", f"only {_during(facts)} operations were invoked while a fault was active")
+        yield Reason(
+            "too-few-operations", f"only {_during(facts)} operations that were invoked during a fault were acknowledged"
+        )
     if found.inconclusive:
         check, why = next(iter(found.inconclusive.items()))
         yield Reason("checks-inconclusive", f"{check}: {why}")
@@ -164,13 +166,14 @@ def _facts(history: History, events: list[Event], seen: Conclusion, found: Judge
     for begin, end in _windows(events, seen):
         active |= (calls >= begin) & (calls <= end)
     mine = np.isin(table.column("kind").to_numpy(zero_copy_only=False), ["send", "commit", "committed", "begin"])
+    acked = np.equal(table.column("outcome").to_numpy(zero_copy_only=False), "ok")
     acks = np.sort(table.column("return_ns").to_numpy(zero_copy_only=False)[mine].astype(float))
     acks = acks[~np.isnan(acks)]
     gap = float(np.max(np.diff(acks)) / 1e9) if len(acks) > 1 else 0.0
     facts: dict[str, str | int | float] = {
         "acknowledged": seen.acked,
         "operations": int(mine.sum()),
-        "during_faults": int((active & mine).sum()),
+        "during_faults": len(np.unique(table.column("op").to_numpy()[active & mine & acked])),
         "longest_pause_s": round(gap, 3),
         "proxy_lag_ms": round(seen.lag_ms, 3),
         "latency_ms": round(seen.latency_ms, 3),
