@@ -29,7 +29,7 @@ CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """The served versions of each API by key, the finalized features, the capabilities, and what the target disclaims."""
+    """The served versions of each API by key, finalized features, capabilities, and what the target disclaims."""
 
     apis: dict[int, tuple[int, int]]
     features: dict[str, int]

@@ -19,7 +19,8 @@ def each_member_is_handed_its_own_bytes(wire, group, rng):
     for _ in range(2):
         leader = join_together(*members)
         wanted = {member.id: member.settings["protocols"][0][1] for member in members}
-        leader.joined.must(leader.joined.members == wanted, "it must name each member and its metadata", "members")
+        told = leader.finish_join()
+        told.must(told.members == wanted, "it must name each member and its metadata", "members")
         for member in members:
             if member is not leader:
                 member.joined.must(not member.joined.members, "members are for the leader alone", "members")
@@ -68,10 +69,9 @@ def the_protocol_is_one_that_all_support(wire, group):
     ]
     leader = join_together(*members)
     for member in members:
-        member.joined.must_have("protocol_name", "b")
-    leader.joined.must(
-        set(leader.joined.members.values()) == {b"b"}, "the metadata must be those for protocol b", "members"
-    )
+        member.finish_join().must_have("protocol_name", "b")
+    told = leader.finish_join()
+    told.must(set(told.members.values()) == {b"b"}, "the metadata must be those for protocol b", "members")
 
 
 @case(
