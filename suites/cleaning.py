@@ -55,7 +55,7 @@ def clean(wire: Wire, prefix: str) -> tuple[list[str], list[str]]:
         for node in wire.nodes:
             listed = wire.list_groups(to=node).struct.groups
             groups += [row.group_id for row in listed if row.group_id.startswith(f"{prefix}-")]
-    wire.made_topics, wire.made_groups = topics, groups
+    wire.made_topics, wire.made_groups = list(topics), list(groups)  # forgetting empties its own
     forget(wire)
     return topics, groups
 

@@ -304,9 +304,12 @@ class AdminFamily(Core):
         return next((row.value for row in answer.struct.results[0].configs if row.name == name), None)
 
     def needs_setting(self, name: str, *, at_most: int) -> None:
-        """The case would last too long where a setting of the cluster is higher: then it is not applicable."""
+        """The case would last too long where a setting of the cluster is higher, or who knows how long where it is not
+        told: then it is not applicable."""
         value = self.setting(name)
-        if value is not None and value.lstrip("-").isdigit() and int(value) > at_most:
+        if value is None:
+            raise NotApplicable("too-slow-here", f"the brokers do not tell {name}; the case needs at most {at_most}")
+        if value.lstrip("-").isdigit() and int(value) > at_most:
             raise NotApplicable("too-slow-here", f"{name} is {value} on this cluster; the case needs at most {at_most}")
 
     def alter_configs(

@@ -1,0 +1,43 @@
+"""Runs of the whole command as a person starts them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from histories.header import HistoryIncomplete
+from histories.reader import History
+
+COMMAND = str(Path(sys.executable).with_name("brokertrial"))
+PATIENCE_S = 90.0
+
+
+def brokertrial(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+
+
+def only_run(folder: Path) -> Path:
+    (run,) = (folder / "runs").iterdir()
+    return run
+
+
+def begun(folder: Path, kind: str) -> None:
+    """Waits until the history of a case that is under way tells of an event."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not any(kind in _kinds(path.parent) for path in folder.glob("runs/*/histories/*/history.json")):
+        assert time.monotonic() < deadline, f"waited {PATIENCE_S:g} s in vain for {kind}"
+        time.sleep(0.1)
+
+
+def _kinds(history: Path) -> set[str]:
+    try:
+        return {str(getattr(row, "kind", "")) for row in History.open(history, allow_incomplete=True).rows("events")}
+    except (HistoryIncomplete, OSError, ValueError):
+        return set()  # it is being written
+
+
+def ended(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=PATIENCE_S)
+    return process.returncode
