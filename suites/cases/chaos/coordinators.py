@@ -39,7 +39,7 @@ def a_frozen_coordinator_tells_no_old_offset():
     needs=["proxy"],
     apis={"JoinGroup": 0},
     smoke=True,
-    fails_on=["M24a", "M06"],
+    fails_on=["M06"],
 )
 def a_group_misses_nothing_while_members_come_and_go():
     """While members join and leave, the group MUST be given every acknowledged record, in each partition's order."""
@@ -55,7 +55,7 @@ def a_group_misses_nothing_while_members_come_and_go():
     guarantees=["grp-016", "grp-001", "cmt-005"],
     needs=["kill", "restart"],
     apis={"JoinGroup": 0},
-    fails_on=["M24a", "M06"],
+    fails_on=["M06"],
 )
 def a_group_outlives_its_coordinator():
     """After the coordinator was killed the group MUST find its place again and be given every acknowledged record."""

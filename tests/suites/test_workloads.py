@@ -1,0 +1,231 @@
+"""The edges of what clients do: lost answers, fatal errors, aborts, sessions that end; no broker is needed."""
+
+import importlib.util
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from checkers.judge import judge
+from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
+from histories.rows import Client, Event, Operation, Record
+from suites.probe.conditions import Scene
+from suites.workloads.sending import send_steadily
+from suites.workloads.session import Session, Sessions
+from suites.workloads.stage import Stage
+from suites.workloads.writer import Writer
+
+_spec = importlib.util.spec_from_file_location("soak", Path(__file__).parents[2] / "bench" / "chaos.py")
+assert _spec is not None and _spec.loader is not None
+soak = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(soak)
+
+NOWHERE = "127.0.0.1:1"
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    made = Recorder.create(tmp_path / "history", Header(case="tests/workloads", target="nobody"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(recorder):
+    scene = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0)
+    return Stage(scene, NOWHERE, recorder, {"t": 2}, [], lambda what: f"bt-x-{what}", lambda client, text: None)
+
+
+class Rows:
+    """In place of a recorder: keeps what is added."""
+
+    def __init__(self):
+        self.rows = []
+        self._op = 0
+
+    def next_op(self):
+        self._op += 1
+        return self._op
+
+    def add(self, row):
+        self.rows.append(row)
+
+    def event(self, kind, **fields):
+        self.rows.append((kind, fields))
+
+    def sends(self):
+        return [row for row in self.rows if isinstance(row, Record)]
+
+
+@pytest.fixture
+def rows(stage):
+    stage.recorder = Rows()
+    return stage.recorder
+
+
+def fatal():
+    return KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "desynchronised", fatal=True))
+
+
+def test_what_never_got_an_answer_is_in_the_history_as_unknown(stage, rows):
+    writer = Writer(stage, "w1")
+    values = [writer.send(("t", 0)), writer.send(("t", 1)), writer.send(("t", 0))]
+    writer.close(within_s=0.1)
+
+    assert [(row.value, row.outcome) for row in rows.sends()] == [(value, "info") for value in values]
+    assert [row.position for row in rows.sends()] == [0, 0, 1]
+
+
+def test_a_fatal_error_out_of_poll_is_noted_and_loses_no_row(stage, rows, monkeypatch):
+    writer = Writer(stage, "w1")
+    writer.send(("t", 0))
+
+    class Raising:
+        def __init__(self, real):
+            self.real = real
+
+        def poll(self, seconds):
+            raise fatal()
+
+        def __getattr__(self, name):
+            return getattr(self.real, name)
+
+    monkeypatch.setattr(writer, "producer", Raising(writer.producer))
+    writer.poll(0)
+    writer.close(within_s=5.0)
+
+    assert writer.fatal is not None
+    assert [row.outcome for row in rows.sends()] == ["info"]
+
+
+def test_a_client_that_fails_still_tells_what_it_sent(stage, rows, monkeypatch):
+    def make(client):
+        writer = Writer(stage, client)
+
+        def failing(seconds):
+            if len(writer._under_way) == 3:
+                monkeypatch.setattr(writer, "poll", lambda seconds: None)
+                raise RuntimeError("ours")
+
+        monkeypatch.setattr(writer, "poll", failing)
+        monkeypatch.setattr(writer, "flush", lambda within_s: None)
+        return writer
+
+    with pytest.raises(RuntimeError):
+        send_steadily(stage, "w1", 1e6, stage.places, make)
+
+    assert [row.outcome for row in rows.sends()] == ["info"] * 3
+
+
+class ScriptedProducer:
+    """A transactional producer whose calls end as they are told to."""
+
+    def __init__(self, **outcomes):
+        self.outcomes = {name: list(found) for name, found in outcomes.items()}
+        self.calls = []
+
+    def __getattr__(self, name):
+        def call(*_, **__):
+            self.calls.append(name)
+            if errors := self.outcomes.get(name):
+                raise KafkaException(errors.pop(0))
+
+        return call
+
+
+def error(**how):
+    return KafkaError(KafkaError._TIMED_OUT, "late", **how)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "abort", "ended", "kinds", "over", "open_"),
+    [
+        ({}, False, True, ["commit_txn:ok"], False, False),
+        ({"commit_transaction": [error(retriable=True)]}, False, True, ["commit_txn:ok"], False, False),
+        (
+            {"commit_transaction": [error(txn_requires_abort=True)]},
+            False, False, ["commit_txn:info", "abort_txn:ok"], False, False,
+        ),
+        ({"commit_transaction": [error(fatal=True)]}, False, False, ["commit_txn:info"], True, True),
+        ({}, True, True, ["abort_txn:ok"], False, False),
+        ({"abort_transaction": [error()]}, True, False, ["abort_txn:info"], True, True),
+    ],
+    ids=["commits", "retries", "must abort", "fatal", "aborts", "abort fails"],
+)  # fmt: skip
+def test_how_a_transaction_ends(stage, rows, outcomes, abort, ended, kinds, over, open_, monkeypatch):
+    session = Session(stage, "t1", "x")
+    monkeypatch.setattr(session.writer, "producer", ScriptedProducer(**outcomes))
+    txn = session.begin()
+    assert txn is not None
+
+    assert session.end(txn, abort) is ended
+    told = [f"{row.kind}:{row.outcome}" for row in rows.rows if isinstance(row, Operation)]
+    assert told == ["begin:ok", *kinds]
+    assert (session.over, session.open) == (over, open_)
+
+
+def test_a_session_that_left_a_transaction_open_is_taken_over_at_the_end(stage, rows, monkeypatch):
+    started = []
+
+    def start(session):
+        started.append(session.client)
+        monkeypatch.setattr(session.writer, "producer", ScriptedProducer(commit_transaction=[error(fatal=True)]))
+        return True
+
+    monkeypatch.setattr(Session, "start", start)
+    sessions = Sessions(stage, "t1", "x")
+    session = sessions.current()
+    assert session is not None
+    session.end(session.begin() or 0, False)
+    sessions.close()
+
+    assert started == ["t1", "t1.2"]
+
+
+def healthy(folder):
+    """Ten records, acknowledged; read by one reader in two streams and at the end."""
+    with Recorder.create(folder, Header(case="tests/soak", target="nobody", nodes=1)) as recorder:
+        recorder.add(Client(client="p", library="librdkafka", acks=-1, idempotence=True))
+        for reader in ("r", "final"):
+            recorder.add(Client(client=reader, library="wire", isolation="read_uncommitted"))
+        for value in range(10):
+            at: dict[str, Any] = {"client": "p", "topic": "t", "partition": 0, "outcome": "ok"}
+            recorder.add(Operation(op=value, kind="send", call_ns=value, return_ns=value + 1, base_offset=value, **at))
+            recorder.add(Record(op=value, offset=value, value=100 + value, side="sent", position=value, **at))
+        for op, (client, stream) in enumerate((("r", 1), ("r", 2), ("final", 3)), 50):
+            at = {"client": client, "topic": "t", "partition": 0, "outcome": "ok"}
+            recorder.add(Operation(op=op, kind="fetch", call_ns=op, return_ns=op + 1, **at))
+            for value in range(10):
+                row: dict[str, Any] = {
+                    "offset": value,
+                    "value": 100 + value,
+                    "position": value,
+                    "prev_offset": value - 1,
+                }
+                recorder.add(Record(op=op, side="seen", stream=stream, **row, **at))
+        recorder.add(Event(kind="final-read", at_ns=99, topic="t", partition=0, offset=10))
+    return History.open(folder)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_planted_loss_is_a_loss_and_nothing_else(tmp_path, seed):
+    history = healthy(tmp_path / "healthy")
+    assert judge(history).anomalies == []
+    victim = soak.a_victim(history, Random(seed))
+    soak.without(history, victim, tmp_path / "planted")
+    found = judge(History.open(tmp_path / "planted")).anomalies
+
+    assert {anomaly.name for anomaly in found} <= {"lost-write", "unseen"}
+    assert [anomaly.values for anomaly in found] == [(victim.value,)]
+
+
+def test_the_last_attempt_is_the_one_that_counts(tmp_path):
+    for name in ("a.b", "a.b~2", "a.b~10", "a.bc"):
+        (tmp_path / name).mkdir()
+
+    assert soak.last_attempt(tmp_path, "a/b").name == "a.b~10"
+    assert soak.last_attempt(tmp_path, "a/x") is None
