@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="reference_impl", description="The bundled Kafka-protocol broker.")
+    parser = argparse.ArgumentParser(prog="brokertrial broker", description="The bundled Kafka-protocol broker.")
     commands = parser.add_subparsers(dest="command", required=True)
     node = commands.add_parser("node", help="run one broker")
     node.add_argument("--data", type=Path, required=True, metavar="DIR")
