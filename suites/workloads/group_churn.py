@@ -25,7 +25,7 @@ class GroupChurn(Workload):
     members: int = 3
     producers: int = 2
     partitions: int = 4
-    rate: float = 40.0
+    rate: float = 120.0
     stay_s: float = 1.5
     protocol: str = "classic"
 
