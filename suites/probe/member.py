@@ -136,35 +136,40 @@ def rebalance(*members: Member, assignments: Sequence[bytes] | None = None) -> M
 def join_together(*members: Member) -> Member:
     """Joins all members into one generation, which awaits its SyncGroups; returns the leader.
 
-    A broker may close a generation before the last of them is there: those in it join again then, as clients do.
+    New ones come one at a time: a broker may close a generation without those to whom it only gave an id, and whoever
+    is in a generation that closed must join again before the next one can.
     """
-    fresh = [member for member in members if member.generation < 0]
-    chiefs = [member for member in members if member.generation >= 0 and member.leads]
-    rest = [member for member in members if member.generation >= 0 and not member.leads]
-    for member in fresh:
-        member.reserve()
-    for member in (*fresh, *chiefs):
-        member.begin_join()
-    if rest and (fresh or chiefs):
-        rest[0].await_rebalance()
-    for member in rest:
-        member.begin_join()
-    first = members[0]
-
-    def all_in_one() -> bool:
-        chief = first.finish_join().must_succeed().leader
-        leader = next((member for member in members if member.id == chief), first)
-        roster = leader.finish_join().must_succeed().members
-        if len(roster) >= len(members):
-            return True
-        early = [member for member in members if member.id in roster]
-        for member in early:
-            member.finish_join()
-        for member in early:
+    inside = [member for member in members if member.generation >= 0]
+    _join_again(inside)
+    for member in members:
+        if member.generation < 0:
             member.begin_join()
-        return False
+            if inside:
+                inside[0].await_rebalance()
+            for each in inside:
+                each.begin_join()
+            inside.append(member)
+            for each in inside:
+                each.finish_join().must_succeed()
+    generations = {member.name: member.generation for member in members}
+    first = members[0]
+    first.wire.must(
+        len(set(generations.values())) == 1,
+        f"members of one rebalance are told generations {generations}; they must be told the same",
+        *(member.joined for member in members if member.joined is not None),
+    )
+    return next((member for member in members if member.leads), first)
 
-    first.wire.until(all_in_one, within=20, what="all members are in one generation")
+
+def _join_again(members: Sequence[Member]) -> None:
+    """A rebalance of those who are in the group already: the leader's JoinGroup begins it."""
+    leaders = [member for member in members if member.leads]
+    others = [member for member in members if not member.leads]
+    for member in leaders:
+        member.begin_join()
+    if leaders and others:
+        others[0].await_rebalance()
+    for member in others:
+        member.begin_join()
     for member in members:
         member.finish_join().must_succeed()
-    return next(member for member in members if member.leads)

@@ -82,7 +82,8 @@ def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
     for member in (first, second):
         member.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
         member.begin_join()
-    rebalance(first, second, third)
+    for member in (first, second, third):
+        member.finish_join().must_succeed()
 
     third.leave().must_succeed()
     first.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
