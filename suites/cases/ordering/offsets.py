@@ -8,7 +8,8 @@ from suites.probe import batch
 def pipelined_batches_are_appended_in_the_order_sent(wire, topic):
     """Produce requests that are under way together on one connection MUST be appended in the order sent.
 
-    Twenty of them with acks=1, small and large in turn, so that a broker that works on several at once shows it.
+    Twenty of them with acks=1, small and large in turn, so that a broker that works on several at once shows it. One
+    more that all in-sync replicas acknowledge: only then may all of them be read.
     """
     made = [batch(*[f"{number}" * (4_000 if number % 3 else 1)] * (number % 4 + 1)) for number in range(20)]
     pending = [wire.produce(topic, part, acks=1, wait=False) for part in made]
@@ -18,6 +19,7 @@ def pipelined_batches_are_appended_in_the_order_sent(wire, topic):
     due = [sum(sizes[:number]) for number in range(20)]
     wire.must(offsets == sorted(offsets), f"the offsets are {offsets}; they must rise in the order sent", *pending[:5])
     wire.must(len(set(offsets)) == 20, f"the offsets are {offsets}; one was given out twice", *pending[:5])
+    wire.produce(topic, batch("end"))
     log = wire.read_all(topic)
     firsts = [log.values[at] for at in due]
     wire.must(
