@@ -203,6 +203,7 @@ def test_the_first_batch_is_whole_however_small_the_limits(wire: Wire, topic: st
         (batch(b"a") + b"12345", errors.NONE),
         (batch(b"a", max_timestamp=5), errors.NONE),
     ],
+    ids=lambda value: "batch" if isinstance(value, bytes) else str(value),  # the bytes hold the time of day
 )
 def test_a_batch_is_judged_as_kafka_judges_it(wire: Wire, topic: str, data: bytes, error: int) -> None:
     """Each of these was put to Apache Kafka 4.4.0 too."""
