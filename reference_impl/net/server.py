@@ -65,13 +65,11 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
+        """What the client sent before it hung up is still heeded, above all a LeaveGroup behind a waiting JoinGroup."""
         self._transport = None
-        self._frames.clear()
-        self._listener.forget(self)
         if self._held_timer is not None:
             self._held_timer.cancel()
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._pump()
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -110,12 +108,14 @@ class Connection(asyncio.Protocol):
             del buffer[:at]
 
     def _pump(self) -> None:
-        """Answers what is queued until something has to wait."""
-        while self._frames and self._waiting is None and self._writable and self._transport is not None:
+        """Answers what is queued until something has to wait; nobody reads the answers once the client is gone."""
+        while self._frames and self._waiting is None and (self._writable or self._transport is None):
             frame = self._frames.popleft()
             if self._keep_back(frame):
                 continue
             self._handle(frame)
+        if self._transport is None and not self._frames:
+            self._let_go()
         self._throttle()
 
     def _throttle(self) -> None:
@@ -261,6 +261,14 @@ class Connection(asyncio.Protocol):
         self._frames.clear()
         if self._transport is not None:
             self._transport.close()
+        else:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """The end: nothing is left to be done for this client."""
+        self._listener.forget(self)
+        if self._waiting is not None:
+            self._waiting.cancel()
 
 
 class _Answers:

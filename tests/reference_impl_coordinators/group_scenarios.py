@@ -165,6 +165,26 @@ def a_rebalance_of_two(s: Story) -> None:
     s.tell("late commit of the leaver", *s.commit(group, {(topic, 0): 3}, **{**now, "member_id": two}))
 
 
+def a_member_that_leaves_and_hangs_up_while_its_join_waits(s: Story) -> None:
+    """The LeaveGroup lies unread behind the waiting JoinGroup when the connection ends, and is heeded all the same."""
+    group, other = s.name("g"), s.connect()
+    s.ready(0, group)
+    long = {"session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000}
+    one, generation = s.member_of(group, **long)
+    two = s.join(group, wire=other, **long).receive().member_id
+    s.join(group, two, wire=other, **long).send("LeaveGroup", 5, group_id=group, members=[{"member_id": two}])
+    beat = {"group_id": group, "member_id": one, "generation_id": generation}
+    s.until("27", lambda: s.wire.ask("Heartbeat", **beat).error_code == errors.REBALANCE_IN_PROGRESS)
+    other.__exit__()
+    s.tell("heartbeat meanwhile", s.wire.ask("Heartbeat", **beat).error_code)
+    joined = s.join(group, one, **long).receive()
+    s.tell("joined, the leaver too", joined.error_code, str(len(joined.members)))
+    beat["generation_id"] = joined.generation_id
+    s.until("27 again", lambda: s.wire.ask("Heartbeat", **beat).error_code == errors.REBALANCE_IN_PROGRESS)
+    again = s.join(group, one, **long).receive()
+    s.tell("joined, alone", again.error_code, str(len(again.members)), str(again.generation_id - generation))
+
+
 def static_members(s: Story) -> None:
     group = s.name("g")
     s.ready(0, group)
@@ -318,5 +338,6 @@ def finding_coordinators(s: Story) -> None:
 
 SCENARIOS: list[Scenario] = [
     empty_group_ids, absent_groups, session_timeouts, the_way_in, no_common_protocol, a_rebalance_of_two,
-    static_members,    descriptions, offsets_and_metadata, topics_by_id, deleted_offsets, finding_coordinators,
+    a_member_that_leaves_and_hangs_up_while_its_join_waits, static_members, descriptions,
+    offsets_and_metadata, topics_by_id, deleted_offsets, finding_coordinators,
 ]  # fmt: skip
