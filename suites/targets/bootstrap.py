@@ -9,7 +9,7 @@ from suites.targets.address import Address
 from suites.targets.base import Target, TargetNotReady, UnknownTarget
 from suites.targets.strangers import LOGIN, what_is_there
 
-_LOOK_FOR_S = 10.0
+_LOOK_FOR_S = 5.0
 
 
 class Bootstrap(Target):
