@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SHIPPED = [n for n in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] if (ROOT / n).is_dir()]
 LONGEST = 420
 GENERATED = re.compile(r"vectors|golden|error_codes\.py$")
-PATHS = re.compile(r"/(?:home|Users)/[a-z]\w*/|/root/|/work/(?:main|shared)|/tmp/bt\b")
+PATHS = re.compile(r"(?<![\w./])/(?:home|Users|work)/[a-z]\w*/|(?<![\w./])/root/")
 ADDRESS = re.compile(r"index-url|find-links|://")
 IMPORT_NAMES = {"google-crc32c": "google_crc32c", "confluent-kafka": "confluent_kafka", "toxiproxy-python": "toxiproxy"}
 TOLD_APART = {"jinja2": "markupsafe"}  # a dependency of jinja2 by its own declaration
