@@ -78,10 +78,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     cases = [item.case for item in items if isinstance(item, CaseItem)]
     try:
-        taken = {case.id for case in run.choose(cases)}
+        place = {case.id: number for number, case in enumerate(run.choose(cases))}
     except UnknownSelection as error:
         raise pytest.UsageError(str(error)) from error
-    items[:] = [item for item in items if isinstance(item, CaseItem) and item.case.id in taken]
+    chosen = [item for item in items if isinstance(item, CaseItem) and item.case.id in place]
+    items[:] = sorted(chosen, key=lambda item: place[item.case.id])
 
 
 @pytest.hookimpl(tryfirst=True)

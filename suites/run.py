@@ -19,7 +19,7 @@ from suites.exit_status import OUR_FAULT, exit_status
 from suites.interruption import Interruption
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.result import CaseResult
-from suites.selection import select, within_budget
+from suites.selection import quick_first, select, within_budget
 from suites.session import Session
 from suites.targets import FEATURES, TargetNotReady, TargetProblem, open_target
 
@@ -61,13 +61,13 @@ class Run:
         self._began = time.monotonic()
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
-        """The cases of this run: by selection, profile and budget. Raises UnknownSelection."""
+        """The cases of this run in their order: by selection, profile and budget. Raises UnknownSelection."""
         claims = [f"claims/{feature}" for feature in FEATURES]
         taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims)
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
         if self.options.refute:
             taken = [case for case in taken if case.lies]
-        self.cases, too_much = within_budget(taken, self.estimate, budget_s)
+        self.cases, too_much = within_budget(quick_first(taken, self.estimate), self.estimate, budget_s)
         self.left = left + too_much
         return self.cases
 

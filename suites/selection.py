@@ -1,4 +1,4 @@
-"""Which cases run: by name, by profile, within a budget. What is left out is listed with the reason."""
+"""Which cases run: by name, by profile, within a budget, the quick ones first. What is left out is listed with why."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def select(
         else:
             taken.append(case)
     return taken, left
+
+
+def quick_first(cases: Sequence[Case], estimate: Callable[[Case], float]) -> list[Case]:
+    """The cases by the time they usually take, else as they stood: a run shows most of its verdicts early."""
+    return sorted(cases, key=estimate)
 
 
 def within_budget(

@@ -7,7 +7,7 @@ import pytest
 
 from suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
 from suites.guarantees import UnknownGuarantee, guarantee, registry
-from suites.selection import UnknownSelection, select, within_budget
+from suites.selection import UnknownSelection, quick_first, select, within_budget
 
 
 def test_every_file_of_every_area_is_found():
@@ -122,6 +122,12 @@ def test_selection_by_name_pattern_and_profile():
         "offsets/two": "not in the smoke profile",
         "groups/one": "deselected",
     }
+
+
+def test_what_takes_little_time_comes_first_and_else_nothing_moves():
+    seconds = {"offsets/one": 22.0, "offsets/two": 0.4, "groups/one": 0.4}
+    ordered = quick_first(CASE_LIST, lambda entry: seconds[entry.id])
+    assert [entry.id for entry in ordered] == ["offsets/two", "groups/one", "offsets/one"]
 
 
 def test_an_unknown_name_offers_the_nearest():
