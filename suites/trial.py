@@ -28,6 +28,8 @@ class Trial:
     """When the faults are healed even if there is less than that."""
     recovery_s: float = 30.0
     """Within which everything must move again after the heal."""
+    session_s: float = 0.0
+    """The session timeout of members that are cut off: within two of them another must have what they owned."""
     checks: tuple[str, ...] = ()
     """Checks that are made only where a case names them; all others are made anyway."""
     alone: bool = False

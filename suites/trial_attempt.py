@@ -23,6 +23,7 @@ from suites.probe.conditions import Scene
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.wire import Wire
 from suites.result import Evidence
+from suites.takeover import SESSIONS
 from suites.trial import Trial
 from suites.trial_verdict import judged
 
@@ -118,6 +119,7 @@ def _run(
             "during_faults": trial.during_faults,
             "schedule_text": schedule.text(),
             "checks": list(trial.checks),
+            "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * scene.latency_ms,
         },
     )
     journals = session.run_dir / "journals"

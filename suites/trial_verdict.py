@@ -12,11 +12,12 @@ from checkers.anomaly import Anomaly
 from checkers.judge import Judgement, judge
 from checkers.verdict import Verdict
 from histories.reader import History
-from histories.rows import Event, Operation
+from histories.rows import Event, Membership, Operation
 from suites.case import Case
 from suites.conclusion import KIND, Conclusion
 from suites.outcome import Outcome, inconclusive
 from suites.result import Evidence, Reason
+from suites.takeover import late_takeovers
 
 SHOWN_ANOMALIES = 3
 LAG_MS = 50.0
@@ -48,6 +49,7 @@ def _verdict(
 ) -> Outcome:
     guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker"]
     guilty += [anomaly for anomaly in (_no_progress(case, seen), _hanging(seen)) if anomaly is not None]
+    guilty += _late_takeovers(case, history, seen)
     if guilty:
         sentence = guilty[0].sentence if len(guilty) == 1 else f"{guilty[0].sentence} ({len(guilty)} anomalies in all)"
         return Outcome(Verdict.FAIL, Reason("anomaly", sentence), tuple(_evidence(history, guilty)), tuple(guilty))
@@ -145,6 +147,16 @@ def _hanging(seen: Conclusion) -> Anomaly | None:
         attribution="broker",
         sentence=f"All transactions had ended or timed out, and yet one is open in {place}: {why}.",
     )
+
+
+def _late_takeovers(case: Case, history: History, seen: Conclusion) -> list[Anomaly]:
+    """Nothing is said about times where the proxy itself was late."""
+    within_s = history.header.settings.get("takeover_s", 0)
+    if not within_s or seen.lag_ms > LAG_MS:
+        return []
+    events = [event for event in history.rows("events") if isinstance(event, Event)]
+    owned = [row for row in history.rows("memberships") if isinstance(row, Membership)]
+    return list(late_takeovers(case.guarantees[0], history.header.schedule, within_s, events, owned))
 
 
 def _conclusion(events: list[Event]) -> Conclusion | None:

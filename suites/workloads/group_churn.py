@@ -16,6 +16,7 @@ from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 LETTERS = "abcdefgh"
+SESSION_S = 6
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class _Member:
             {"group.protocol": protocol}
             if protocol == "consumer"
             else {
-                "session.timeout.ms": 6_000,
+                "session.timeout.ms": SESSION_S * 1_000,
                 "heartbeat.interval.ms": 500,
             }
         )
