@@ -86,10 +86,17 @@ class TopicRules:
             min_insync_replicas=value("min.insync.replicas"),
             log=LogSettings(
                 segment_bytes=value("segment.bytes"),
-                segment_ms=value("segment.ms"),
+                segment_ms=min(value("segment.ms"), value("max.compaction.lag.ms"))
+                if "compact" in policy
+                else value("segment.ms"),
                 retention_bytes=value("retention.bytes"),
                 retention_ms=value("retention.ms"),
                 delete="delete" in policy,
+                compact="compact" in policy,
+                min_dirty_ratio=value("min.cleanable.dirty.ratio"),
+                min_compaction_lag_ms=value("min.compaction.lag.ms"),
+                max_compaction_lag_ms=value("max.compaction.lag.ms"),
+                delete_retention_ms=value("delete.retention.ms"),
                 flush_messages=1 if config["flush.mode"] == "always" else value("flush.messages"),
             ),
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_impl import api, bugs, emulated
+from reference_impl.cleaner import Cleaner
 from reference_impl.clock import Clock, SystemClock, Timer
 from reference_impl.config import BrokerConfig, TopicRules
 from reference_impl.control.image import Image, Topic
@@ -69,6 +70,8 @@ class Node:
         self.groups: Any = None
         self.transactions: Any = None
         self._partitions: dict[tuple[str, int], Partition] = {}
+        backoff_s = config["log.cleaner.backoff.ms"] / 1000
+        self._cleaner = Cleaner(self.clock, lambda: self._partitions.values(), backoff_s)
         self._timers: list[Timer] = []
 
     def _served(self) -> dict[int, api.Served]:
@@ -101,6 +104,8 @@ class Node:
         idle_s = self.config["connections.max.idle.ms"] / 1000
         if idle_s > 0:
             self._every(idle_s / 4, lambda: self.listener.close_idle(idle_s))
+        if self.config["log.cleaner.enable"]:
+            self._cleaner.start()
         if self.config["flush.mode"] == "interval":
             self._every(1.0, self._flush)
 
@@ -137,6 +142,7 @@ class Node:
         """Stops cleanly: no more requests, then the coordinators, then the logs, then the marker that says so."""
         for timer in self._timers:
             timer.cancel()
+        self._cleaner.stop()
         await self.listener.close()
         for service in (self.groups, self.transactions):
             if service is not None:

@@ -235,7 +235,7 @@ class GroupService:
             return
         offsets = self._offsets.setdefault(index, Offsets())
         for batch in partition.batches():
-            if batch.header.is_control:
+            if batch.header.is_control and batch.header.record_count:
                 offsets.transaction_ended(batch.header.producer_id, batch.marker().kind == "COMMIT")
             else:
                 self._replay(offsets, batch)

@@ -28,6 +28,11 @@ class LogSettings:
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     delete: bool = True
+    compact: bool = False
+    min_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = (1 << 63) - 1
+    delete_retention_ms: int = 86_400_000
     flush_messages: int = (1 << 63) - 1
 
 
@@ -88,6 +93,8 @@ class PartitionLog:
             if header.is_transactional and self._unstable is None:
                 self._unstable = header.base_offset
             return
+        if header.record_count == 0:
+            return  # compaction has emptied this marker: of its transaction nothing is left
         marker = next(records.batches(batch)).marker()
         if marker.coordinator_epoch is None:
             return  # a control batch of another kind

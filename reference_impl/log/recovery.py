@@ -11,6 +11,7 @@ from pathlib import Path
 from reference_impl import bugs
 from reference_impl.log import batch as batches
 from reference_impl.log.batch import HEADER_SIZE, Header, read_header
+from reference_impl.log.compaction_swap import finish_swaps
 from reference_impl.log.partition_log import LogSettings, PartitionLog
 from reference_impl.log.producers import ProducerTable
 from reference_impl.log.segment import Segment
@@ -18,17 +19,19 @@ from reference_impl.log.segment import Segment
 
 def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -> PartitionLog:
     """The log in this folder as it can be trusted; an empty one if there is none."""
+    finish_swaps(folder)
     log = PartitionLog(folder, settings)
     bases = sorted(int(path.stem) for path in folder.glob("*.log")) if folder.exists() else []
     rebuilt: list[Segment] = []
+    cut = False
     for base in bases:
         segment = Segment(folder, base, now_ms)
-        if (base != bases[0] and base < log.end_offset) or (rebuilt and base != log.end_offset):
+        if cut or (base != bases[0] and base < log.end_offset):
             segment.delete()  # what lies behind a cut, or overlaps what is already there
             continue
         newest = base == bases[-1]
         if not (segment.load_index() and (clean or not newest)):
-            _scan(segment)
+            cut = _scan(segment)
             rebuilt.append(segment)
         log.segments.append(segment)
         log.end_offset = _end_of(segment)
@@ -43,8 +46,11 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
     return log
 
 
-def _scan(segment: Segment) -> None:
-    """Reads a segment from its start and cuts it at the first batch that is torn, damaged or out of order."""
+def _scan(segment: Segment) -> bool:
+    """Reads a segment from its start and cuts it at the first batch that is torn, damaged or out of order.
+
+    True when it was cut. A hole is no cut: compaction leaves holes, at the end of a segment too.
+    """
     segment.reset()
     size, position, expected = segment.size, 0, segment.base_offset
     while (header := _sound(segment, position, size, expected)) is not None:
@@ -54,6 +60,7 @@ def _scan(segment: Segment) -> None:
     if position < size and not bugs.on("M02c"):
         segment.truncate(position)
     segment.size = position
+    return position < size
 
 
 def _sound(segment: Segment, position: int, size: int, expected: int) -> Header | None:

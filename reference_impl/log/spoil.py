@@ -16,6 +16,8 @@ def read(data: bytes, offset: int, *, woken: bool) -> bytes:
     """What a consumer gets instead of what is stored."""
     if woken and bugs.on("M06"):
         return _emptied(data)
+    if read_header(data).base_offset > offset and bugs.on("M37e"):
+        return b""
     if read_header(data).base_offset < offset and bugs.on("M37b"):
         return data[read_header(data).size :]
     if bugs.on("M31b"):

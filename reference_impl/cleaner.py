@@ -1,0 +1,78 @@
+"""The cleaner at its edge: finds the dirtiest compacted log of this broker and cleans it, a little at a time.
+
+Nothing here waits or takes a thread: a round is cut into steps of a few milliseconds; requests are served in between.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from reference_impl.log.compaction import clean, dirt
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Clock, Timer
+    from reference_impl.partition import Partition
+
+STEP_S = 0.005
+log = logging.getLogger("cleaner")
+
+
+class Cleaner:
+    """Looks for dirt every `backoff_s`, and as long as there is some does not wait."""
+
+    def __init__(self, clock: Clock, partitions: Callable[[], Iterable[Partition]], backoff_s: float) -> None:
+        self._clock, self._partitions, self._backoff_s = clock, partitions, backoff_s
+        self._round: Iterator[None] | None = None
+        self._of: Partition | None = None
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Plans the first look."""
+        self._timer = self._clock.call_later(self._backoff_s, self._step)
+
+    def stop(self) -> None:
+        """Ends a round where it is: what it has put in place is whole."""
+        self._round = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _step(self) -> None:
+        try:
+            working = self._work()
+        except (OSError, ValueError):
+            log.exception("cleaning of %s-%d failed", *((self._of.topic, self._of.index) if self._of else ("?", -1)))
+            self._round, working = None, False
+        self._timer = self._clock.call_later(0 if working else self._backoff_s, self._step)
+
+    def _work(self) -> bool:
+        """Goes on with the round, or begins one; False when there is nothing to do."""
+        if self._of is not None and self._of.deleted:
+            self._round = None
+        if self._round is None and not self._begin():
+            return False
+        assert self._round is not None
+        deadline = self._clock.monotonic() + STEP_S
+        for _ in self._round:
+            if self._clock.monotonic() >= deadline:
+                return True
+        self._round = None
+        return True
+
+    def _begin(self) -> bool:
+        """Chooses the log with the largest share of dirt among those worth a round."""
+        found = None
+        now_ms = self._clock.now_ms()
+        for partition in self._partitions():
+            settings = partition.log.settings
+            if not settings.compact or len(partition.log.segments) < 2:
+                continue
+            state = dirt(partition.log, partition.last_stable_offset, now_ms)
+            if state.worth_it(settings.min_dirty_ratio) and (found is None or state.ratio > found[1].ratio):
+                found = partition, state
+        if found is None:
+            return False
+        self._of = found[0]
+        self._round = clean(found[0].log, found[1], now_ms)
+        return True
