@@ -4,7 +4,7 @@
     NEEDS                       columns without which the question cannot be asked ("records.prev_offset")
     SUBJECT, OTHERWISE          a query that returns a row when there is something to judge, and what to say when not
     GAPS, WITHHELD              (optional) a query that returns a row where a pass must be withheld, and why
-    QUERY                       one row an anomaly: ROW below, in any order
+    QUERY                       one row an anomaly: ROW below, in any order; `judged` 0 where Kafka promises no better
     SENTENCE                    the story; {names} are columns of the row
     DEFAULT                     (optional) False: asked only when named
 

@@ -33,20 +33,29 @@ def titles(histories: Sequence[History]) -> pa.Table:
 
 
 def topics(histories: Sequence[History]) -> pa.Table:
-    """The settings of topics that change what may be demanded, from the events of kind `topic`."""
-    found: list[tuple[int, str, bool]] = []
+    """The settings of topics that change what may be demanded, from the events of kind `topic`; null: not stated."""
+    found: dict[tuple[int, str], dict[str, Any]] = {}
     for number, history in enumerate(histories):
         for event in history.rows("events"):
             if isinstance(event, Event) and event.kind == "topic" and event.topic is not None:
-                settings = msgspec.json.decode(event.fields or "{}")
-                found.append((number, event.topic, "compact" in str(settings.get("cleanup_policy", ""))))
-    compacted: dict[tuple[int, str], bool] = {}
-    for number, topic, compact in found:
-        compacted[number, topic] = compacted.get((number, topic), False) or compact
-    return pa.table(
-        {
-            "history": pa.array([number for number, _ in compacted], pa.int32()),
-            "topic": pa.array([topic for _, topic in compacted], pa.string()),
-            "compacted": pa.array(list(compacted.values()), pa.bool_()),
-        }
-    )
+                known, settings = found.setdefault((number, event.topic), {}), msgspec.json.decode(event.fields or "{}")
+                policies = [str(each.get("cleanup_policy", "")) for each in (known, settings)]
+                known.update(settings, cleanup_policy=",".join(filter(None, policies)))
+    policies = [settings["cleanup_policy"] for settings in found.values()]
+    columns = {
+        "history": pa.array([number for number, _ in found], pa.int32()),
+        "topic": pa.array([topic for _, topic in found], pa.string()),
+        "compacted": pa.array(["compact" in policy for policy in policies], pa.bool_()),
+        "deletes": pa.array(["compact" not in policy or "delete" in policy for policy in policies], pa.bool_()),
+    }
+    for name in ("retention_ms", "retention_bytes", "min_compaction_lag_ms"):
+        columns[name] = pa.array([_number(settings.get(name)) for settings in found.values()], pa.int64())
+    return pa.table(columns)
+
+
+def _number(setting: Any) -> int | None:
+    """A setting as a number; brokers tell them as text."""
+    try:
+        return None if setting is None else int(setting)
+    except (TypeError, ValueError):
+        return None

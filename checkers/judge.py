@@ -19,9 +19,11 @@ class Judgement(msgspec.Struct, kw_only=True):
 
     `totals` counts the anomalies of each check, also those beyond the listed ones. A check under `not_applicable` had
     nothing to judge; one under `inconclusive` found nothing but may not be read as a pass; the reasons are sentences.
+    `permitted` is what was found where Kafka promises nothing better: reported with its size, never held against it.
     """
 
     anomalies: list[Anomaly] = []
+    permitted: list[Anomaly] = []
     totals: dict[str, int] = {}
     not_applicable: dict[str, str] = {}
     inconclusive: dict[str, str] = {}
@@ -79,9 +81,11 @@ def _put(check: Check, engine: Engine, histories: Sequence[History], judgements:
             judgement.not_applicable[check.name] = check.otherwise
             continue
         judgement.judged.append(check.name)
-        if found := rows.get(number):
-            judgement.totals[check.name] = len(found)
-            judgement.anomalies += [check.anomaly(row) for row in found[:SHOWN]]
+        found = rows.get(number, [])
+        if guilty := [row for row in found if row.get("judged", 1)]:
+            judgement.totals[check.name] = len(guilty)
+            judgement.anomalies += [check.anomaly(row) for row in guilty[:SHOWN]]
+        judgement.permitted += [check.anomaly(row) for row in found if not row.get("judged", 1)][:SHOWN]
         if number in gaps:
             judgement.inconclusive[check.name] = check.withheld.format(**gaps[number])
 

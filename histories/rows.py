@@ -83,7 +83,10 @@ class Record(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Batch(msgspec.Struct, gc=False, kw_only=True):
-    """One record batch as a link passed it or as the final raw read found it (`seen_at`: produce, fetch, final)."""
+    """One record batch as a link passed it or as the final raw read found it (`seen_at`: produce, fetch, final).
+
+    `control` of a transaction marker is COMMIT or ABORT, and `coordinator_epoch` is the one inside it.
+    """
 
     topic: str
     partition: int
@@ -101,6 +104,7 @@ class Batch(msgspec.Struct, gc=False, kw_only=True):
     request_ns: int | None = None
     response_ns: int | None = None
     seen_at: str
+    coordinator_epoch: int | None = None
 
 
 class Membership(msgspec.Struct, gc=False, kw_only=True):

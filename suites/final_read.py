@@ -170,6 +170,7 @@ class FinalRead:
 
     def _tell_batch(self, place: Place, client: str, part: object, answer: Fetched) -> None:
         header = part.header  # type: ignore[attr-defined]
+        marker = part.marker() if header.is_control else None  # type: ignore[attr-defined]
         self._recorder.add(
             Batch(
                 topic=place[0],
@@ -181,7 +182,8 @@ class FinalRead:
                 producer_epoch=header.producer_epoch,
                 base_sequence=header.base_sequence,
                 transactional=header.is_transactional,
-                control=part.marker().kind if header.is_control else None,  # type: ignore[attr-defined]
+                control=None if marker is None else marker.kind,
+                coordinator_epoch=None if marker is None else marker.coordinator_epoch,
                 client=client,
                 seen_at="final",
             )

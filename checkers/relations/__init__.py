@@ -3,7 +3,8 @@
 Base relations are made by each engine from the tables: `history` comes first, and columns whose names are words of SQL
 are renamed: offset -> log_offset, group -> group_id, position -> place, timestamp -> record_time, key -> record_key,
 count -> record_count, window -> window_id. Two more are made from the headers and events:
-    histories (history, nodes, unclean_election)      topics (history, topic, compacted)
+    histories (history, nodes, unclean_election)
+    topics    (history, topic, compacted, deletes, retention_ms, retention_bytes, min_compaction_lag_ms)
 
 The text keeps to what DuckDB and Spark both understand: qualified names, explicit NULLS FIRST/LAST, no function that
 only one of them has.
