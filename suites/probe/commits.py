@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from suites.probe.answer import Answer
-from suites.probe.group_requests import GroupRequests
+from suites.probe.coordinated import Coordinated, How
 from wire.messages import request
 
 Partitions = Mapping[tuple[str, int], int]
+
+
+class CommitAs(How, total=False):
+    """Who commits, and what beside the offset."""
+
+    metadata: str | None
+    leader_epoch: int
+    generation: int
+    member_id: str
+    instance_id: str | None
 
 
 class Committed(Answer):
@@ -68,40 +78,12 @@ class Committed(Answer):
         return next((topic.name for topic in asked if topic.topic_id == row.topic_id), str(row.topic_id))
 
 
-class CommitsFamily(GroupRequests):
+class CommitsFamily(Coordinated):
     """`wire.commit(group, topic, offset=5)`, `wire.committed(group, topic).must_be(5)`"""
 
-    def commit(
-        self,
-        group: str,
-        topic: str,
-        partition: int = 0,
-        *,
-        offset: int,
-        metadata: str | None = "",
-        leader_epoch: int = -1,
-        generation: int = -1,
-        member_id: str = "",
-        instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
-    ) -> Answer:
+    def commit(self, group: str, topic: str, partition: int = 0, *, offset: int, **as_whom: Unpack[CommitAs]) -> Answer:
         """OffsetCommit of one partition; without member and generation as a client outside any group does."""
-        return self.commit_all(
-            group,
-            {(topic, partition): offset},
-            metadata=metadata,
-            leader_epoch=leader_epoch,
-            generation=generation,
-            member_id=member_id,
-            instance_id=instance_id,
-            version=version,
-            via=via,
-            wait=wait,
-            retry=retry,
-        )
+        return self.commit_all(group, {(topic, partition): offset}, **as_whom)
 
     def commit_all(
         self,
@@ -113,10 +95,7 @@ class CommitsFamily(GroupRequests):
         generation: int = -1,
         member_id: str = "",
         instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """OffsetCommit of several partitions: {(topic, partition): offset}."""
         asked = request(
@@ -127,9 +106,9 @@ class CommitsFamily(GroupRequests):
             group_instance_id=instance_id,
             topics=self._commit_rows(offsets, metadata, leader_epoch),
         )
-        if version is None:
-            version = self.by_name("OffsetCommit", [topic for topic, _ in offsets], 9)
-        return self._of_group(group, asked, Answer, version, via, wait, retry)
+        if how.get("version") is None:
+            how["version"] = self.by_name("OffsetCommit", [topic for topic, _ in offsets], 9)
+        return self._of_group(group, asked, Answer, **how)
 
     def committed(
         self,
@@ -138,15 +117,10 @@ class CommitsFamily(GroupRequests):
         partition: int = 0,
         *,
         require_stable: bool = False,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Committed:
         """OffsetFetch of one partition."""
-        return self.committed_all(
-            group, [(topic, partition)], require_stable=require_stable, version=version, via=via, wait=wait, retry=retry
-        )
+        return self.committed_all(group, [(topic, partition)], require_stable=require_stable, **how)
 
     def committed_all(
         self,
@@ -154,10 +128,7 @@ class CommitsFamily(GroupRequests):
         partitions: Sequence[tuple[str, int]] | None = None,
         *,
         require_stable: bool = False,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Committed:
         """OffsetFetch of several partitions; None asks for all that the group has."""
         plain = ids = None
@@ -167,7 +138,8 @@ class CommitsFamily(GroupRequests):
                 {"name": name, "partition_indexes": [index for topic, index in partitions if topic == name]}
                 for name in names
             ]
-            version = self.by_name("OffsetFetch", names, 9) if version is None else version
+            if how.get("version") is None:
+                how["version"] = self.by_name("OffsetFetch", names, 9)
             ids = [{**row, "topic_id": self.topic_id(name)} for name, row in zip(names, plain, strict=True)]
         asked = request(
             "OffsetFetch",
@@ -176,19 +148,15 @@ class CommitsFamily(GroupRequests):
             require_stable=require_stable,
             groups=[{"group_id": group, "topics": ids}],
         )
-        return self._of_group(group, asked, Committed, version, via, wait, retry)
+        return self._of_group(group, asked, Committed, **how)
 
-    def delete_offsets(
-        self, group: str, partitions: Sequence[tuple[str, int]], *, via: str = "main", retry: bool = True
-    ) -> Answer:
+    def delete_offsets(self, group: str, partitions: Sequence[tuple[str, int]], **how: Unpack[How]) -> Answer:
         """OffsetDelete; per-partition codes are in `.struct.topics`."""
         rows = [
             {"name": name, "partitions": [{"partition_index": i} for t, i in partitions if t == name]}
             for name in dict.fromkeys(topic for topic, _ in partitions)
         ]
-        return self._of_group(
-            group, request("OffsetDelete", group_id=group, topics=rows), Answer, None, via, True, retry
-        )
+        return self._of_group(group, request("OffsetDelete", group_id=group, topics=rows), Answer, **how)
 
     def _commit_rows(self, offsets: Partitions, metadata: str | None, leader_epoch: int) -> list[dict[str, Any]]:
         return [

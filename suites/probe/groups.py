@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Self, Unpack
 
 from suites.probe.answer import Answer
+from suites.probe.coordinated import Coordinated, How
 from suites.probe.core import COORDINATOR_BUSY
-from suites.probe.group_requests import GroupRequests
 from wire.messages import request
 
 
@@ -58,7 +58,7 @@ class Synced(Answer):
         )
 
 
-class GroupsFamily(GroupRequests):
+class GroupsFamily(Coordinated):
     """`wire.join_group(group)`, `wire.describe_group(group)`"""
 
     # the classic protocol
@@ -73,10 +73,7 @@ class GroupsFamily(GroupRequests):
         session_timeout_ms: int = 10_000,
         rebalance_timeout_ms: int = 10_000,
         instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Joined:
         """JoinGroup once, as it is: see `wire.member` for one that joins as clients do.
 
@@ -92,7 +89,7 @@ class GroupsFamily(GroupRequests):
             protocol_type=protocol_type,
             protocols=[{"name": name, "metadata": metadata} for name, metadata in protocols],
         )
-        return self._of_group(group, asked, Joined, version, via, wait, retry, rebalance_timeout_ms / 1000 + 10)
+        return self._of_group(group, asked, Joined, rebalance_timeout_ms / 1000 + 10, **how)
 
     def sync_group(
         self,
@@ -104,10 +101,7 @@ class GroupsFamily(GroupRequests):
         protocol_type: str | None = "consumer",
         protocol: str | None = "range",
         instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Synced:
         """SyncGroup; the leader gives `assignments` (member id -> bytes). It blocks until the leader has done so."""
         asked = request(
@@ -120,7 +114,7 @@ class GroupsFamily(GroupRequests):
             protocol_name=protocol,
             assignments=[{"member_id": name, "assignment": data} for name, data in (assignments or {}).items()],
         )
-        return self._of_group(group, asked, Synced, version, via, wait, retry, 20)
+        return self._of_group(group, asked, Synced, 20, **how)
 
     def heartbeat(
         self,
@@ -129,31 +123,25 @@ class GroupsFamily(GroupRequests):
         member_id: str,
         *,
         instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         asked = request(
             "Heartbeat", group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
-        return self._of_group(group, asked, Answer, version, via, wait, retry)
+        return self._of_group(group, asked, Answer, **how)
 
     def leave_group(
         self,
         group: str,
         *member_ids: str,
         instance_ids: Sequence[str] = (),
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """Leaves for one member, or (v3+) for several; per-member codes are in `.struct.members`."""
         members = [{"member_id": name} for name in member_ids]
         members += [{"member_id": "", "group_instance_id": name} for name in instance_ids]
         asked = request("LeaveGroup", group_id=group, member_id=member_ids[0] if member_ids else "", members=members)
-        return self._of_group(group, asked, Answer, version, via, wait, retry)
+        return self._of_group(group, asked, Answer, **how)
 
     # KIP-848
 
@@ -168,10 +156,7 @@ class GroupsFamily(GroupRequests):
         instance_id: str | None = None,
         rebalance_timeout_ms: int = -1,
         assignor: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """ConsumerGroupHeartbeat; `owned` is topic name -> partitions, None leaves the field out ("unchanged")."""
         asked = request(
@@ -187,7 +172,7 @@ class GroupsFamily(GroupRequests):
             if owned is None
             else [{"topic_id": self.topic_id(name), "partitions": list(parts)} for name, parts in owned.items()],
         )
-        return self._of_group(group, asked, Answer, version, via, wait, retry)
+        return self._of_group(group, asked, Answer, **how)
 
     # questions
 
@@ -204,11 +189,9 @@ class GroupsFamily(GroupRequests):
             retry_on=COORDINATOR_BUSY,
         )
 
-    def describe_group(
-        self, group: str, *, version: int | None = None, via: str = "main", retry: bool = True
-    ) -> Answer:
+    def describe_group(self, group: str, **how: Unpack[How]) -> Answer:
         """DescribeGroups of one; the row is `.struct.groups[0]`."""
-        return self._of_group(group, request("DescribeGroups", groups=[group]), Answer, version, via, True, retry)
+        return self._of_group(group, request("DescribeGroups", groups=[group]), Answer, **how)
 
     def list_groups(
         self, *, to: int | None = None, states: Sequence[str] = (), version: int | None = None, via: str = "main"
@@ -216,8 +199,6 @@ class GroupsFamily(GroupRequests):
         """ListGroups of one node (each knows only the groups that it coordinates)."""
         return self.ask(request("ListGroups", states_filter=list(states)), to=to, version=version, via=via)
 
-    def delete_groups(self, *groups: str, version: int | None = None, via: str = "main", retry: bool = True) -> Answer:
+    def delete_groups(self, *groups: str, **how: Unpack[How]) -> Answer:
         """DeleteGroups, asked of the coordinator of the first; per-group codes are in `.struct.results`."""
-        return self._of_group(
-            groups[0], request("DeleteGroups", groups_names=list(groups)), Answer, version, via, True, retry
-        )
+        return self._of_group(groups[0], request("DeleteGroups", groups_names=list(groups)), Answer, **how)

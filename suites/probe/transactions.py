@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Unpack
 
 from suites.probe.answer import Answer
-from suites.probe.core import COORDINATOR_BUSY, Core
+from suites.probe.coordinated import Coordinated, How, Sent
+from suites.probe.core import COORDINATOR_BUSY
 from wire.messages import ZERO_UUID, request
-
-X = TypeVar("X", bound=Answer)
-TRANSACTION = 1
 
 
 class Identity(Answer):
@@ -27,7 +25,7 @@ class Identity(Answer):
         return int(self.must_succeed().at("producer_epoch"))
 
 
-class TransactionsFamily(Core):
+class TransactionsFamily(Coordinated):
     """`wire.init_producer_id()`, `wire.add_partitions(...)`, `wire.end_txn(...)`"""
 
     def init_producer_id(
@@ -38,10 +36,8 @@ class TransactionsFamily(Core):
         producer_id: int = -1,
         epoch: int = -1,
         to: int | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
         retry: bool = True,
+        **how: Unpack[Sent],
     ) -> Identity:
         """InitProducerId: of the transaction coordinator, or of any node for a producer that is only idempotent."""
         asked = request(
@@ -52,10 +48,8 @@ class TransactionsFamily(Core):
             producer_epoch=epoch,
         )
         if transactional_id is None or to is not None:
-            return self.ask_as(
-                Identity, asked, version=version, to=to, via=via, wait=wait, retry_on=COORDINATOR_BUSY if retry else ()
-            )
-        return self._of_transaction(transactional_id, asked, Identity, version, via, wait, retry)
+            return self.ask_as(Identity, asked, to=to, retry_on=COORDINATOR_BUSY if retry else (), **how)
+        return self._of_transaction(transactional_id, asked, Identity, retry=retry, **how)
 
     def add_partitions(
         self,
@@ -63,11 +57,7 @@ class TransactionsFamily(Core):
         producer_id: int,
         epoch: int,
         partitions: Sequence[tuple[str, int]],
-        *,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """AddPartitionsToTxn as clients send it (v0 to v3; later versions are between brokers)."""
         rows = [
@@ -81,8 +71,9 @@ class TransactionsFamily(Core):
             v3_and_below_producer_epoch=epoch,
             v3_and_below_topics=rows,
         )
-        chosen = min(3, max(self.versions("AddPartitionsToTxn"), default=3)) if version is None else version
-        return self._of_transaction(transactional_id, asked, Answer, chosen, via, wait, retry)
+        if how.get("version") is None:
+            how["version"] = min(3, max(self.versions("AddPartitionsToTxn"), default=3))
+        return self._of_transaction(transactional_id, asked, Answer, **how)
 
     def add_offsets(
         self,
@@ -90,11 +81,7 @@ class TransactionsFamily(Core):
         producer_id: int,
         epoch: int,
         group: str,
-        *,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """AddOffsetsToTxn."""
         asked = request(
@@ -104,7 +91,7 @@ class TransactionsFamily(Core):
             producer_epoch=epoch,
             group_id=group,
         )
-        return self._of_transaction(transactional_id, asked, Answer, version, via, wait, retry)
+        return self._of_transaction(transactional_id, asked, Answer, **how)
 
     def txn_offset_commit(
         self,
@@ -118,15 +105,11 @@ class TransactionsFamily(Core):
         generation: int = -1,
         member_id: str = "",
         instance_id: str | None = None,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Answer:
         """TxnOffsetCommit, which goes to the group's coordinator. Up to v4 the offsets must be added first."""
-        if group not in self.made_groups:
-            self.made_groups.append(group)
-        chosen = self._offset_commit_version() if version is None else version
+        chosen = how.get("version")
+        how["version"] = chosen = self._offset_commit_version() if chosen is None else chosen
         asked = request(
             "TxnOffsetCommit",
             transactional_id=transactional_id,
@@ -149,15 +132,7 @@ class TransactionsFamily(Core):
                 for name in dict.fromkeys(topic for topic, _ in offsets)
             ],
         )
-        return self.ask(
-            asked,
-            version=chosen,
-            to=lambda: self.coordinator(group),
-            via=via,
-            wait=wait,
-            retry_on=COORDINATOR_BUSY if retry else (),
-            refresh=lambda: self.forget_coordinator(group),
-        )
+        return self._of_group(group, asked, Answer, **how)
 
     def end_txn(
         self,
@@ -166,27 +141,25 @@ class TransactionsFamily(Core):
         epoch: int,
         *,
         commit: bool,
-        version: int | None = None,
-        via: str = "main",
-        wait: bool = True,
-        retry: bool = True,
+        **how: Unpack[How],
     ) -> Identity:
         """EndTxn. v5 (transaction.version 2) answers with the producer's next epoch."""
         asked = request(
             "EndTxn", transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=commit
         )
-        chosen = self._end_version() if version is None else version
-        return self._of_transaction(transactional_id, asked, Identity, chosen, via, wait, retry)
+        if how.get("version") is None:
+            how["version"] = self._end_version()
+        return self._of_transaction(transactional_id, asked, Identity, **how)
 
     def describe_transaction(self, transactional_id: str, *, via: str = "main") -> Answer:
         """DescribeTransactions of one; the row is `.struct.transaction_states[0]`."""
         asked = request("DescribeTransactions", transactional_ids=[transactional_id])
-        return self._of_transaction(transactional_id, asked, Answer, None, via, True, True)
+        return self._of_transaction(transactional_id, asked, Answer, via=via)
 
     def list_transactions(self, transactional_id: str, *, states: Sequence[str] = (), via: str = "main") -> Answer:
         """ListTransactions of the coordinator of one."""
         asked = request("ListTransactions", state_filters=list(states))
-        return self._of_transaction(transactional_id, asked, Answer, None, via, True, True)
+        return self._of_transaction(transactional_id, asked, Answer, via=via)
 
     def describe_producers(self, topic: str, partition: int = 0, *, via: str = "main") -> Answer:
         """DescribeProducers of one partition; the row is `.struct.topics[0].partitions[0]`."""
@@ -207,17 +180,3 @@ class TransactionsFamily(Core):
         served = self.versions("TxnOffsetCommit")
         newest = served[-1] if served else 4
         return newest if self.transaction_version >= 2 else min(4, newest)
-
-    def _of_transaction(
-        self, transactional_id: str, asked: Any, kind: type[X], version: int | None, via: str, wait: bool, retry: bool
-    ) -> X:
-        return self.ask_as(
-            kind,
-            asked,
-            version=version,
-            to=lambda: self.coordinator(transactional_id, TRANSACTION),
-            via=via,
-            wait=wait,
-            retry_on=COORDINATOR_BUSY if retry else (),
-            refresh=lambda: self.forget_coordinator(transactional_id, TRANSACTION),
-        )

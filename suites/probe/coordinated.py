@@ -1,0 +1,63 @@
+"""Requests that only a coordinator answers: that of a group, or that of a transactional id."""
+
+from __future__ import annotations
+
+from typing import TypedDict, TypeVar, Unpack
+
+from suites.probe.answer import Answer
+from suites.probe.core import COORDINATOR_BUSY, Core
+from wire.messages import Struct
+
+C = TypeVar("C", bound=Answer)
+GROUP, TRANSACTION = 0, 1
+
+
+class Sent(TypedDict, total=False):
+    """How a request is sent: `version` (the newest that both know), `via` which connection ("main"), `wait` (True)."""
+
+    version: int | None
+    via: str
+    wait: bool
+
+
+class How(Sent, total=False):
+    """And whether to `retry` while the coordinator is busy (True)."""
+
+    retry: bool
+
+
+class Coordinated(Core):
+    """What the families about groups, commits and transactions share."""
+
+    def _of_group(self, group: str, asked: Struct, kind: type[C], may_take_s: float = 0.0, **how: Unpack[How]) -> C:
+        if group and group not in self.made_groups:
+            self.made_groups.append(group)
+        return self._of(GROUP, group, asked, kind, may_take_s, **how)
+
+    def _of_transaction(self, transactional_id: str, asked: Struct, kind: type[C], **how: Unpack[How]) -> C:
+        return self._of(TRANSACTION, transactional_id, asked, kind, **how)
+
+    def _of(
+        self,
+        sort: int,
+        key: str,
+        asked: Struct,
+        kind: type[C],
+        may_take_s: float = 0.0,
+        *,
+        version: int | None = None,
+        via: str = "main",
+        wait: bool = True,
+        retry: bool = True,
+    ) -> C:
+        return self.ask_as(
+            kind,
+            asked,
+            version=version,
+            to=lambda: self.coordinator(key, sort),
+            via=via,
+            wait=wait,
+            may_take_s=may_take_s,
+            retry_on=COORDINATOR_BUSY if retry else (),
+            refresh=lambda: self.forget_coordinator(key, sort),
+        )
