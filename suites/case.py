@@ -10,7 +10,7 @@ import ast
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -208,15 +208,20 @@ def all_cases() -> list[Case]:
     return list(by_id().values())
 
 
+def own_nodes(source: str, function_name: str) -> Iterator[ast.stmt]:
+    """What a module holds for one of its cases: everything but the other cases and the docstring."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name != function_name and _is_case(node):
+            continue
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            yield node
+
+
 def _content_hash(source: str, function_name: str) -> str:
     """Hash of a module's lines without the other cases; of lines, since a syntax tree differs by Python version."""
     lines = source.splitlines()
     kept: list[str] = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name != function_name and _is_case(node):
-            continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
+    for node in own_nodes(source, function_name):
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
         kept += lines[first - 1 : node.end_lineno]

@@ -1,7 +1,7 @@
 """The proof record: where each case, as it is written now, last passed on Apache Kafka, and which planted bugs fail it.
 
-suites/proof_record.json is generated and ships with the suite. A case that is not in it, or that has changed since, can
-only warn: nobody has seen a correct broker pass it.
+suites/proof_record.json is generated (`make prove`) and ships with the suite. A case that is not in it, or that has
+changed since, itself or in what it is built from, can only warn: nobody has seen a correct broker pass it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from suites.built_from import built_from
 from suites.case import Case
 from suites.result import Proof
 
@@ -19,9 +20,11 @@ KEEP = 8
 
 
 class Entry(msgspec.Struct):
-    """What is known of one case at one content hash."""
+    """What is known of one case, as it was written then and built from what it was built from then."""
 
     content: str
+    built_from: str = ""
+    """Empty in entries of before this was recorded: they are held to the case's own text alone."""
     passed_on: list[str] = []
     fails_with: list[str] = []
 
@@ -46,8 +49,8 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
 def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_with: str = "") -> None:
     """Adds one observation; a case that has changed starts anew."""
     entry = entries.get(case.id)
-    if entry is None or entry.content != case.content_hash:
-        entry = entries[case.id] = Entry(case.content_hash)
+    if entry is None or not entry.built_from or not holds(entry, case):
+        entry = entries[case.id] = Entry(case.content_hash, built_from(case))
     if passed_on:
         product = passed_on.split(",")[0]
         others = [line for line in entry.passed_on if line.split(",")[0] != product]
@@ -56,9 +59,14 @@ def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_wi
         entry.fails_with = sorted([*entry.fails_with, fails_with])
 
 
+def holds(entry: Entry, case: Case) -> bool:
+    """Whether an entry is about the case as it is now."""
+    return entry.content == case.content_hash and entry.built_from in ("", built_from(case))
+
+
 def proof_of(case: Case, unproven: str = "warn") -> Proof | None:
     """The proof of this very case; None when nobody has seen it pass on Apache Kafka."""
     entry = record().get(case.id)
-    if entry is None or entry.content != case.content_hash or not entry.passed_on:
+    if entry is None or not entry.passed_on or not holds(entry, case):
         return None
     return Proof(tuple(entry.passed_on), tuple(entry.fails_with))

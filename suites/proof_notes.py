@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from suites.built_from import built_from
 from suites.events import CaseFinished, Event, RunStarted
 from suites.plugin import RUN
 
@@ -27,6 +28,7 @@ class Note(msgspec.Struct, frozen=True):
     sentence: str
     anomalies: tuple[str, ...]
     duration_s: float
+    built_from: str = ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,10 +52,10 @@ class _Notes:
         if not isinstance(event, CaseFinished):
             return
         result, run = event.result, self.config.stash[RUN]
-        content = next((case.content_hash for case in run.cases if case.id == result.case), "")
+        case = next((case for case in run.cases if case.id == result.case), None)
         note = Note(
             result.case,
-            content,
+            case.content_hash if case else "",
             run.options.target,
             self.version,
             run.options.refute,
@@ -62,6 +64,7 @@ class _Notes:
             result.reason.sentence if result.reason else "",
             tuple(sorted({anomaly.name for anomaly in result.anomalies})),
             round(result.duration_s, 2),
+            built_from(case) if case else "",
         )
         with self.path.open("ab") as file:
             file.write(msgspec.json.encode(note) + b"\n")
