@@ -11,6 +11,7 @@ serve requests in between; a log that changed underneath (retention, a truncatio
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,8 +63,17 @@ def dirt(log: PartitionLog, ceiling: int, now_ms: int) -> Dirt:
     return Dirt(first_dirty, end, clean, cleanable, overdue)
 
 
+class _Changed(Exception):
+    """The log is not the one any more that this round began with."""
+
+
 def clean(log: PartitionLog, found: Dirt, now_ms: int) -> Iterator[None]:
     """One round over everything below `found.end`; yields between pieces of work."""
+    with suppress(_Changed):
+        yield from _clean(log, found, now_ms)
+
+
+def _clean(log: PartitionLog, found: Dirt, now_ms: int) -> Iterator[None]:
     segments = [s for s in log.segments if s.base_offset < found.end]
     latest: dict[bytes, int] = {}
     yield from _read_keys(log, segments, found, latest)
@@ -73,7 +83,7 @@ def clean(log: PartitionLog, found: Dirt, now_ms: int) -> Iterator[None]:
     for group in _grouped(segments, log.settings.segment_bytes):
         cleaned = bytearray()
         aborted_before = len(rules.transactions.kept)
-        for done, (segment, position) in enumerate(_places(group)):
+        for done, (segment, position) in enumerate(_places(log, group)):
             cleaned += rules.cleaned(batch_of(segment, position))
             if done % BATCHES_A_STEP == BATCHES_A_STEP - 1:
                 yield
@@ -87,7 +97,7 @@ def _read_keys(log: PartitionLog, segments: list[Segment], found: Dirt, latest: 
     """Maps the keys of the dirty part to their latest offsets; aborted records do not count."""
     dirty = [s for s in segments if _end(log, s) > found.first_dirty]
     transactions = TransactionsSeen.of(segments, found.first_dirty)
-    for done, (segment, position) in enumerate(_places(dirty)):
+    for done, (segment, position) in enumerate(_places(log, dirty)):
         batch = batch_of(segment, position)
         if done % BATCHES_A_STEP == BATCHES_A_STEP - 1:
             yield
@@ -106,9 +116,14 @@ def _end(log: PartitionLog, segment: Segment) -> int:
     return following[0].base_offset if following else log.end_offset
 
 
-def _places(segments: list[Segment]) -> Iterator[tuple[Segment, int]]:
+def _places(log: PartitionLog, segments: list[Segment]) -> Iterator[tuple[Segment, int]]:
+    """Every batch, as long as its segment is part of the log: between two steps it may have been deleted."""
     for segment in segments:
-        for position, _ in segment.headers():
+        if segment not in log.segments:
+            raise _Changed
+        for position in [position for position, _ in segment.headers()]:
+            if segment not in log.segments:
+                raise _Changed
             yield segment, position
 
 

@@ -41,7 +41,7 @@ class TransactionsSeen:
     def aborts(self, header: Header) -> bool:
         """True for a data batch of a transaction that was aborted."""
         self._begin_up_to(header.last_offset)
-        if not header.is_transactional:
+        if not header.is_transactional or bugs.on("M36f"):
             return False
         if header.producer_id in self._aborting:
             self._aborting[header.producer_id] = (self._aborting[header.producer_id][0], True)
@@ -89,7 +89,7 @@ class BatchFilter:
         if header.is_control:
             kept = [] if spent and due else list(batch.records())
         else:
-            kept = [] if spent and not bugs.on("M36f") else [r for r in batch.records() if self._stays(r, header)]
+            kept = [] if spent else [r for r in batch.records() if self._stays(r, header)]
         if not kept:
             return _emptied(header) if self._needed(header) else b""
         dates = (spent and header.is_control) or any(record.value is None for record in kept)
