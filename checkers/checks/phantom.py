@@ -30,7 +30,7 @@ QUERY = """
             OR NOT EXISTS (SELECT 1 FROM odd_sent t WHERE t.history = r.history AND t.value = r.value
                 AND t.topic = r.topic AND (t.partition = r.partition OR t.partition < 0))
     ) x
-    JOIN (SELECT DISTINCT s.history, s.topic FROM sent s) k ON k.history = x.history AND k.topic = x.topic
+    JOIN sent_to k ON k.history = x.history AND k.topic = x.topic
     GROUP BY x.history, x.topic, x.partition, x.log_offset, x.value
     """
 SENTENCE = "The record read at {topic}-{partition} offset {offset_a} (value {value_a}) {why}."

@@ -20,16 +20,19 @@ RELATIONS = {
         """
         SELECT r.history, r.topic, r.partition, r.op, r.client, r.stream, r.place, r.prev_offset, r.log_offset, r.value,
             c.committed_only
-        FROM seen r
+        FROM close r
         JOIN readers c ON c.history = r.history AND c.client = r.client
         JOIN histories h ON h.history = r.history AND (h.nodes = 1 OR NOT h.unclean_election)
-        WHERE r.log_offset > r.prev_offset + 1
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'seen' AND r.value IS NOT NULL AND r.log_offset - 1 > r.prev_offset AND d.topic IS NULL
         """,
         kept=True,
     ),
     "read_to": Relation(
         """
-        SELECT r.history, r.topic, r.partition, MAX(r.log_offset) AS highest FROM found r
+        SELECT r.history, r.topic, r.partition, MAX(r.high) AS highest FROM prints r
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'seen' AND r.block >= 0 AND d.topic IS NULL
         GROUP BY r.history, r.topic, r.partition
         """,
         kept=True,

@@ -13,7 +13,9 @@ RELATIONS = {
                 AND s.topic = r.topic AND s.partition = r.partition)
         UNION ALL
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact
-        FROM found r WHERE r.value IS NULL
+        FROM close r
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'seen' AND r.value IS NULL AND r.log_offset IS NOT NULL AND d.topic IS NULL
         """,
         kept=True,
     ),
@@ -76,8 +78,8 @@ RELATIONS = {
         """
         SELECT x.history, x.topic, x.partition, x.log_offset
         FROM (
-            SELECT s.history, s.topic, s.partition, s.log_offset, s.value FROM records s
-            WHERE s.side = 'sent' AND s.value IS NOT NULL AND s.log_offset IS NOT NULL
+            SELECT s.history, s.topic, s.partition, s.log_offset, s.value FROM close s
+            WHERE s.side = 'sent' AND s.suspected AND s.log_offset IS NOT NULL
             UNION ALL
             SELECT r.history, r.topic, r.partition, r.log_offset, r.value
             FROM odd_seen r

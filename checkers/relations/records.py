@@ -1,8 +1,10 @@
 """What was sent, what was seen, and by whom: the ground that every check stands on."""
 
+from checkers.relations import blocks
 from checkers.relations.relation import Relation
 
 RELATIONS = {
+    **blocks.RELATIONS,
     # What an acknowledgement of this client is worth, and whether a second copy of its records may exist.
     # durable: all in-sync replicas have it, and only such a one may lead; or there is only one.
     # guarded: nothing but the broker can store it twice.
@@ -39,12 +41,12 @@ RELATIONS = {
     # Records seen that name their value; what does not is the business of the phantom check alone.
     "seen": Relation("SELECT r.* FROM found r WHERE r.value IS NOT NULL"),
     # Values that need a closer look. All others were acknowledged with an offset and seen, at that offset only, intact:
-    # the checks of delivery look at these alone, so that a healthy history costs them one join of its records.
+    # the checks of delivery look at these alone. The fingerprint (blocks.py) says which need not even be joined.
     "odd": Relation(
         """
         SELECT DISTINCT COALESCE(s.history, r.history) AS history, COALESCE(s.value, r.value) AS value
-        FROM (SELECT x.* FROM records x WHERE x.side = 'sent' AND x.value IS NOT NULL) s
-        FULL JOIN (SELECT y.* FROM records y WHERE y.side = 'seen' AND y.value IS NOT NULL) r
+        FROM (SELECT x.* FROM close x WHERE x.side = 'sent' AND x.suspected) s
+        FULL JOIN (SELECT y.* FROM close y WHERE y.side = 'seen' AND y.suspected) r
             ON r.history = s.history AND r.value = s.value
         WHERE s.value IS NULL OR r.value IS NULL OR s.outcome <> 'ok' OR s.log_offset IS NULL OR r.log_offset IS NULL
             OR s.log_offset <> r.log_offset OR s.partition <> r.partition OR s.topic <> r.topic OR NOT r.intact
@@ -53,13 +55,19 @@ RELATIONS = {
     ),
     "odd_sent": Relation(
         """
-        SELECT s.* FROM sent s JOIN odd d ON d.history = s.history AND d.value = s.value
+        SELECT s.* FROM close s
+        JOIN odd d ON d.history = s.history AND d.value = s.value
+        LEFT JOIN recreated x ON x.history = s.history AND x.topic = s.topic
+        WHERE s.side = 'sent' AND x.topic IS NULL
         """,
         kept=True,
     ),
     "odd_seen": Relation(
         """
-        SELECT r.* FROM seen r JOIN odd d ON d.history = r.history AND d.value = r.value
+        SELECT r.* FROM close r
+        JOIN odd d ON d.history = r.history AND d.value = r.value
+        LEFT JOIN recreated x ON x.history = r.history AND x.topic = r.topic
+        WHERE r.side = 'seen' AND r.log_offset IS NOT NULL AND x.topic IS NULL
         """,
         kept=True,
     ),
@@ -68,20 +76,30 @@ RELATIONS = {
         """
         SELECT w.*, p.raw, p.durable, p.idempotent, p.single_attempt, p.guarded
         FROM (
-            SELECT s.history, s.client,
-                MAX(CASE WHEN s.outcome = 'ok' THEN 1 ELSE 0 END) = 1 AS acknowledged,
-                MAX(CASE WHEN s.outcome = 'ok' AND s.log_offset IS NOT NULL THEN 1 ELSE 0 END) = 1 AS told_offsets,
-                MAX(CASE WHEN s.outcome = 'fail' THEN 1 ELSE 0 END) = 1 AS refused
-            FROM sent s GROUP BY s.history, s.client
+            SELECT s.history, s.client, MAX(s.ok) > 0 AS acknowledged,
+                MAX(CASE WHEN s.block >= 0 THEN s.ok ELSE 0 END) > 0 AS told_offsets, MAX(s.refused) > 0 AS refused
+            FROM prints s
+            LEFT JOIN recreated d ON d.history = s.history AND d.topic = s.topic
+            WHERE s.side = 'sent' AND s.named > 0 AND d.topic IS NULL
+            GROUP BY s.history, s.client
         ) w JOIN producers p ON p.history = w.history AND p.client = w.client
         """,
         kept=True,
     ),
     "reading": Relation(
         """
-        SELECT r.history, MAX(CASE WHEN r.prev_offset IS NOT NULL THEN 1 ELSE 0 END) = 1 AS in_streams
-        FROM found r GROUP BY r.history
+        SELECT r.history, MAX(r.chained) > 0 AS in_streams
+        FROM prints r
+        LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
+        WHERE r.side = 'seen' AND r.block >= 0 AND d.topic IS NULL
+        GROUP BY r.history
         """,
         kept=True,
     ),
+    # Topics to which something was sent.
+    "sent_to": Relation("""
+        SELECT DISTINCT s.history, s.topic FROM prints s
+        LEFT JOIN recreated d ON d.history = s.history AND d.topic = s.topic
+        WHERE s.side = 'sent' AND s.named > 0 AND d.topic IS NULL
+        """),
 }

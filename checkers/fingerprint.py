@@ -1,0 +1,28 @@
+"""Which checks the fingerprint settles by itself, and for which histories."""
+
+from collections.abc import Mapping
+
+from checkers.engine import Engine
+
+CLEAN = (
+    "duplicate",
+    "inconsistent-offsets",
+    "lost-write",
+    "nonmonotonic-poll",
+    "offset-reuse",
+    "phantom",
+    "unseen",
+    "wrong-ack-offset",
+)
+"""Checks that find nothing in a history without a dirty block (checkers/relations/blocks.py says why)."""
+
+SMOOTH = ("poll-skip",)
+"""Checks that find nothing in a history in which no stream jumped over an offset."""
+
+
+def settled(engine: Engine) -> Mapping[str, frozenset[int]]:
+    """For each check that one scan can settle, the histories of which it says: no anomaly."""
+    doubts = engine.ask("SELECT d.history, d.unclean, d.jumped FROM doubts d")
+    clean = frozenset(row["history"] for row in doubts if not row["unclean"])
+    smooth = frozenset(row["history"] for row in doubts if not row["jumped"])
+    return dict.fromkeys(CLEAN, clean) | dict.fromkeys(SMOOTH, smooth)
