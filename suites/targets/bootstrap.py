@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from suites.targets import readiness
@@ -50,21 +51,28 @@ class Bootstrap(Target):
         self.start()
 
     def _ask(self) -> None:
-        reasons: list[str] = []
-        for place in self._places:
-            try:
-                seen = readiness.ask(place)
-            except readiness.NotYet as reason:
-                login = LOGIN if reason.asked == "Metadata" and reason.closed else None
-                if stranger := login or what_is_there(place):
-                    raise TargetNotReady(f"{self.name}: {place[0]}:{place[1]} {stranger}.") from reason
-                reasons.append(str(reason))
-                continue
-            self._version = seen.version
-            if len(seen.brokers) > 1:
-                self.capabilities = self.capabilities | {"nodes"}
-            return
-        raise readiness.NotYet("; ".join(reasons))
+        """All addresses at once: several that are silent take no longer than one."""
+        with ThreadPoolExecutor(len(self._places)) as pool:
+            answers = list(pool.map(_one, self._places))
+        for seen in answers:
+            if isinstance(seen, readiness.Seen):
+                self._version = seen.version
+                if len(seen.brokers) > 1:
+                    self.capabilities = self.capabilities | {"nodes"}
+                return
+        if strangers := [answer for answer in answers if isinstance(answer, str)]:
+            raise TargetNotReady(f"{self.name}: {'; '.join(strangers)}.")
+        raise readiness.NotYet("; ".join(str(answer) for answer in answers))
+
+
+def _one(place: tuple[str, int]) -> readiness.Seen | readiness.NotYet | str:
+    """What a broker there says; a sentence where something else listens; NotYet where nothing does."""
+    try:
+        return readiness.ask(place)
+    except readiness.NotYet as reason:
+        login = LOGIN if reason.asked == "Metadata" and reason.closed else None
+        stranger = login or what_is_there(place)
+        return f"{place[0]}:{place[1]} {stranger}" if stranger else reason
 
 
 def _place(address: Address, text: str) -> tuple[str, int]:

@@ -6,12 +6,17 @@ import contextlib
 import socket
 import ssl
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 _PATIENCE_S = 4.0
+_MORE_PATIENCE_S = 2.0
+"""For what is asked only because nothing came back: all of it together must be said within 15 s."""
 LOGIN = (
     "answers ApiVersions but closes the connection on Metadata: it probably wants a login (SASL), "
     "and only clusters without authentication can be tried so far"
 )
+TLS = "speaks TLS, and only plaintext clusters can be tried so far"
+HTTP = "is an HTTP server, not Kafka"
 # ApiVersions version 0, written by hand: every broker since 0.10 answers it, whatever else it thinks of us.
 _BODY = struct.pack(">hhih", 18, 0, 1, 11) + b"brokertrial"
 _API_VERSIONS = struct.pack(">i", len(_BODY)) + _BODY
@@ -29,15 +34,26 @@ def what_is_there(place: tuple[str, int]) -> str | None:
         return None
     if answer is not None and _is_kafka(answer):
         return None
-    if (answer or b"").startswith(b"\x15") or _speaks_tls(place):
-        return "speaks TLS, and only plaintext clusters can be tried so far"
     if answer is None:
-        return f"accepts connections but answers nothing within {_PATIENCE_S:g} s: it does not look like Kafka"
+        return _silent(place)
     if not answer:
-        return "closes the connection on a Kafka request: it does not look like Kafka"
+        return TLS if _speaks_tls(place) else "closes the connection on a Kafka request: it does not look like Kafka"
+    if answer.startswith(b"\x15"):
+        return TLS
     if answer.startswith(b"HTTP/"):
-        return "is an HTTP server, not Kafka"
+        return HTTP
     return f"is no Kafka broker: it answers {answer[:24]!r}"
+
+
+def _silent(place: tuple[str, int]) -> str:
+    """What says nothing to a Kafka request: most servers of other protocols wait for the rest of a line."""
+    with ThreadPoolExecutor() as pool:
+        tls, http = pool.submit(_speaks_tls, place), pool.submit(_speaks_http, place)
+        if tls.result():
+            return TLS
+        if http.result():
+            return HTTP
+    return f"accepts connections but answers nothing within {_PATIENCE_S:g} s: it does not look like Kafka"
 
 
 def _answer(place: tuple[str, int]) -> bytes | None:
@@ -62,10 +78,18 @@ def _speaks_tls(place: tuple[str, int]) -> bool:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_PATIENCE_S) as connection:
+    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_MORE_PATIENCE_S) as connection:
         try:
             with context.wrap_socket(connection):
                 return True
         except ssl.SSLError as error:
             return "ALERT" in (error.reason or "")  # it refuses us, but in TLS: a client certificate is wanted
+    return False
+
+
+def _speaks_http(place: tuple[str, int]) -> bool:
+    """Whether a whole HTTP request gets an HTTP answer."""
+    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_MORE_PATIENCE_S) as connection:
+        connection.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
+        return connection.recv(64).startswith(b"HTTP/")
     return False

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import socket
-import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,67 +12,23 @@ import pytest
 from suites.targets import TargetNotReady, bootstrap, open_target, strangers
 from suites.targets.ports import free_ports
 from tests.targets.conftest import MakeTarget
-
-
-@contextmanager
-def listening(converse: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that has one way with every connection; its address."""
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                try:
-                    converse(connection)
-                except OSError:
-                    continue
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(timeout=10)
-
-
-def http(connection: socket.socket) -> None:
-    connection.recv(1024)
-    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
-
-
-def chatty(connection: socket.socket) -> None:
-    connection.sendall(b"220 mail.example ESMTP\r\n")
-    connection.recv(1024)
-
-
-def closing(connection: socket.socket) -> None:
-    connection.recv(1024)
-
-
-def silent(connection: socket.socket) -> None:
-    while connection.recv(1024):
-        pass
-
-
-def tls(connection: socket.socket) -> None:
-    # Without a certificate the handshake cannot succeed; the refusal is TLS all the same.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.wrap_socket(connection, server_side=True).close()
+from tests.targets.impostors import chatty, closing, endless, garbage, http, http_by_lines, listening, silent, tls
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "_LOOK_FOR_S", 0.5)
     monkeypatch.setattr(strangers, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(strangers, "_MORE_PATIENCE_S", 1.0)
 
 
 @pytest.mark.parametrize(
     ("converse", "words"),
     [
         (http, "is an HTTP server, not Kafka"),
+        (http_by_lines, "is an HTTP server, not Kafka"),
+        (garbage, "is no Kafka broker: it answers b'\\xff\\xfe\\xfd"),
+        (endless, "is no Kafka broker: it answers b'xxxx"),
         (chatty, "is no Kafka broker: it answers b'220 mail.example"),
         (closing, "closes the connection on a Kafka request"),
         (silent, "answers nothing within 0.5 s: it does not look like Kafka"),
@@ -87,6 +40,18 @@ def test_a_stranger_is_named_at_once(converse: Callable[[socket.socket], None], 
         open_target(f"bootstrap:{address}", tmp_path).start()
     assert words in str(refused.value) and address in str(refused.value)
     assert refused.value.exit_status == 7
+
+
+def test_strangers_are_named_together_and_a_broker_among_them_is_enough(
+    file_target: MakeTarget, tmp_path: Path
+) -> None:
+    with listening(silent) as mute, listening(http) as web:
+        with pytest.raises(TargetNotReady) as refused:
+            open_target(f"bootstrap:{mute},{web}", tmp_path / "one").start()
+        assert f"{mute} accepts connections but answers nothing" in str(refused.value)
+        assert f"{web} is an HTTP server" in str(refused.value)
+        with file_target() as theirs, open_target(f"bootstrap:{mute},{theirs.bootstrap}", tmp_path / "two") as target:
+            assert target.alive()
 
 
 def test_nobody_there_is_said_within_15_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
