@@ -1,0 +1,98 @@
+"""One process of the helper: requests from a file, lines with verdicts back, ended on every way out."""
+
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+BAD_INPUT = 65
+GRACE_S = 10.0
+"""How long an answer may be overdue before its process is killed: reading the history, and a busy machine."""
+
+SLACK_MB = 256
+"""What the system lets the process have beyond its own limit, for the runtime and for what the guard notices late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one history may take."""
+
+    timeout_s: float = 30.0
+    memory_mb: int = 1024
+
+
+class PorcupineRefused(ValueError):
+    """The helper could not read a history: the fault is the sender's."""
+
+
+class Process:
+    """A running helper. Made by `started`, which ends it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stream: IO[bytes], errors: IO[bytes], patience: float) -> None:
+        self._process, self._stream, self._errors, self._patience = process, stream, errors, patience
+        self._overdue = False
+
+    @classmethod
+    @contextmanager
+    def started(cls, program: Path, requests: Sequence[bytes], limits: Limits) -> Iterator[Self]:
+        """A helper that works through the requests, one processor and `limits` for each of them."""
+        patience = 2 * limits.timeout_s + GRACE_S + max(map(len, requests)) / 1e6
+        with tempfile.TemporaryFile() as questions, tempfile.TemporaryFile() as errors:
+            questions.writelines(requests)
+            questions.seek(0)
+            process = subprocess.Popen(
+                [str(program), "-max-mb", str(limits.memory_mb)], stdin=questions, stdout=subprocess.PIPE,
+                stderr=errors, env=os.environ | {"GOMAXPROCS": "1"}, start_new_session=True,
+            )  # fmt: skip
+            assert process.stdout is not None
+            try:
+                _confine(process.pid, limits.memory_mb + SLACK_MB)
+                yield cls(process, process.stdout, errors, patience)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                process.stdout.close()
+
+    def lines(self) -> Iterator[bytes]:
+        """Each line as it comes, until one is overdue or the process has ended."""
+        rest = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stream, selectors.EVENT_READ)
+            deadline = time.monotonic() + self._patience
+            while selector.select(max(0.0, deadline - time.monotonic())):
+                read = os.read(self._stream.fileno(), 1 << 16)
+                if not read:
+                    return
+                *whole, rest = (rest + read).split(b"\n")
+                if whole:
+                    deadline = time.monotonic() + self._patience
+                    yield from whole
+        self._overdue = True
+
+    def cause(self) -> str:
+        """Why the next line is missing. Raises PorcupineRefused when the helper could not read the request."""
+        if self._overdue:
+            return "timeout"
+        status = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        if status == BAD_INPUT:
+            raise PorcupineRefused(f"Porcupine's helper refused a history: {said}.")
+        if "out of memory" in said or "allocate memory" in said:
+            return "memory"
+        return f"crash: {said.partition(chr(10))[0] or f'exit status {status}'}"
+
+
+def _confine(pid: int, most_mb: int) -> None:
+    """A limit by the system on what the process may write to: what Go only reserves does not count."""
+    with suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_DATA, (most_mb << 20, most_mb << 20))

@@ -1,0 +1,73 @@
+"""transaction: the transaction coordinator, for one transactional id (KIP-98, KIP-360, KIP-890).
+
+    init {} -> {epoch}                    a greater epoch than any before; what was open is aborted
+    add {epoch} -> {error}                partitions or offsets are added: the transaction is open
+    end {epoch, commit} -> {error, next}  it is committed or aborted; next: the epoch that follows, if told (KIP-890)
+    state {} -> {state}                   empty, ongoing, committed or aborted
+
+error: "" is success, "fenced" a newer epoch (or the coordinator gave an open transaction up), "state" nothing to end.
+An end may be repeated, by the epoch that ended it. A coordinator may end an open transaction at any time: that fences.
+"""
+
+from typing import NamedTuple
+
+from checkers.search.question import Op, Said
+
+NAME = "transaction"
+
+
+class Transaction(NamedTuple):
+    """`ended`: the epoch that ended the last one. `fenced`: somebody not told of in the history has a newer one."""
+
+    epoch: int
+    ended: int
+    state: str
+    fenced: bool
+
+
+def start(init: Said) -> Transaction:
+    """No epoch yet."""
+    return Transaction(-1, -1, "empty", False)
+
+
+def step(state: Transaction, op: Op) -> Transaction | None:
+    """The coordinator's state after the operation."""
+    told = op.told or {}
+    match op.f:
+        case "init":
+            if op.told is None:
+                return Transaction(state.epoch, -1, "empty", True)
+            granted = int(told["epoch"])
+            return Transaction(granted, -1, "empty", False) if granted > state.epoch else None
+        case "state":
+            return state if op.told is None or told["state"] == state.state else None
+        case "add" | "end":
+            epoch, error = int(op.asked["epoch"]), told.get("error", "")
+            if error == "fenced":
+                return _fenced(state, epoch)
+            if op.f == "end":
+                return _end(state, epoch, "committed" if op.asked.get("commit") else "aborted", error, told.get("next"))
+            current = epoch == state.epoch and not state.fenced
+            return Transaction(state.epoch, -1, "ongoing", False) if current and not error else None
+        case other:
+            raise ValueError(f"the model transaction has no operation {other!r}.")
+
+
+def _fenced(state: Transaction, epoch: int) -> Transaction | None:
+    if epoch < state.epoch or state.fenced:
+        return state
+    given_up = epoch == state.epoch and state.state == "ongoing"
+    return Transaction(state.epoch, -1, "aborted", True) if given_up else None
+
+
+def _end(state: Transaction, epoch: int, result: str, error: str, following: int | None) -> Transaction | None:
+    current = epoch == state.epoch and not state.fenced
+    again = not state.fenced and state.ended == epoch and state.state == result
+    if error:
+        return state if current and error == "state" and state.state != "ongoing" and not again else None
+    if again:
+        return state if following in (None, state.epoch) else None
+    after = state.epoch if following is None else following
+    if not current or state.state != "ongoing" or after < state.epoch:
+        return None
+    return Transaction(after, epoch, result, False)
