@@ -1,9 +1,23 @@
-"""Synthetic histories of any size, made of columns: every record is sent and acknowledged once, and read once."""
+"""Synthetic histories of any size, made of columns: every record is sent and acknowledged once, and read once.
 
+Times jitter and keys are random, so that files are as large as those of real runs (about 9 bytes an operation). What is
+planted is wrong with exactly the values named; everything else is legal.
+
+    python bench/synthetic.py FOLDER RECORDS [--partitions N] [--lost VALUE ...] [--duplicate VALUE ...]
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from histories.header import Header
 from histories.parts import PartWriter
@@ -12,114 +26,168 @@ from histories.rows import Client
 from histories.tables import schema_of
 
 PART = 100_000
+LARGE_PART = 2_000_000
 GAP_NS = 1_000
 FLIGHT_NS = 2_000_000
+POLL = 500
 
 
-def write_history(folder: Path, records: int, *, partitions: int = 12, producers: int = 8) -> None:
-    """Writes a clean history of `records` sends and reads; one operation a record: nothing is batched."""
+@dataclass(frozen=True)
+class Planted:
+    """Values that are lost (a reader went on without it), stored twice, read as something else, or read too late."""
+
+    lost: tuple[int, ...] = ()
+    duplicate: tuple[int, ...] = ()
+    phantom: tuple[int, ...] = ()
+    back: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A history: value v lies in partition v % partitions at offset v // partitions."""
+
+    records: int
+    partitions: int
+    producers: int
+    planted: Planted
+    seed: int = 1
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The values, part by part."""
+        rows = PART if self.records <= 20_000_000 else LARGE_PART
+        return (np.arange(start, min(start + rows, self.records)) for start in range(0, self.records, rows))
+
+    def end(self, partition: int) -> int:
+        """The end offset of a partition."""
+        doubled = sum(value % self.partitions == partition for value in self.planted.duplicate)
+        return self.held(partition) + doubled
+
+    def held(self, partition: int) -> int:
+        """How many values a partition holds."""
+        return (self.records - partition + self.partitions - 1) // self.partitions
+
+    def random(self, value: np.ndarray) -> np.random.Generator:
+        """Dice of a chunk."""
+        return np.random.default_rng((self.seed, int(value[0])))
+
+
+def write_history(
+    folder: Path, records: int, *, partitions: int = 12, producers: int = 8, planted: Planted | None = None
+) -> None:
+    """Writes a history of `records` sends and reads; one operation a record: nothing is batched."""
+    shape = Shape(records, partitions, producers, planted or Planted())
     recorder = Recorder.create(folder, Header(case="bench/checking", target="synthetic", nodes=1))
     for number in range(producers):
         recorder.add(Client(client=f"producer-{number}", library="synthetic", acks=-1, idempotence=True))
     recorder.add(Client(client="reader", library="synthetic", isolation="read_uncommitted", mode="assign"))
     for partition in range(partitions):
-        end = (records - partition + partitions - 1) // partitions
-        recorder.event("final-read", topic="t", partition=partition, offset=end)
+        recorder.event("final-read", topic="t", partition=partition, offset=shape.end(partition))
     parts: PartWriter = recorder._parts
-    for start in range(0, records, PART):
-        value = np.arange(start, min(start + PART, records))
-        partition, offset = value % partitions, value // partitions
-        producer = pa.array([f"producer-{n}" for n in range(producers)]).take(pa.array(value % producers))
-        call = value * GAP_NS
-        parts.write_columns(
-            "operations",
-            _table(
-                "operations",
-                op=value,
-                client=producer,
-                kind="send",
-                topic="t",
-                node=0,
-                partition=partition,
-                call_ns=call,
-                return_ns=call + FLIGHT_NS,
-                outcome="ok",
-                error=0,
-                base_offset=offset,
-                count=1,
-                leader_epoch=0,
-            ),
-        )
-        parts.write_columns(
-            "records",
-            _table(
-                "records",
-                op=value,
-                client=producer,
-                topic="t",
-                partition=partition,
-                offset=offset,
-                value=value,
-                key=value % 1024,
-                tombstone=False,
-                intact=True,
-                side="sent",
-                position=value // partitions // producers,
-                leader_epoch=0,
-                timestamp=call,
-                outcome="ok",
-            ),
-        )
-    polls = 500
-    for start in range(0, records, PART):
-        value = np.arange(start, min(start + PART, records))
-        partition, offset = value % partitions, value // partitions
-        poll = records + offset // polls * partitions + partition
-        parts.write_columns(
-            "records",
-            _table(
-                "records",
-                op=poll,
-                client="reader",
-                topic="t",
-                partition=partition,
-                offset=offset,
-                value=value,
-                key=value % 1024,
-                tombstone=False,
-                intact=True,
-                side="seen",
-                stream=partition,
-                position=offset,
-                prev_offset=offset - 1,
-                leader_epoch=0,
-                timestamp=value * GAP_NS,
-                outcome="ok",
-            ),
-        )
-    first = np.arange(0, (records + partitions - 1) // partitions, polls)
-    for partition in range(partitions):
-        ops = records + first // polls * partitions + partition
-        call = (records + 10 * PART) * GAP_NS + ops * GAP_NS
-        parts.write_columns(
-            "operations",
-            _table(
-                "operations",
-                op=ops,
-                client="reader",
-                kind="fetch",
-                topic="t",
-                node=0,
-                partition=partition,
-                call_ns=call,
-                return_ns=call + FLIGHT_NS,
-                outcome="ok",
-                error=0,
-                base_offset=first,
-                count=polls,
-            ),
-        )
+    with ThreadPoolExecutor(2) as pool:
+        for name, table in _ahead(pool, _jobs(shape)):
+            parts.write_columns(name, table)
     recorder.close()
+
+
+def _jobs(shape):
+    for value in shape.chunks():
+        yield "operations", _sends, shape, value
+        yield "records", _sent, shape, value
+    for value in shape.chunks():
+        yield "records", _seen, shape, value
+    yield "operations", _polls, shape, None
+    if shape.planted.duplicate:
+        yield "records", _doubled, shape, None
+
+
+def _ahead(pool, jobs):
+    """Results in order, two parts made ahead."""
+    waiting = [(name, pool.submit(make, shape, value)) for name, make, shape, value in islice(jobs, 3)]
+    while waiting:
+        name, table = waiting.pop(0)
+        yield name, table.result()
+        waiting += [(name, pool.submit(make, shape, value)) for name, make, shape, value in islice(jobs, 1)]
+
+
+def _place(shape, value):
+    partition, offset = value % shape.partitions, value // shape.partitions
+    return partition, offset, (offset + partition) % shape.producers
+
+
+def _names(shape, number):
+    return pa.array([f"producer-{n}" for n in range(shape.producers)]).take(pa.array(number))
+
+
+def _times(shape, value):
+    dice = shape.random(value)
+    call = value * GAP_NS + dice.integers(0, GAP_NS, len(value))
+    return call, call + FLIGHT_NS + dice.integers(0, 1 << 16, len(value))
+
+
+def _keys(shape, value):
+    return np.random.default_rng((shape.seed, 7, int(value[0]))).integers(0, 1024, len(value))
+
+
+def _sends(shape, value):
+    partition, offset, producer = _place(shape, value)
+    call, ret = _times(shape, value)
+    return _table(
+        "operations", op=value, client=_names(shape, producer), kind="send", topic="t", node=0, partition=partition,
+        call_ns=call, return_ns=ret, outcome="ok", error=0, base_offset=offset, count=1, leader_epoch=0,
+    )  # fmt: skip
+
+
+def _sent(shape, value):
+    partition, offset, producer = _place(shape, value)
+    return _table(
+        "records", op=value, client=_names(shape, producer), topic="t", partition=partition, offset=offset,
+        value=value, key=_keys(shape, value), tombstone=False, intact=True, side="sent",
+        position=offset // shape.producers, leader_epoch=0, timestamp=_times(shape, value)[0], outcome="ok",
+    )  # fmt: skip
+
+
+def _seen(shape, value):
+    partition, offset, _ = _place(shape, value)
+    planted, keys, times = shape.planted, _keys(shape, value), _times(shape, value)[0]
+    prev = offset - 1 - np.isin(value - shape.partitions, planted.lost)
+    prev = np.where(np.isin(value, planted.back), offset + 3, prev)
+    read = np.where(np.isin(value, planted.phantom), -value - 1, value)
+    kept = ~np.isin(value, planted.lost)
+    columns = {"partition": partition, "offset": offset, "prev_offset": prev, "value": read, "key": keys}
+    columns = {name: column[kept] for name, column in columns.items()}
+    return _seen_table(shape, timestamp=times[kept], **columns)
+
+
+def _doubled(shape, _):
+    """Second copies, at the ends of their partitions."""
+    value = np.array(shape.planted.duplicate)
+    partition = value % shape.partitions
+    earlier = np.array([int(np.sum(partition[:place] == partition[place])) for place in range(len(value))])
+    offset = np.array([shape.held(int(number)) for number in partition]) + earlier
+    return _seen_table(
+        shape, partition=partition, offset=offset, prev_offset=offset - 1, value=value, key=value * 0, timestamp=value
+    )
+
+
+def _seen_table(shape, *, partition, offset, **columns):
+    poll = shape.records + offset // POLL * shape.partitions + partition
+    return _table(
+        "records", op=poll, client="reader", topic="t", partition=partition, offset=offset, tombstone=False,
+        intact=True, side="seen", stream=partition, position=offset, leader_epoch=0, outcome="ok", **columns,
+    )  # fmt: skip
+
+
+def _polls(shape, _):
+    tables = []
+    for partition in range(shape.partitions):
+        first = np.arange(0, shape.end(partition), POLL)
+        ops = shape.records + first // POLL * shape.partitions + partition
+        call = (shape.records + 10 * PART) * GAP_NS + ops * GAP_NS
+        tables.append(_table(
+            "operations", op=ops, client="reader", kind="fetch", topic="t", node=0, partition=ops * 0 + partition,
+            call_ns=call, return_ns=call + FLIGHT_NS, outcome="ok", error=0, base_offset=first, count=POLL,
+        ))  # fmt: skip
+    return pa.concat_tables(tables)
 
 
 def _table(name: str, **columns: object) -> pa.Table:
@@ -134,3 +202,20 @@ def _column(content: object, kind: pa.DataType, rows: int) -> pa.Array:
     if isinstance(content, np.ndarray | pa.Array):
         return pa.array(content, kind) if isinstance(content, np.ndarray) else content.cast(kind)
     return pa.repeat(pa.scalar(content, kind), rows)
+
+
+def main() -> None:
+    """Writes one history, as asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("records", type=int)
+    parser.add_argument("--partitions", type=int, default=12)
+    for name in ("lost", "duplicate", "phantom", "back"):
+        parser.add_argument(f"--{name}", type=int, nargs="*", default=[])
+    asked = parser.parse_args()
+    planted = Planted(tuple(asked.lost), tuple(asked.duplicate), tuple(asked.phantom), tuple(asked.back))
+    write_history(asked.folder, asked.records, partitions=asked.partitions, planted=planted)
+
+
+if __name__ == "__main__":
+    main()
