@@ -134,7 +134,7 @@ def test_the_hash_is_as_good_as_chance():
             ) x
             """  # fmt: skip
         told_apart, bits = duck._connection.execute(
-            f"SELECT COUNT(DISTINCT m.mix), COUNT(DISTINCT (m.mix >> 31) & 2147483647) FROM ({query}) m"
+            f"SELECT COUNT(DISTINCT m.mix), COUNT(DISTINCT (m.mix >> 16) & 2147483647) FROM ({query}) m"
         ).fetchone()
     assert told_apart == 2_000_000
     assert abs(bits - 2_000_000 * (1 - 2_000_000 / 2**32)) < 150
