@@ -64,6 +64,15 @@ def test_nobody_there_is_said_within_15_seconds(tmp_path: Path, monkeypatch: pyt
     assert time.monotonic() - begun < 15 and refused.value.exit_status == 7
 
 
+def test_several_silent_addresses_are_said_within_15_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with listening(silent) as one, listening(silent) as two, listening(silent) as three:
+        begun = time.monotonic()
+        with pytest.raises(TargetNotReady, match="answers nothing within 4 s"):
+            open_target(f"bootstrap:{one},{two},{three}", tmp_path).start()
+        assert time.monotonic() - begun < 12  # which leaves three for the start of the command
+
+
 def test_a_name_that_does_not_resolve_is_said(tmp_path: Path) -> None:
     with pytest.raises(TargetNotReady, match=r"nowhere\.invalid"):
         open_target("bootstrap:nowhere.invalid:9092", tmp_path).start()

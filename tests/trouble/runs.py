@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from histories.header import HistoryIncomplete
@@ -14,8 +15,15 @@ COMMAND = str(Path(sys.executable).with_name("brokertrial"))
 PATIENCE_S = 90.0
 
 
-def brokertrial(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+def brokertrial(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=240, env=env)
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    """All that was said; the console breaks long lines, and where is not the question."""
+    return " ".join((done.stdout + done.stderr).split())
 
 
 def only_run(folder: Path) -> Path:
