@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 import pyarrow as pa
 
+from checkers.check import Check
 from histories.reader import History
 from histories.rows import Event
 
@@ -18,6 +19,12 @@ class Engine(Protocol):
 
     def table(self, query: str) -> pa.Table:
         """The rows of a query, as Arrow columns."""
+
+    def prepared(self, check: Check) -> Check:
+        """The check as this engine puts it: the same rows come of it."""
+
+    def settled(self, check: str) -> frozenset[int]:
+        """Histories of which the fingerprint says that this check finds nothing."""
 
 
 def titles(histories: Sequence[History]) -> pa.Table:

@@ -1,8 +1,7 @@
 """Which checks the fingerprint settles by itself, and for which histories."""
 
-from collections.abc import Mapping
-
-from checkers.engine import Engine
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 CLEAN = (
     "duplicate",
@@ -20,9 +19,13 @@ SMOOTH = ("poll-skip",)
 """Checks that find nothing in a history in which no stream jumped over an offset."""
 
 
-def settled(engine: Engine) -> Mapping[str, frozenset[int]]:
+SETTLED = (*CLEAN, *SMOOTH)
+Ask = Callable[[str], Sequence[Mapping[str, Any]]]
+
+
+def settled(ask: Ask) -> Mapping[str, frozenset[int]]:
     """For each check that one scan can settle, the histories of which it says: no anomaly."""
-    doubts = engine.ask("SELECT d.history, d.unclean, d.jumped FROM doubts d")
+    doubts = ask("SELECT d.history, d.unclean, d.jumped FROM doubts d")
     clean = frozenset(row["history"] for row in doubts if not row["unclean"])
     smooth = frozenset(row["history"] for row in doubts if not row["jumped"])
     return dict.fromkeys(CLEAN, clean) | dict.fromkeys(SMOOTH, smooth)

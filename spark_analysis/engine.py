@@ -12,7 +12,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from checkers.check import Check
 from checkers.engine import titles, topics
+from checkers.fingerprint import SETTLED, settled
 from checkers.relations import BASES, RELATIONS, RENAMED
 from histories.reader import History
 from histories.rows import TABLES
@@ -32,6 +34,7 @@ class Spark:
         self._session = session
         self._made: set[str] = set(BASES)
         self._kept: list[DataFrame] = []
+        self._settled: Mapping[str, frozenset[int]] | None = None
 
     @classmethod
     def over(cls, histories: Sequence[History], master: str = "local[*]", **settings: str) -> Self:
@@ -61,6 +64,18 @@ class Spark:
         """The rows of a query, as Arrow columns."""
         self._make_what_it_names(query)
         return self._session.sql(query).toArrow()
+
+    def prepared(self, check: Check) -> Check:
+        """The check as it is."""
+        return check
+
+    def settled(self, check: str) -> frozenset[int]:
+        """Histories of which the fingerprint says that this check finds nothing."""
+        if check not in SETTLED:
+            return frozenset()
+        if self._settled is None:
+            self._settled = settled(self.ask)
+        return self._settled[check]
 
     def close(self) -> None:
         """Forgets everything; the session stays for whoever opens the next."""

@@ -63,7 +63,7 @@ def test_what_is_settled_has_no_anomaly(crowd, shift, monkeypatch):
     _, tables = crowd
     small_blocks(monkeypatch, shift)
     with Duck.over_tables(tables) as duck:
-        by_check = settled(duck)
+        by_check = settled(duck.ask)
         for check, histories in by_check.items():
             guilty = {row["history"] for row in duck.ask(all_checks()[check].query)}
             assert not guilty & histories, check
