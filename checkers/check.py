@@ -28,6 +28,9 @@ from checkers.anomaly import Anomaly, Attribution, Strength
 ROW = ("topic", "partition", "group_id", "offset_a", "offset_b", "value_a", "value_b", "op_a", "op_b", "op_c")
 """Columns that an anomaly is made from; a query may leave out those that it has nothing for, and add others."""
 
+LISTED = 100
+"""Offsets or values of one anomaly that are listed."""
+
 Row = dict[str, Any]
 Find = Callable[[Mapping[str, pa.Table]], Iterator[Row]]
 
@@ -60,13 +63,18 @@ class Check:
             topic=row.get("topic"),
             partition=row.get("partition"),
             group=row.get("group_id"),
-            offsets=_present(row, "offset_a", "offset_b"),
-            values=_present(row, "value_a", "value_b"),
+            offsets=_listed(row, "offsets") or _present(row, "offset_a", "offset_b"),
+            values=_listed(row, "listed_values") or _present(row, "value_a", "value_b"),
             operations=tuple(dict.fromkeys(_present(row, "op_a", "op_b", "op_c"))),
             sentence=sentence,
             strength=cast(Strength, row.get("strength") or self.strength),
             attribution=cast(Attribution, row.get("attribution") or "broker"),
         )
+
+
+def _listed(row: Row, name: str) -> tuple[int, ...]:
+    """Where two do not tell it all, a query names every offset or value, in any order."""
+    return tuple(sorted(row.get(name) or ())[:LISTED])
 
 
 def _present(row: Row, *names: str) -> tuple[int, ...]:
@@ -75,14 +83,15 @@ def _present(row: Row, *names: str) -> tuple[int, ...]:
 
 @cache
 def all_checks() -> Mapping[str, Check]:
-    """Every check by name, in alphabetical order."""
-    modules = (importlib.import_module(f"checkers.checks.{found.name}") for found in pkgutil.iter_modules(_folder()))
-    checks = [_read(module) for module in modules]
+    """Every check of checkers/checks/ by name, in alphabetical order."""
+    return checks_in(checkers.checks)
+
+
+def checks_in(package: ModuleType) -> Mapping[str, Check]:
+    """Every check of a folder by name, in alphabetical order."""
+    found = [each.name for each in pkgutil.iter_modules(package.__path__)]
+    checks = [_read(importlib.import_module(f"{package.__name__}.{name}")) for name in found]
     return {check.name: check for check in sorted(checks, key=lambda check: check.name)}
-
-
-def _folder() -> list[str]:
-    return list(checkers.checks.__path__)
 
 
 def _read(module: ModuleType) -> Check:

@@ -1,6 +1,6 @@
 """Puts the checks to a history."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -47,10 +47,14 @@ def judge_all(histories: Sequence[History], checks: Collection[str] | None = Non
 
 def judge_on(engine: Engine, histories: Sequence[History], checks: Collection[str] | None = None) -> list[Judgement]:
     """Judges histories that an engine has opened, in the same order."""
-    chosen = _chosen(checks)
+    return judge_by(_chosen(checks), engine, histories)
+
+
+def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[History]) -> list[Judgement]:
+    """Judges histories that an engine has opened by these very checks."""
     judgements = [Judgement() for _ in histories]
-    for check in chosen:
-        _put(check, engine, histories, judgements)
+    for check in checks:
+        _put(engine.prepared(check), engine, histories, judgements)
     return judgements
 
 
@@ -73,7 +77,7 @@ def _put(check: Check, engine: Engine, histories: Sequence[History], judgements:
     if not able:
         return
     subjects = {row["history"] for row in engine.ask(check.subject)}
-    rows = _rows(check, engine) if subjects & set(able) else {}
+    rows = _rows(check, engine) if subjects & set(able) - engine.settled(check.name) else {}
     gaps = _first_by_history(engine.ask(check.gaps)) if check.gaps and subjects else {}
     for number in able:
         judgement = judgements[number]

@@ -10,6 +10,7 @@ import msgspec
 from checkers.verdict import Verdict
 from ci import manifest
 from ci.details import details, headline
+from ci.foreign import check_foreign
 from ci.places import find
 from ci.tally import Tally
 from ci.trouble import Trouble, nearest
@@ -18,8 +19,17 @@ from suites.result import CaseResult
 from suites.stored import judge_stored
 
 
-def check(text: str) -> int:
+def check(
+    text: str,
+    form: str | None = None,
+    engine: str = "duckdb",
+    assume: str = "",
+    strict: bool = False,
+    as_json: bool = False,
+) -> int:
     """Prints every verdict with its proof and returns the exit status."""
+    if form is not None:
+        return check_foreign(Path(text), form, engine, assume, strict, as_json)
     place = find(text)
     if place.run is None:
         assert place.history is not None

@@ -50,12 +50,17 @@ def run(**options: Any) -> None:
 
 
 @cli.command()
-@click.argument("place", metavar="RUN[/CASE]")
-def check(place: str) -> None:
-    """Judge a stored history again, without a broker."""
+@click.argument("place", metavar="RUN[/CASE]|HISTORY|FILE")
+@click.option("--format", "form", type=click.Choice(["jepsen", "jsonl"]), help="FILE is somebody else's history.")
+@click.option("--engine", type=click.Choice(["duckdb", "spark", "oracle"]), default="duckdb", show_default=True)
+@click.option("--assume", default="", metavar="NAME=VALUE,...", help="Of FILE: acks, isolation, idempotence, ...")
+@click.option("--strict", is_flag=True, help="Judge what Kafka permits as well: for tests of checkers.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: the verdict, and every anomaly.")
+def check(place: str, **options: Any) -> None:
+    """Judge a stored history again, without a broker; or one that another harness wrote (docs/formats.md)."""
     from ci.check import check as command
 
-    sys.exit(command(place))
+    sys.exit(command(place, **options))
 
 
 @cli.command()

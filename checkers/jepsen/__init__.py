@@ -1,0 +1,18 @@
+"""The anomalies of Jepsen's Kafka workload under its own names, one file each, shaped as checkers/check.py says.
+
+They judge a partition by the order of its values alone (checkers/relations/versions.py), so that a history needs no
+streams and no start positions. Each is put to somebody else's history; our own are judged by checkers/checks, which
+know more. A row is `judged` 0 where the settings of the clients permit what it shows.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from sys import modules
+
+from checkers.check import Check, checks_in
+
+
+@cache
+def jepsen_checks() -> Mapping[str, Check]:
+    """Every check of this folder by name."""
+    return checks_in(modules[__name__])

@@ -1,0 +1,46 @@
+"""The engines that can put the checks to a history, by the name that the command line has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from checkers.engine import Engine
+from checkers.naive import Oracle
+from ci.trouble import Trouble
+from histories.reader import History
+
+NAMES = ("duckdb", "spark", "oracle")
+
+
+@contextmanager
+def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle]) -> Iterator[Engine]:
+    """Histories opened for questions; `oracles` answer them, by their queries, when the engine is the naive one."""
+    if name == "spark":
+        yield from _spark(histories)
+    elif name == "oracle":
+        from checkers.naive import Naive
+
+        with Naive.over(histories, oracles) as naive:
+            yield naive
+    else:
+        from checkers.duck import Duck
+
+        with Duck.over(histories) as duck:
+            yield duck
+
+
+def _spark(histories: Sequence[History]) -> Iterator[Engine]:
+    try:
+        from spark_analysis.engine import Spark
+        from spark_analysis.session import JavaMissing
+    except ImportError as missing:
+        raise Trouble(
+            f"--engine spark needs PySpark, which is not installed ({missing.name} is missing).",
+            "pip install 'brokertrial[spark]' brings it; --engine duckdb needs nothing more.",
+        ) from None
+    try:
+        with Spark.over(histories) as spark:
+            yield spark
+    except JavaMissing as missing:
+        raise Trouble(str(missing)) from None

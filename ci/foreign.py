@@ -1,0 +1,54 @@
+"""`brokertrial check --format`: a history that somebody else's harness wrote is read, judged, told."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from checkers.check import Check
+from checkers.judge import judge_by
+from checkers.naive import Oracle
+from ci.engines import opened
+from ci.findings import Findings, findings_of
+from ci.trouble import Trouble
+from histories.formats.settings import BadSetting, Settings
+from histories.header import HistoryRefused
+from histories.reader import History
+
+FORMATS = ("jepsen", "jsonl")
+
+
+def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool, as_json: bool) -> int:
+    """Prints what is found in the file and returns the exit status."""
+    if file.is_dir():
+        raise Trouble(f"{file} is a folder; --format {form} reads one file.")
+    try:
+        with tempfile.TemporaryDirectory(prefix="brokertrial-") as folder:
+            findings = _jepsen(file, Path(folder), engine, assume, strict)
+    except (HistoryRefused, BadSetting) as refused:
+        raise Trouble(str(refused)) from None
+    if as_json:
+        click.echo(findings.as_json())
+    else:
+        findings.print()
+    return findings.status
+
+
+def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
+    from checkers.jepsen import jepsen_checks
+    from checkers.oracle.jepsen import ORACLES
+    from histories.formats.jepsen import import_jepsen
+
+    reader = import_jepsen(file, folder / "history", Settings.of(assume))
+    history = History.open(folder / "history")
+    checks = jepsen_checks()
+    with opened(engine, [history], _by_query(checks, ORACLES)) as opened_engine:
+        judgement = judge_by(checks.values(), opened_engine, [history])[0]
+    return findings_of(judgement, strict, reader.legend)
+
+
+def _by_query(checks: Mapping[str, Check], oracles: Mapping[str, Oracle]) -> dict[str, Oracle]:
+    return {query: oracles[name] for name, check in checks.items() if name in oracles and (query := check.query)}

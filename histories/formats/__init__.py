@@ -1,0 +1,1 @@
+"""Histories that other harnesses wrote, read into tables of our own."""
