@@ -21,6 +21,8 @@ class Bug:
     cases: tuple[str, ...]
     seen: str = ""
     every: int = 1
+    shows: tuple[str, ...] = ("statement",)
+    """By what a case that catches it fails: an anomaly, or why a question failed (suites/mutants.py)."""
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -60,7 +62,8 @@ def registry() -> dict[str, Bug]:
             for bug_id, fields in tomllib.loads(entry.read_text("utf-8")).items():
                 if bug_id in found:
                     raise ValueError(f"bug {bug_id} is declared twice, the second time in mutants/{entry.name}")
-                found[bug_id] = Bug(id=bug_id, **{**fields, "cases": tuple(fields["cases"])})
+                lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+                found[bug_id] = Bug(id=bug_id, **{**fields, **lists})
     return found
 
 

@@ -123,7 +123,7 @@ class TransactionService:
             return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         asked = [p for p in partitions if not self._is_open(p, producer_id, producer_epoch)]
         codes = dict.fromkeys(partitions, errors.NONE)
-        if asked and self._node.config["transaction.partition.verification.enable"]:
+        if asked and self._node.config["transaction.partition.verification.enable"] and not bugs.on("M20b"):
             found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
             codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in found.items()})
         return codes
@@ -191,6 +191,8 @@ class TransactionService:
                 self._coordinator_epoch(transactional_id),
                 commit,
             )
+            if error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("N01"):
+                return
             if error not in (errors.NONE, errors.UNKNOWN_TOPIC_OR_PARTITION):
                 log.warning("%s: marker for %s-%d refused: %s", transactional_id, topic, index, errors.name(error))
         self._save(state.complete(transaction, self._node.clock.now_ms()))
