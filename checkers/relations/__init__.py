@@ -10,7 +10,21 @@ The text keeps to what DuckDB and Spark both understand: qualified names, explic
 only one of them has.
 """
 
-from checkers.relations import commits, delivery, groups, logs, offsets, records, transactions
+from checkers.relations import (
+    batches,
+    commits,
+    delivery,
+    groups,
+    limits,
+    logs,
+    members,
+    monotone,
+    offsets,
+    progress,
+    records,
+    transactions,
+    versions,
+)
 from checkers.relations.relation import Relation
 
 BASES = ("clients", "operations", "records", "batches", "memberships", "events", "histories", "topics")
@@ -33,4 +47,10 @@ RELATIONS: dict[str, Relation] = {
     **commits.RELATIONS,
     **groups.RELATIONS,
     **logs.RELATIONS,
+    **batches.RELATIONS,
+    **monotone.RELATIONS,
+    **members.RELATIONS,
+    **limits.RELATIONS,
+    **progress.RELATIONS,
+    **versions.RELATIONS,
 }

@@ -43,4 +43,24 @@ RELATIONS = {
             WHERE r.history = s.history AND r.value = s.value)
         GROUP BY s.history, s.derived_from, s.value
         """),
+    # The first input of each partition that was copied outside transactions.
+    "copied_from": Relation("""
+        SELECT i.history, i.topic, i.partition, MIN(i.log_offset) AS first_copied
+        FROM inputs i JOIN sent s ON s.history = i.history AND s.derived_from = i.value AND s.txn IS NULL
+        GROUP BY i.history, i.topic, i.partition
+        """),
+    # Partitions that copies went to outside transactions, and that were not read to their end.
+    "unread_copies": Relation("""
+        SELECT DISTINCT s.history, s.topic, s.partition FROM sent s
+        LEFT JOIN final_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
+        WHERE s.derived_from IS NOT NULL AND s.txn IS NULL AND f.topic IS NULL
+        """),
+    # Copies outside transactions that durable producers were told were stored, and when.
+    "plain_copies": Relation("""
+        SELECT s.history, s.derived_from AS source, s.op, o.return_ns AS acknowledged_ns
+        FROM sent s
+        JOIN producers p ON p.history = s.history AND p.client = s.client AND p.durable
+        JOIN operations o ON o.history = s.history AND o.op = s.op AND o.topic = s.topic AND o.partition = s.partition
+        WHERE s.derived_from IS NOT NULL AND s.txn IS NULL AND s.outcome = 'ok'
+        """),
 }

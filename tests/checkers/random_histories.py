@@ -2,6 +2,8 @@
 
 from random import Random
 
+from msgspec import structs
+
 from histories.header import Header
 from histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
 
@@ -34,7 +36,142 @@ class Dice:
         for extra in (self._group, self._derive, self._final_committed, self._owners):
             if self.rng.random() < 0.8:
                 extra()
+        for extra in (self._ask, self._log, self._resume, self._limits, self._stall, self._pipe):
+            if self.rng.random() < 0.5:
+                extra()
         return header, self.rows
+
+    # What only some checks look at, each kind of it in half of the histories.
+
+    def _ask(self) -> None:
+        """Answers about ends and starts, with epochs that are few enough to meet again."""
+        rng = self.rng
+        for _ in range(rng.randrange(2, 9)):
+            end, kind = rng.randrange(0, 9), rng.choice(["fetch", "list_offsets", "list_offsets", "delete_records"])
+            self._operation(
+                kind=kind, client="u", topic="t", partition=rng.choice([0, 0, 1]), node=rng.choice([None, 1, 1, 2]),
+                outcome=rng.choice(OUTCOMES), high_watermark=rng.choice([None, end, end]),
+                last_stable=rng.choice([None, end, max(0, end - 1), end + 1 if self.lies() else end]),
+                log_start=rng.choice([None, 0, 0, rng.randrange(0, 3)]), leader_epoch=rng.choice([None, 1, 1, 2]),
+                base_offset=0 if kind == "delete_records" else None,
+            )  # fmt: skip
+        if rng.random() < 0.2:
+            at = rng.randrange(0, self.now + 1)
+            self.rows.append(Event(kind="hit", at_ns=at, window="w1", fields='{"decision":"kill"}'))
+
+    def _log(self) -> None:
+        """A log of batches: producers, epochs, sequences, markers, now and then as no broker may write them."""
+        rng, offset, epoch = self.rng, 0, 1
+        sequences: dict[tuple[int, int], int] = {}
+        for _ in range(rng.randrange(2, 9)):
+            producer, age, size = rng.choice([7, 7, 8]), rng.choice([0, 0, 1]), rng.choice([1, 1, 2])
+            control = rng.choice([None, None, None, "COMMIT", "ABORT"])
+            sequence = sequences.get((producer, age), 0)
+            sequences[producer, age] = sequence + size
+            epoch += rng.random() < 0.1
+            shift = rng.choice([-1, 1, 2]) if self.lies() else 0
+            batch = Batch(
+                topic="t", partition=0, base_offset=offset, last_offset=offset + size - 1,
+                leader_epoch=None if rng.random() < 0.1 else epoch + rng.choice([0, 0, shift]), producer_id=producer,
+                producer_epoch=age, base_sequence=-1 if control else max(0, sequence + rng.choice([0, shift])),
+                transactional=rng.random() < 0.8, control=control, seen_at=rng.choice(["final", "final", "fetch"]),
+                coordinator_epoch=rng.choice([None, 2, 2, 1]) if control else None, client="u",
+            )  # fmt: skip
+            self.rows.append(batch)
+            if rng.random() < 0.3:
+                again = structs.replace(batch, last_offset=batch.last_offset + (1 if self.lies() else 0), node=2)
+                self.rows.append(again)
+            if control is None and rng.random() < 0.6:
+                self.rows.append(structs.replace(
+                    batch, base_offset=offset if not self.lies() else offset + 1, seen_at="produce", client="p",
+                    last_offset=offset + size - 1 if not self.lies() else offset + size, error=rng.choice([0, 0, None]),
+                ))  # fmt: skip
+                self.rows.append(structs.replace(self.rows[-1], base_offset=offset, last_offset=offset + size - 1))
+            offset += size + (rng.random() < 0.1)
+
+    def _resume(self) -> None:
+        """Members of a group take over partitions: commits before, streams after."""
+        rng, log = self.rng, self.logs.get(("t", 0), [])
+        for name in ("n1", "n2"):
+            self.rows.append(Client(client=name, library="librdkafka", mode="subscribe", group="j",
+                                    protocol=rng.choice([None, "classic", "classic", "consumer"])))  # fmt: skip
+        for number in range(rng.randrange(2, 6)):
+            member = rng.choice(["n1", "n2"])
+            if rng.random() < 0.6:
+                self._operation(kind="commit", client=member, topic="t", partition=0, group="j",
+                                generation=rng.choice([None, 1, 2, 3]), outcome=rng.choice(["ok", "ok", "ok", "info"]),
+                                committed_offset=rng.randrange(0, len(log) + 2))  # fmt: skip
+            self.rows.append(Membership(group="j", member=member, client=member, generation=rng.choice([-1, 1, 2, 3]),
+                                        topic="t", partition=0, from_ns=self.now + rng.choice([-9, 1])))  # fmt: skip
+            self.now += rng.randrange(0, 9)
+            start = rng.randrange(0, len(log) + 1)
+            row = self._operation(kind="poll", client=member, topic="t", partition=0, outcome="ok", count=1)
+            for place, offset in enumerate(range(start, min(start + 2, len(log)))):
+                self.rows.append(Record(op=row.op, client=member, topic="t", partition=0, offset=offset,
+                                        value=log[offset], side="seen", stream=70 + number, position=place,
+                                        outcome="ok"))  # fmt: skip
+        if rng.random() < 0.05:
+            self._operation(kind="seek", client="n1", topic="t", partition=0, outcome="ok")
+
+    def _limits(self) -> None:
+        """The topic's limits are known, its records have keys and times, and some are gone."""
+        rng = self.rng
+        limits = rng.choice([
+            '"cleanup_policy":"compact"', *['"cleanup_policy":"compact","min_compaction_lag_ms":1000'] * 2,
+            '"cleanup_policy":"delete","retention_ms":1000,"retention_bytes":-1',
+            '"cleanup_policy":"delete","retention_ms":-1,"retention_bytes":-1', '"cleanup_policy":"compact,delete"',
+        ])  # fmt: skip
+        self.rows.append(Event(kind="topic", at_ns=0, topic="t", fields="{" + limits + "}"))
+        for row in self.rows:
+            if isinstance(row, Record) and row.side == "sent" and rng.random() < 0.9:
+                row.key, row.tombstone = rng.choice([0, 1, 2]), rng.random() < 0.1
+                row.timestamp = 5_000 if rng.random() < 0.9 else 1_000
+        for partition in (0, 1):
+            end = len(self.logs.get(("t", partition), []))
+            self.rows.append(Event(kind="final-read", at_ns=self.now, topic="t", partition=partition, offset=end,
+                                   client=rng.choice("uc")))  # fmt: skip
+        if rng.random() < 0.7:
+            late = rng.choice([0, 0, 2_000_000_000])
+            self._operation(kind="list_offsets", client="u", topic="t", partition=0, outcome="ok",
+                            log_start=rng.randrange(0, 4)).return_ns = self.now + late  # fmt: skip
+
+    def _stall(self) -> None:
+        """Faults that were taken back, and calls that wait long for their answers afterwards."""
+        rng = self.rng
+        self.rows.append(Event(kind="window-begin", at_ns=self.now, window="w9"))
+        if rng.random() < 0.9:
+            self.rows.append(Event(kind="window-healed", at_ns=self.now + 1, window="w9"))
+        self.rows += [Event(kind="window-healed", at_ns=self.now, window="w1")]
+        self.now += rng.choice([0, 1, 2])
+        for _ in range(rng.randrange(1, 4)):
+            row = self._operation(kind=rng.choice(["send", "send", "commit"]), client=rng.choice("pq"), topic="t",
+                                  partition=rng.choice([0, 1]), group="x", outcome=rng.choice(["ok", "info", "info"]),
+                                  committed_offset=0)  # fmt: skip
+            row.return_ns = rng.choice([row.return_ns, row.call_ns + 70_000_000_000, None])
+
+    def _pipe(self) -> None:
+        """Copies of what lies in t-0 go to t-1 without transactions; the group commits as it goes."""
+        rng = self.rng
+        inputs = [row for row in self.rows if isinstance(row, Record) and row.side == "sent" and row.partition == 0]
+        made = []
+        for source in inputs:
+            if rng.random() < 0.6:
+                self.values += 1
+                outcome = rng.choice(["ok", "ok", "info"])
+                row = self._operation(kind="send", client="p", topic="t", partition=1, outcome=outcome, count=1)
+                self.rows.append(Record(op=row.op, client="p", topic="t", partition=1, value=self.values, side="sent",
+                                        outcome=outcome, derived_from=source.value))  # fmt: skip
+                made.append(self.values)
+        self._operation(kind="commit", client="m", topic="t", partition=0, group="y", outcome=rng.choice(OUTCOMES),
+                        committed_offset=rng.randrange(0, 9))  # fmt: skip
+        row = self._operation(kind="poll", client="u", topic="t", partition=1, outcome="ok")
+        for number, value in enumerate(made):
+            if rng.random() < 0.7:
+                self.rows.append(Record(op=row.op, client="u", topic="t", partition=1, offset=20 + number, value=value,
+                                        side="seen", stream=80, position=number, outcome="ok"))  # fmt: skip
+        for topic, partition in [("t", 0), ("t", 1), ("s", 0)]:
+            if rng.random() < 0.9:
+                self.rows.append(Event(kind="final-read", at_ns=self.now, topic=topic, partition=partition, offset=30))
 
     def _clients(self) -> None:
         rng = self.rng
@@ -220,13 +357,13 @@ class Dice:
                 row.derived_from = self.rng.choice(sent[:2]).value
 
     def _owners(self) -> None:
-        rng, now = self.rng, 0
+        rng, now, pace = self.rng, 0, self.rng.choice([1, 1, 40_000_000_000])
         for _ in range(rng.randrange(2, 9)):
-            now += rng.randrange(0, 4)
+            now += rng.randrange(0, 4) * pace
             self.rows.append(Membership(
                 group=rng.choice(["g", "g", "h"]), member=rng.choice(["m1", "m2", "m3"]), client=rng.choice("uc"),
                 generation=rng.choice([-1, 1, 2, 2, 3]), topic="t", partition=rng.choice([0, 0, 1]), from_ns=now,
-                until_ns=rng.choice([None, now + 2, now + 9]),
+                until_ns=rng.choice([None, now + 2 * pace, now + 9 * pace]),
             ))  # fmt: skip
 
     def _batches(self) -> None:

@@ -1,0 +1,34 @@
+"""no-progress: after all faults were taken back, a partition or a group acknowledged nothing, for a minute of asking.
+
+    fault w1        1 s to 5 s, taken back at 6 s
+    sends to t-0    called at 7 s, 20 s, 50 s, 70 s      none acknowledged      -> t-0 makes no progress
+    sends to t-1    called at 7 s, acknowledged          is right
+
+The minute runs from the heal, or from the first call after it, to the last answer, or to the end of the history.
+Definite refusals are answers, but no progress. What only a client library tried may be its own doing: the verdict on a
+trial asks on a fresh connection around the proxy (`no-progress-after-heal`); here the broker is accused only by a raw
+client.
+Source: Kafka documentation, "Replication" (availability); catalogue err-004, repl-015, grp-025.
+"""
+
+NAME = "no-progress"
+GUARANTEE = "repl-015"
+STRENGTH = "recency"
+NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome", "events.window")
+SUBJECT = """
+    SELECT DISTINCT a.history FROM asking a JOIN heals h ON h.history = a.history AND a.call_ns >= h.healed_ns
+    """
+OTHERWISE = "nothing was asked after faults that were all taken back"
+GAPS = """
+    SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalls x WHERE x.waited_ns < 60000000000
+    """
+WITHHELD = "nothing was acknowledged after the heal ({what} of {topic}-{partition}), but for less than a minute"
+QUERY = """
+    SELECT x.history, x.topic, x.partition, x.group_id, x.op_a, x.op_b, x.what, x.calls,
+        x.waited_ns / 1000000.0 AS ms_waited, CASE WHEN x.raw = 1 THEN 'broker' ELSE 'unknown' END AS attribution
+    FROM stalls x WHERE x.waited_ns >= 60000000000
+    """
+SENTENCE = (
+    "After the last fault was taken back, {calls} call(s) ({what}) to {topic}-{partition} (group {group_id}) went on "
+    "for {ms_waited:.0f} ms, and none was acknowledged."
+)

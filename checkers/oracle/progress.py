@@ -1,0 +1,120 @@
+"""no-progress, longest-gap and at-least-once: their definitions."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from checkers.oracle.commits import FOREVER, writes
+from checkers.oracle.delivery import final_reads
+from checkers.oracle.facts import Facts, Found, same_place
+from histories.rows import Operation
+
+MINUTE_NS = 60_000_000_000
+
+
+def _asking(facts: Facts) -> list[Operation]:
+    asked = ("commit", "committed")
+    return [
+        row
+        for row in facts.operations
+        if (row.kind == "send" and row.topic is not None)
+        or (row.kind in asked and row.group is not None and row.txn is None)
+    ]
+
+
+def no_progress(facts: Facts) -> Iterator[Found]:
+    """Asked for a minute after the heal, and never acknowledged."""
+    begun = {event.window for event in facts.events if event.kind == "window-begin"}
+    healed: dict[str | None, int] = {}
+    for event in facts.events:
+        if event.kind == "window-healed" and event.window in begun and event.window is not None:
+            healed[event.window] = max(event.at_ns, healed.get(event.window, event.at_ns))
+    if not begun or begun != healed.keys():
+        return
+    heal = max(healed.values())
+    end = max((row.return_ns for row in facts.operations if row.return_ns is not None), default=None)
+    lanes: dict[tuple[str, str | None, int | None, str | None], list[Operation]] = {}
+    for row in _asking(facts):
+        if row.call_ns >= heal:
+            lanes.setdefault((row.kind, row.topic, row.partition, row.group), []).append(row)
+    for (_, topic, partition, group), rows in lanes.items():
+        last = max(_answered(row, end) for row in rows)
+        if any(row.outcome == "ok" for row in rows) or last - min(row.call_ns for row in rows) < MINUTE_NS:
+            continue
+        ops = [row.op for row in rows]
+        raw = any(row.client in facts.clients and facts.clients[row.client].library == "wire" for row in rows)
+        yield {
+            "topic": topic,
+            "partition": partition,
+            "group_id": group,
+            "op_a": min(ops),
+            "op_b": max(ops) if max(ops) > min(ops) else None,
+            "attribution": "broker" if raw else "unknown",
+        }
+
+
+def _answered(row: Operation, end: int | None) -> int:
+    if row.return_ns is not None:
+        return row.return_ns
+    return row.call_ns if end is None else end
+
+
+def longest_gap(facts: Facts) -> Iterator[Found]:
+    """The longest time between two acknowledgements of one kind."""
+    answers: dict[str, dict[int, int]] = {}
+    for row in _asking(facts):
+        if row.outcome == "ok" and row.return_ns is not None:
+            of_kind = answers.setdefault(row.kind, {})
+            of_kind[row.op] = max(row.return_ns, of_kind.get(row.op, row.return_ns))
+    gaps = []
+    for of_kind in answers.values():
+        times = sorted((at, op) for op, at in of_kind.items())
+        gaps += [(after - before, -op, one) for (before, one), (after, op) in pairwise(times)]
+    if gaps:
+        _, op, before = max(gaps)
+        yield {"op_a": before, "op_b": -op}
+
+
+def at_least_once(facts: Facts) -> Iterator[Found]:
+    """Committed outside transactions as done with, and no copy of it was seen, though the output was read."""
+    copies = [row for row in facts.sent if row.derived_from is not None]
+    plain = [row for row in copies if row.txn is None]
+    if not {(row.topic, row.partition) for row in plain} <= final_reads(facts).keys():
+        return
+    shown = {row.value for row in facts.seen}
+    inputs = [row for row in facts.sent if row.outcome == "ok" and row.offset is not None and row.derived_from is None]
+    sources = {row.derived_from for row in plain}
+    for row in inputs:
+        copied = [each.offset or 0 for each in inputs if same_place(each, row) and each.value in sources]
+        if not copied or (row.offset or 0) < min(copied):
+            continue
+        if any(copy.derived_from == row.value and copy.value in shown for copy in copies):
+            continue
+        past = [
+            write
+            for write in writes(facts)
+            if same_place(write.row, row)
+            and write.done < FOREVER
+            and write.row.txn is None
+            and (write.row.committed_offset or 0) > (row.offset or 0)
+        ]
+        if past:
+            calls = [write.call for write in past]
+            kept = [
+                copy.op
+                for copy in plain
+                if copy.derived_from == row.value and copy.outcome == "ok" and facts.durable(copy.client)
+                for call in facts.operations
+                if call.op == copy.op and same_place(call, copy)
+                if call.return_ns is not None and call.return_ns < max(calls)
+            ]
+            yield {
+                "topic": row.topic,
+                "partition": row.partition,
+                "offset_a": row.offset,
+                "offset_b": max(write.row.committed_offset or 0 for write in past),
+                "value_a": row.value,
+                "op_a": row.op,
+                "op_b": min(write.row.op for write in past),
+                "op_c": min(kept, default=None),
+                "attribution": "broker" if kept else "client",
+            }
