@@ -2,7 +2,7 @@
 
 Versions 1-4. Unknown topic: 3; a name that no topic can have: 17; another broker's id, or another kind of resource:
 INVALID_REQUEST. A list of keys asks for these alone; keys that do not exist are left out. Gaps: no broker loggers,
-groups or client metrics; documentation is empty.
+client metrics; documentation is empty.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference_impl.api import Context, handles
-from reference_impl.resources import DEFAULT, TOPIC, Resource, find
+from reference_impl.resources import DEFAULT, GROUP, TOPIC, Resource, find
 from reference_impl.settings.setting import TYPE_CODES, Setting
 from reference_impl.topic_rules import Fault, name_fault
 from wire import errors
@@ -31,7 +31,7 @@ def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, An
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
     keys = wanted.configuration_keys
     chosen = [s for s in found.settings.values() if not keys or s.name in keys]
-    topic = wanted.resource_type == TOPIC
+    topic = wanted.resource_type in (TOPIC, GROUP)
     entries = [_entry(found, setting, request, topic=topic) for setting in chosen]
     return {**answer, "error_code": errors.NONE, "error_message": "", "configs": entries}
 

@@ -24,16 +24,17 @@ def describe_groups(request: Struct, context: Context) -> Struct:
 
 
 def _describe(group_id: str, context: Context, allowed: int) -> dict[str, object]:
-    group = context.node.groups.find(group_id)
+    group = context.node.groups.classic(group_id)
     if group is not None:
         return {**_of(group), "authorized_operations": allowed}
+    consumers = context.node.groups.find(group_id) is not None
     if context.version < 6:
         return {"group_id": group_id, "group_state": "Dead", "authorized_operations": allowed}
     return {
         "group_id": group_id,
         "group_state": "Dead",
         "error_code": errors.GROUP_ID_NOT_FOUND,
-        "error_message": f"Group {group_id} not found.",
+        "error_message": f"Group {group_id} {'is not a classic group' if consumers else 'not found'}.",
     }
 
 

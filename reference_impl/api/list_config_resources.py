@@ -1,7 +1,7 @@
 """ListConfigResources (KIP-1142): the things that have settings.
 
-Versions 0-1. Topics and brokers; v0 lists client metrics only, and there are none. An unsupported type:
-UNSUPPORTED_VERSION.
+Versions 0-1. Topics, brokers, groups with settings of their own; v0 lists client metrics only, and there are none. An
+unsupported type: UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def list_config_resources(request: Struct, context: Context) -> Struct:
     found = [(topic.name, TOPIC) for topic in node.topics.all()] + [
         (str(node.node_id), kind) for kind in (BROKER, BROKER_LOGGER)
     ]
+    found += [(group_id, GROUP) for group_id in node.image.group_configs]
     return response(
         "ListConfigResources",
         config_resources=[{"resource_name": name, "resource_type": kind} for name, kind in found if kind in kinds],

@@ -6,6 +6,8 @@ Simple groups (offsets only) are listed as Empty with an empty protocol type.
 from __future__ import annotations
 
 from reference_impl.api import Context, handles
+from reference_impl.group.classic import ClassicGroup
+from reference_impl.group.consumer import ConsumerGroup
 from wire.messages import Struct, response
 
 
@@ -19,9 +21,13 @@ def list_groups(request: Struct, context: Context) -> Struct:
             "group_id": group.group_id,
             "protocol_type": group.protocol_type or "",
             "group_state": group.state.value,
-            "group_type": "classic",
+            "group_type": _type(group),
         }
         for group in context.node.groups.all()
-        if (not states or group.state.value.lower() in states) and (not types or "classic" in types)
+        if (not states or group.state.value.lower() in states) and (not types or _type(group) in types)
     ]
     return response("ListGroups", groups=groups)
+
+
+def _type(group: ClassicGroup | ConsumerGroup) -> str:
+    return "consumer" if isinstance(group, ConsumerGroup) else "classic"

@@ -9,6 +9,7 @@ Gaps: retention_time_ms (v2-4) is not kept; offsets.retention.minutes rules.
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ class Wanted:
     """One offset to be stored, and the line of the answer that says how it went."""
 
     topic: str
+    topic_id: uuid.UUID
     partition: int
     value: Committed
     line: dict[str, int]
@@ -39,6 +41,7 @@ def offset_commit(request: Struct, context: Context) -> Struct:
         refusal = commit_refusal(
             groups.find(request.group_id), request.member_id, request.group_instance_id,
             request.generation_id_or_member_epoch, transactional=False, version=context.version,
+            parts=[(each.topic_id, each.partition) for each in wanted],
         )  # fmt: skip
         if not refusal:
             groups.keep_alive(request.group_id, request.member_id)
@@ -65,7 +68,7 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
             else:
                 metadata = p.committed_metadata or ""
                 value = Committed(p.committed_offset, p.committed_leader_epoch, metadata, now_ms)
-                wanted.append(Wanted(topic.name, p.partition_index, value, line))
+                wanted.append(Wanted(topic.name, topic.id, p.partition_index, value, line))
         topics.append({**named, "partitions": lines})
     return topics, wanted
 

@@ -2,7 +2,8 @@
 
 Nothing committed is offset -1 and no error, also for partitions, topics and groups that do not exist. Null topics
 (v2) ask for everything. require_stable (v7) answers 88 for a partition that an open transaction may still change. v8
-asks for several groups, v10 names topics by id (100 when there is no such id).
+asks for several groups, v9 names a KIP-848 member and its epoch (25, 113), v10 names topics by id (100 when there is
+no such id).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
+from reference_impl.group.commits import fetch_refusal
 from reference_impl.group.layout import Committed
 from wire import errors
 from wire.messages import Struct, response
@@ -22,10 +24,17 @@ _NOTHING = Committed(-1, -1, "", -1)
 def offset_fetch(request: Struct, context: Context) -> Struct:
     """Answers every group asked for on its own."""
     if context.version >= 8:
-        groups = [_group(g.group_id, g.topics, request, context) for g in request.groups]
+        groups = [_admitted(g, request, context) for g in request.groups]
         return response("OffsetFetch", groups=groups)
     found = _group(request.group_id, request.topics, request, context)
     return response("OffsetFetch", topics=found["topics"], error_code=found["error_code"])
+
+
+def _admitted(asked: Struct, request: Struct, context: Context) -> dict[str, Any]:
+    refusal = fetch_refusal(context.node.groups.find(asked.group_id), asked.member_id, asked.member_epoch)
+    if refusal:
+        return {"group_id": asked.group_id, "topics": [], "error_code": refusal}
+    return _group(asked.group_id, asked.topics, request, context)
 
 
 def _group(group_id: str, topics: list[Struct] | None, request: Struct, context: Context) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Image:
     topics: dict[str, Topic] = field(default_factory=dict)
     by_id: dict[uuid.UUID, Topic] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
+    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def apply(self, record: JsonRecord) -> None:
         """Takes one record in; unknown kinds are an error, for they come from a newer version."""
@@ -68,6 +69,11 @@ class Image:
 
     def _on_broker_configs(self, record: JsonRecord) -> None:
         self.broker_configs = dict(record["configs"])
+
+    def _on_group_configs(self, record: JsonRecord) -> None:
+        self.group_configs[record["name"]] = dict(record["configs"])
+        if not record["configs"]:
+            del self.group_configs[record["name"]]
 
     def _on_producer_ids(self, record: JsonRecord) -> None:
         self.next_producer_id = record["next"]

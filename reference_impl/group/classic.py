@@ -21,12 +21,14 @@ Protocols = tuple[tuple[str, bytes], ...]
 
 
 class State(enum.Enum):
-    """The states of a classic group, by the names that ListGroups and DescribeGroups show."""
+    """The states of a group, by the names that ListGroups shows; two of them are those of KIP-848 groups alone."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
     COMPLETING = "CompletingRebalance"
     STABLE = "Stable"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
 
 
 @dataclass(slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reference_impl import bugs
 from reference_impl.group.classic import ClassicGroup, State
+from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, Part
 from wire import errors
 
 
 def commit_refusal(
-    group: ClassicGroup | None, member_id: str, instance_id: str | None, generation: int, *,
-    transactional: bool, version: int,
+    group: ClassicGroup | ConsumerGroup | None, member_id: str, instance_id: str | None, generation: int, *,
+    transactional: bool, version: int, parts: Iterable[Part] = (),
 ) -> int:  # fmt: skip
     """0 when the commit may go ahead, else its error code; an absent group is open to commits without generation.
 
@@ -23,6 +26,8 @@ def commit_refusal(
         return errors.GROUP_ID_NOT_FOUND if version >= 9 and not transactional else errors.ILLEGAL_GENERATION
     if generation < 0 and group.state is State.EMPTY:
         return errors.NONE
+    if isinstance(group, ConsumerGroup):
+        return _member_refusal(group, member_id, generation, parts, transactional=transactional, version=version)
     if generation >= 0 or member_id or instance_id is not None:
         refusal = group.refusal(member_id, instance_id)
         if not refusal and generation != group.generation:
@@ -34,3 +39,32 @@ def commit_refusal(
     if not transactional and group.state is State.COMPLETING:
         return errors.REBALANCE_IN_PROGRESS
     return errors.NONE
+
+
+def _member_refusal(
+    group: ConsumerGroup, member_id: str, epoch: int, parts: Iterable[Part], *, transactional: bool, version: int
+) -> int:
+    """A KIP-848 member commits in its epoch, or in an older one what it has owned since then (KIP-1251)."""
+    member = group.members.get(member_id)
+    if member is None:
+        return errors.UNKNOWN_MEMBER_ID
+    if not transactional and version < 9:
+        return errors.UNSUPPORTED_VERSION
+    if epoch == member.epoch or _owned_since(member, epoch, parts) or bugs.on("M24f"):
+        return errors.NONE
+    return errors.ILLEGAL_GENERATION if transactional else errors.STALE_MEMBER_EPOCH
+
+
+def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[Part]) -> bool:
+    latest = 1 << 31
+    return 0 <= epoch < member.epoch and all(member.since.get(part, latest) <= epoch for part in parts)
+
+
+def fetch_refusal(group: ClassicGroup | ConsumerGroup | None, member_id: str | None, epoch: int) -> int:
+    """Who may ask for offsets: anybody who names no member, and members of this epoch (OffsetFetch v9)."""
+    if not isinstance(group, ConsumerGroup) or (not member_id and epoch < 0):
+        return errors.NONE
+    member = group.members.get(member_id or "")
+    if member is None:
+        return errors.UNKNOWN_MEMBER_ID
+    return errors.NONE if member.epoch == epoch else errors.STALE_MEMBER_EPOCH

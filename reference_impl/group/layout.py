@@ -1,8 +1,8 @@
 """How groups and offsets lie in `__consumer_offsets`: Kafka's own keys and values, so that its tools can read them.
 
 A key begins with an int16 kind (1 an offset, 2 a classic group), a value with its int16 version; a key without value
-is a tombstone. Written are the newest versions without tagged fields, as Kafka does. Other kinds (KIP-848, share
-groups) are passed over.
+is a tombstone. Written are the newest versions without tagged fields, as Kafka does. The kinds of KIP-848 groups are
+in `consumer_layout.py`; others (share groups) are passed over.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from reference_impl.group.classic import CONSUMER, ClassicGroup, State
+from reference_impl.group.consumer import ConsumerGroup
 from reference_impl.group.layout import OffsetKey
 from reference_impl.group.offsets import Offsets
 
 
-def expired(group: ClassicGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:
+def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:
     """What to drop: its age counts from when the group emptied, else from the commit; never if staged or subscribed."""
     members = group.protocol_type is not None and group.state is not State.EMPTY
     if members and not (group.protocol_type == CONSUMER and group.topics is not None and group.state is State.STABLE):
@@ -23,7 +24,7 @@ def expired(group: ClassicGroup, offsets: Offsets, now_ms: int, keep_ms: int) ->
     return found
 
 
-def spent(group: ClassicGroup, offsets: Offsets) -> bool:
+def spent(group: ClassicGroup | ConsumerGroup, offsets: Offsets) -> bool:
     """True for an empty group with nothing committed and nothing staged: it may go."""
     return (
         group.state is State.EMPTY

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
-from reference_impl.group import layout, rebalance, retention
+from reference_impl.group import consumer_layout, layout, rebalance, retention
 from reference_impl.group.classic import ClassicGroup, State, restored
+from reference_impl.group.consumer import ConsumerGroup
+from reference_impl.group.consumer_service import ConsumerGroups, Groups
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
 from reference_impl.group.layout import Committed, OffsetKey
 from reference_impl.group.offsets import Offsets
@@ -35,11 +37,12 @@ class GroupService:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._groups: dict[str, ClassicGroup] = {}
+        self._groups: Groups = {}
         self._offsets: dict[int, Offsets] = {}
         self._timers: dict[str, tuple[int, Timer]] = {}
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
+        self.consumer = ConsumerGroups(node, self._groups, self._write, self.now)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -51,12 +54,15 @@ class GroupService:
         for index in range(topic.partitions if topic is not None else 0):
             self._load(index)
         for group in list(self._groups.values()):
-            self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+            if isinstance(group, ClassicGroup):
+                self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+        self.consumer.loaded()
         if bugs.on("M22"):
             self._not_read_back = set(self._groups)
         self._clean_later()
 
     def stop(self) -> None:
+        self.consumer.stop()
         for _, timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -73,10 +79,15 @@ class GroupService:
 
     # -- groups --------------------------------------------------------------------------------------------------
 
-    def find(self, group_id: str) -> ClassicGroup | None:
+    def find(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
         return self._groups.get(group_id)
 
-    def all(self) -> Iterable[ClassicGroup]:
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The group if it is a classic one."""
+        found = self._groups.get(group_id)
+        return found if isinstance(found, ClassicGroup) else None
+
+    def all(self) -> Iterable[ClassicGroup | ConsumerGroup]:
         return self._groups.values()
 
     def partition_of(self, group_id: str) -> int:
@@ -90,7 +101,13 @@ class GroupService:
     def join(self, group_id: str, request: rebalance.JoinRequest) -> asyncio.Future[Joined]:
         """Resolved at once, or when the generation that the member waits for is complete."""
         answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
-        group = self._groups.get(group_id)
+        consumers = self.consumer.find(group_id)
+        if consumers is not None:
+            if consumers.members:
+                answer.set_result(Joined(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+                return answer
+            self.consumer.delete(consumers)
+        group = self.classic(group_id)
         is_new = group is None
         if group is None:
             if request.member_id:
@@ -106,7 +123,7 @@ class GroupService:
     def sync(self, group_id: str, **request: Any) -> asyncio.Future[Synced]:
         """Resolved at once, or when the leader has brought the assignment."""
         answer: asyncio.Future[Synced] = asyncio.get_running_loop().create_future()
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             answer.set_result(Synced(answer, errors.UNKNOWN_MEMBER_ID))
             return answer
@@ -114,7 +131,7 @@ class GroupService:
         return answer
 
     def heartbeat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> int:
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             return errors.UNKNOWN_MEMBER_ID
         code = rebalance.heartbeat(group, member_id, instance_id, generation, self.now())
@@ -123,7 +140,7 @@ class GroupService:
 
     def leave(self, group_id: str, leavers: list[tuple[str, str | None]]) -> list[int]:
         """One code for each leaver."""
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             return [errors.UNKNOWN_MEMBER_ID] * len(leavers)
         codes, effects = rebalance.leave(group, leavers, self.now(), self.limits())
@@ -138,6 +155,9 @@ class GroupService:
         if group.state is not State.EMPTY:
             return errors.NON_EMPTY_GROUP
         self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
+        if isinstance(group, ConsumerGroup):
+            self.consumer.delete(group)
+            return errors.NONE
         self._write(group_id, [(layout.group_key(group_id), None)])
         del self._groups[group_id]
         return errors.NONE
@@ -172,7 +192,9 @@ class GroupService:
     def keep_alive(self, group_id: str, member_id: str) -> None:
         """A commit is a sign of life too."""
         group = self._groups.get(group_id)
-        if group is not None and member_id in group.members and group.state is not State.COMPLETING:
+        if isinstance(group, ConsumerGroup):
+            self.consumer.keep_alive(group, member_id)
+        elif group is not None and member_id in group.members and group.state is not State.COMPLETING:
             rebalance.keep_alive(group, group.members[member_id], self.now())
             self._arm(group)
 
@@ -213,7 +235,7 @@ class GroupService:
 
     def _tick(self, group_id: str) -> None:
         self._timers.pop(group_id, None)
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is not None:
             self._carry_out(group, rebalance.tick(group, self.now(), self.limits()))
 
@@ -245,6 +267,10 @@ class GroupService:
     def _replay(self, offsets: Offsets, batch: Batch) -> None:
         producer_id = batch.header.producer_id if batch.header.is_transactional else -1
         for record in batch.records(_READ_LIMIT):
+            consumer_key = consumer_layout.read_key(bytes(record.key or b""))
+            if consumer_key is not None:
+                self.consumer.replay(consumer_key, None if record.value is None else bytes(record.value))
+                continue
             key = layout.read_key(bytes(record.key or b""))
             if isinstance(key, OffsetKey):
                 if offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
@@ -254,7 +280,8 @@ class GroupService:
                 if value is not None:
                     self._groups.setdefault(key.group, ClassicGroup(key.group))
             elif key is not None and record.value is None:
-                self._groups.pop(key.group, None)
+                if self.classic(key.group) is not None:
+                    self._groups.pop(key.group)
             elif key is not None and record.value is not None:
                 self._groups[key.group] = restored(layout.read_group(key.group, bytes(record.value)))
                 self._groups[key.group].since_ms = record.timestamp

@@ -16,7 +16,7 @@ from suites.targets.ports import free_ports
 from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget, python
 
-_NOT_YET = frozenset({"consumer-protocol", "share-groups"})
+_NOT_YET = frozenset({"share-groups"})
 
 
 class Reference(ProcessTarget):

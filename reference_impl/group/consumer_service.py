@@ -1,0 +1,156 @@
+"""KIP-848 groups at their edge: their log, their timers, and the topics that they may see.
+
+The decisions are in `consumer_heartbeat.py`; what an answer tells is in `__consumer_offsets` before it leaves.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from reference_impl import bugs
+from reference_impl.group import consumer_heartbeat, consumer_layout
+from reference_impl.group.classic import ClassicGroup, State
+from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
+from reference_impl.group.consumer_effects import Beat, Change, Refusal
+from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
+from reference_impl.group.consumer_layout import GROUP, ConsumerKey
+from wire import errors
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Timer
+    from reference_impl.node import Node
+
+Groups = dict[str, ClassicGroup | ConsumerGroup]
+
+
+class Writer(Protocol):
+    """Appends records of one group to its partition of the offsets topic."""
+
+    def __call__(self, group_id: str, rows: Sequence[tuple[bytes, bytes | None]]) -> int: ...
+
+
+class ConsumerGroups:
+    """The KIP-848 groups among all groups of this coordinator."""
+
+    def __init__(self, node: Node, groups: Groups, write: Writer, now: Callable[[], int]) -> None:
+        self._node, self._groups, self._write, self._now = node, groups, write, now
+        self._timers: dict[str, tuple[int, Timer]] = {}
+
+    def stop(self) -> None:
+        for _, timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def find(self, group_id: str) -> ConsumerGroup | None:
+        found = self._groups.get(group_id)
+        return found if isinstance(found, ConsumerGroup) else None
+
+    def limits(self, group_id: str) -> ConsumerLimits:
+        config = self._node.config
+        return ConsumerLimits(
+            int(self._node.group_setting(group_id, "consumer.session.timeout.ms")),
+            config["group.consumer.max.size"],
+        )
+
+    def heartbeat(self, group_id: str, request: Heartbeat) -> Beat | Refusal:
+        """Every kind of heartbeat; what it changes is in the log when this returns."""
+        leaves = request.epoch in (LEFT, LEFT_FOR_A_WHILE)
+        group = self._made(group_id, joins=request.epoch == 0)
+        if group is None:
+            return Refusal(errors.GROUP_ID_NOT_FOUND, self._absent(group_id))
+        if leaves:
+            beat = consumer_heartbeat.leave(group, request.member_id, request.instance_id, request.epoch)
+        else:
+            limits = self.limits(group_id)
+            beat = consumer_heartbeat.heartbeat(group, request, self._catalogue(), self._now(), limits)
+        if isinstance(beat, Beat):
+            self._adopt(group)
+            self._save(group, beat.changes)
+        self._arm(group)
+        return beat
+
+    def delete(self, group: ConsumerGroup) -> None:
+        """Buries an empty group."""
+        self._write(group.group_id, consumer_layout.burial(group))
+        del self._groups[group.group_id]
+
+    def keep_alive(self, group: ConsumerGroup, member_id: str) -> None:
+        """A commit is a sign of life too."""
+        if member_id in group.members:
+            group.deadlines["session", member_id] = self._now() + self.limits(group.group_id).session_timeout_ms
+            self._arm(group)
+
+    # -- the log -------------------------------------------------------------------------------------------------
+
+    def replay(self, key: ConsumerKey, record: bytes | None) -> None:
+        """Applies one record of the offsets topic."""
+        if bugs.on("M24g"):
+            return
+        if key.kind == GROUP and record is None:
+            self._groups.pop(key.group, None)
+            return
+        group = self._groups.get(key.group)
+        if not isinstance(group, ConsumerGroup):
+            group = ConsumerGroup(key.group)
+            if record is None:
+                return
+            self._groups[key.group] = group
+        consumer_layout.replay(group, key, record)
+
+    def loaded(self) -> None:
+        """Starts the sessions of everything that was read back."""
+        for group in self._groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.topics = consumer_heartbeat.resolved(group, self._catalogue())
+                consumer_heartbeat.loaded(group, self._now(), self.limits(group.group_id))
+                self._arm(group)
+
+    def _save(self, group: ConsumerGroup, changes: list[Change]) -> None:
+        if changes:
+            self._write(group.group_id, consumer_layout.rows(group.group_id, changes, self._node.clock.now_ms()))
+
+    # -- groups --------------------------------------------------------------------------------------------------
+
+    def _made(self, group_id: str, *, joins: bool) -> ConsumerGroup | None:
+        """The group; a first member makes it, also in the place of an empty classic one."""
+        found = self._groups.get(group_id)
+        if isinstance(found, ConsumerGroup):
+            return found
+        empty = found is None or (found.state is State.EMPTY and not found.pending)
+        return ConsumerGroup(group_id) if joins and empty else None
+
+    def _adopt(self, group: ConsumerGroup) -> None:
+        before = self._groups.get(group.group_id)
+        if isinstance(before, ClassicGroup) and before.protocol_type is not None:
+            self._write(group.group_id, [(consumer_layout.classic_key(group.group_id), None)])
+        self._groups[group.group_id] = group
+
+    def _absent(self, group_id: str) -> str:
+        if group_id in self._groups:
+            return f"Group {group_id} is not a consumer group."
+        return f"Consumer group {group_id} not found."
+
+    def _catalogue(self) -> Catalogue:
+        return {topic.name: (topic.id, topic.partitions) for topic in self._node.topics.all()}
+
+    # -- timers --------------------------------------------------------------------------------------------------
+
+    def _arm(self, group: ConsumerGroup) -> None:
+        due = min(group.deadlines.values(), default=None)
+        planned = self._timers.get(group.group_id)
+        if due is None or (planned is not None and planned[0] <= due):
+            return
+        if planned is not None:
+            planned[1].cancel()
+        delay_s = max(0, due - self._now()) / 1000
+        timer = self._node.clock.call_later(delay_s, functools.partial(self._tick, group.group_id))
+        self._timers[group.group_id] = (due, timer)
+
+    def _tick(self, group_id: str) -> None:
+        self._timers.pop(group_id, None)
+        group = self.find(group_id)
+        if group is not None:
+            self._save(group, consumer_heartbeat.tick(group, self._now()))
+            self._arm(group)
