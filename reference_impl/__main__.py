@@ -1,4 +1,4 @@
-"""The bundled broker as a process: `python -m reference_impl node --data DIR`, `... mutants --json`."""
+"""The bundled broker as a process: `python -m reference_impl node --data DIR`, `--nodes 3`, `mutants`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import signal
 import sys
 from pathlib import Path
 
-from reference_impl import bugs
+from reference_impl import bugs, cluster, powercut
 from reference_impl.config import BrokerConfig
 from reference_impl.node import Node
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; the exit status."""
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0].startswith("--nodes"):
+        given.insert(0, "cluster")
+    options = _parser().parse_args(given)
     if options.command == "mutants":
         return _list_mutants(as_json=options.json)
+    if options.command == "cluster":
+        return cluster.run(options.nodes, options.data, options.port, options.rest)
+    if options.command == "powercut":
+        return powercut.run(options.data, options.torn)
     logging.basicConfig(
         stream=sys.stderr, level=options.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -34,13 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
             without=frozenset(name for text in options.without for name in text.split(",") if name),
             emulate=options.emulate,
             settings=dict(_setting(text) for text in options.set),
+            controller=_address(getattr(options, "controller", None)),
+            controller_only=options.command == "controller",
         )
         node = Node(config)
     except ValueError as error:
         print(f"reference_impl: {error}", file=sys.stderr)
         return 4
     try:
-        asyncio.run(_serve(node))
+        asyncio.run(_serve(node, die_with_parent=options.die_with_parent))
     except OSError as error:
         where = f"{config.host}:{config.port}"
         print(f"reference_impl: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)
@@ -51,19 +61,43 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="brokertrial broker", description="The bundled Kafka-protocol broker.")
     commands = parser.add_subparsers(dest="command", required=True)
-    node = commands.add_parser("node", help="run one broker")
-    node.add_argument("--data", type=Path, required=True, metavar="DIR")
-    node.add_argument("--host", default="127.0.0.1")
-    node.add_argument("--port", type=int, default=0, help="0: any free port; the ready line names it")
-    node.add_argument("--node-id", type=int, default=0)
-    node.add_argument("--mutant", action="append", default=[], metavar="ID[:every=K]", help="plant a bug")
-    node.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
-    node.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")
-    node.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting by Kafka's name")
-    node.add_argument("--log-level", default="INFO")
+    for name, text in (("node", "run one broker"), ("controller", "run the controller of a cluster")):
+        _process_options(commands.add_parser(name, help=text), name)
+    several = commands.add_parser("cluster", help="run a controller and several brokers until Ctrl-C")
+    several.add_argument("--nodes", type=int, default=3, metavar="N")
+    several.add_argument("--data", type=Path, metavar="DIR", help="default: a temporary folder, removed at the end")
+    several.add_argument("--port", type=int, default=0, help="of the first broker; the others follow it")
+    several.add_argument("rest", nargs=argparse.REMAINDER, help="further options of every broker, after --")
+    cut = commands.add_parser("powercut", help="leave of a stopped broker's files what was synced to the disk")
+    cut.add_argument("data", type=Path, metavar="DIR")
+    cut.add_argument("--torn", type=int, metavar="SEED", help="with a torn tail of random bytes behind it")
     mutants = commands.add_parser("mutants", help="list the planted bugs")
     mutants.add_argument("--json", action="store_true")
     return parser
+
+
+def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port; the ready line names it")
+    parser.add_argument("--node-id", type=int, default=0 if kind == "node" else 100)
+    if kind == "node":
+        parser.add_argument("--controller", metavar="HOST:PORT", help="be a broker of the cluster of this controller")
+    parser.add_argument("--mutant", action="append", default=[], metavar="ID[:every=K]", help="plant a bug")
+    parser.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
+    parser.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting by Kafka's name")
+    parser.add_argument("--die-with-parent", action="store_true", help="end when standard input does")
+    parser.add_argument("--log-level", default="INFO")
+
+
+def _address(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"--controller {text}: needs HOST:PORT")
+    return host, int(port)
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -83,16 +117,24 @@ def _list_mutants(*, as_json: bool) -> int:
     return 0
 
 
-async def _serve(node: Node) -> None:
+async def _serve(node: Node, *, die_with_parent: bool) -> None:
     """Serves until SIGTERM or SIGINT, then stops cleanly."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    if die_with_parent:
+        loop.add_reader(sys.stdin.fileno(), _orphaned)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await node.start()
     print(json.dumps({"ready": True, "port": node.port, "node_id": node.node_id}), flush=True)
     await stopping.wait()
     await node.stop()
+
+
+def _orphaned() -> None:
+    """The parent is gone, and nobody is left to stop this process in an orderly way."""
+    if not os.read(sys.stdin.fileno(), 4096):
+        os._exit(9)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,9 @@ class BrokerConfig:
     node_id: int = 0
     without: frozenset[str] = frozenset()
     emulate: str = "4.4"
+    controller: tuple[str, int] | None = None
+    """Where the controller is, for a broker of a cluster; None for a node that is its own."""
+    controller_only: bool = False
     settings: dict[str, str] = field(default_factory=dict)
     dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
 

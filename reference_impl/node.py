@@ -1,37 +1,46 @@
-"""One broker: what it owns, how it starts and stops. One event loop, no threads, no locks."""
+"""One node: what it owns, how it starts and stops. One event loop, no threads, no locks.
+
+Alone, it is a cluster of its own: the controller is in it, and its journal is the cluster's. In a cluster it is a
+broker, which follows the metadata log of a controller elsewhere (`membership`), or that controller, which has no
+replicas. Everything else is the same.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import logging
-import os
 import random
-import shutil
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Container
 from typing import Any
 
-from reference_impl import api, bugs, emulated
+from reference_impl import api, emulated
 from reference_impl.cleaner import Cleaner
 from reference_impl.clock import Clock, SystemClock, Timer
-from reference_impl.config import BrokerConfig, TopicRules
-from reference_impl.control.image import Image, Topic
+from reference_impl.config import BrokerConfig
+from reference_impl.control.controller import Controller
+from reference_impl.control.image import Image, JsonRecord, Topic
 from reference_impl.control.journal import Journal
+from reference_impl.control.membership import Membership
 from reference_impl.fetch_sessions import FetchSessions
-from reference_impl.log.recovery import open_log
+from reference_impl.group.placement import partition_for
+from reference_impl.log.validate import Rejected
+from reference_impl.net.peers import Peers
 from reference_impl.net.server import Listener
 from reference_impl.partition import Partition
+from reference_impl.replica.keeper import IsrKeeper
+from reference_impl.replica.replicas import Replicas
 from wire import errors
+from wire.messages import request
 
 log = logging.getLogger("node")
 
 CONSUMER_OFFSETS, TRANSACTION_STATE = "__consumer_offsets", "__transaction_state"
 _INTERNAL = {
-    CONSUMER_OFFSETS: ("offsets.topic.num.partitions", {"cleanup.policy": "compact", "segment.bytes": "104857600"}),
-    TRANSACTION_STATE: ("transaction.state.log.num.partitions", {"cleanup.policy": "compact"}),
+    CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact", "segment.bytes": "104857600"}),
+    TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
 }
 
 
@@ -46,6 +55,11 @@ class Topics:
 
     def by_id(self, topic_id: uuid.UUID) -> Topic | None:
         return self._image.by_id.get(topic_id)
+
+    def has(self, name: str, index: int) -> bool:
+        """Whether there is such a partition, here or on another node."""
+        topic = self._image.topics.get(name)
+        return topic is not None and 0 <= index < topic.partitions
 
     def all(self) -> list[Topic]:
         return list(self._image.topics.values())
@@ -69,12 +83,19 @@ class Node:
         self.marker_written: list[Callable[[str, int, int, bool], None]] = []
         self.groups: Any = None
         self.transactions: Any = None
-        self._partitions: dict[tuple[str, int], Partition] = {}
+        self.replicas = Replicas(self)
+        self.peers = Peers(self)
+        self.membership = Membership(self, config.controller) if config.controller is not None else None
         backoff_s = config["log.cleaner.backoff.ms"] / 1000
-        self._cleaner = Cleaner(self.clock, lambda: self._partitions.values(), backoff_s)
+        self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
+        self._isr_keeper = IsrKeeper(self)
         self._timers: list[Timer] = []
+        self._asked_for: dict[str, float] = {}
+        self._opened = False
 
     def _served(self) -> dict[int, api.Served]:
+        if self.config.controller_only:
+            return api.served_by_controller()
         found = {key: s for key, s in api.served().items() if s.api.name not in self.config.without}
         unknown = self.config.without - {s.api.name for s in api.served().values()}
         if unknown:
@@ -93,14 +114,48 @@ class Node:
     def cluster_id(self) -> str:
         return self.image.cluster_id
 
+    @property
+    def broker_epoch(self) -> int:
+        return -1 if self.membership is None else self.membership.broker_epoch
+
+    def address_of(self, broker: int) -> tuple[str, int] | None:
+        """Where another broker listens, as far as the metadata tells."""
+        known = self.image.brokers.get(broker)
+        return None if known is None else (known.host, known.port)
+
+    def live_brokers(self) -> dict[int, tuple[str, int]]:
+        """The brokers that clients should know of."""
+        if self.membership is None and not self.config.controller_only:
+            return {self.node_id: (self.host, self.port)}
+        return {one: (self.image.brokers[one].host, self.image.brokers[one].port) for one in self.image.live()}
+
+    @property
+    def shown_controller(self) -> int:
+        """The broker that clients are told to ask for changes: any will do, each passes them on."""
+        return min(self.live_brokers(), default=-1)
+
+    def known_brokers(self) -> Container[int]:
+        """All brokers that ever registered, alive or not."""
+        return self.image.brokers if self.image.brokers else self.live_brokers()
+
     # Life
 
     async def start(self) -> None:
-        """Recovers everything from disk, then listens."""
+        """Recovers everything from disk, then listens; a broker of a cluster returns when it may lead."""
+        self._open_journal()
+        if self.membership is not None:
+            await self.membership.read()
         self.recover()
         await self.listener.open(self.config.host, self.config.port)
+        if self.membership is not None:
+            await self.membership.enter()
+            self._isr_keeper.start()
+        if self.config.controller_only:
+            self._every(0.02, self.controller.tick)
+            return
         self._every(self.config["log.retention.check.interval.ms"] / 1000, self._housekeeping)
         self._every(self.config["producer.id.expiration.check.interval.ms"] / 1000, self._forget_idle_producers)
+        self._every(1.0, self.replicas.save_high_watermarks)
         idle_s = self.config["connections.max.idle.ms"] / 1000
         if idle_s > 0:
             self._every(idle_s / 4, lambda: self.listener.close_idle(idle_s))
@@ -109,27 +164,37 @@ class Node:
         if self.config["flush.mode"] == "interval":
             self._every(1.0, self._flush)
 
-    def recover(self) -> None:
-        """Reads the journal and all logs back, then the coordinators' state (also what a test of recovery calls)."""
-        data = self.config.data
+    def _open_journal(self) -> None:
+        """A broker of a cluster keeps no journal of its own: it reads the controller's at every start."""
+        data, self._opened = self.config.data, True
         data.mkdir(parents=True, exist_ok=True)
-        self._clean_marker = data / "clean-shutdown"
-        clean = self._clean_marker.exists()
-        self._clean_marker.unlink(missing_ok=True)
-        self.journal = Journal(data / "metadata" / "journal")
+        self.journal = Journal(data / "metadata" / "journal" if self.membership is None else None)
         self.image = self.journal.image
         self.topics = Topics(self.image)
-        if not self.image.cluster_id:
-            self.journal.write({"kind": "cluster", "id": _short(uuid.uuid4())})
-        self.journal.write({"kind": "start"})
+        if self.membership is None:
+            self.controller = Controller(self.journal, self.config, self.clock)
+            if not self.image.cluster_id:
+                self.journal.write({"kind": "cluster", "id": _short(uuid.uuid4())})
+
+    def recover(self) -> None:
+        """Reads the journal and all logs back, then the coordinators' state (also what a test of recovery calls)."""
+        if not self._opened:
+            self._open_journal()
+        self._clean_marker = self.config.data / "clean-shutdown"
+        clean = self._clean_marker.exists()
+        self._clean_marker.unlink(missing_ok=True)
+        alone = self.membership is None and not self.config.controller_only
+        if alone:
+            self.journal.write({"kind": "start"})
         self.config.dynamic = self.image.broker_configs
-        for topic in self.topics.all():
-            for index in range(topic.partitions):
-                self._open_partition(topic, index, clean=clean)
-        self._remove_strays()
-        self.groups = self._service("reference_impl.group.service", "GroupService")
-        self.transactions = self._service("reference_impl.txn.service", "TransactionService")
-        log.info("recovered %d partitions after a %s stop", len(self._partitions), "clean" if clean else "hard")
+        self.journal.applied.append(self._on_record)
+        self.replicas.leadership.append(self._on_leadership)
+        self.replicas.remove_replaced()
+        self.replicas.open_all(clean=clean)
+        if not self.config.controller_only:
+            self.groups = self._service("reference_impl.group.service", "GroupService")
+            self.transactions = self._service("reference_impl.txn.service", "TransactionService")
+        log.info("recovered %d partitions after a %s stop", len(self.replicas), "clean" if clean else "hard")
 
     def _service(self, module: str, name: str) -> Any:
         if importlib.util.find_spec(module) is None:
@@ -139,16 +204,21 @@ class Node:
         return service
 
     async def stop(self) -> None:
-        """Stops cleanly: no more requests, then the coordinators, then the logs, then the marker that says so."""
+        """Stops cleanly: no more leadership, no more requests, then the coordinators, the logs, and the marker."""
+        if self.membership is not None and self.config["controlled.shutdown.enable"]:
+            await self.membership.leave()
         for timer in self._timers:
             timer.cancel()
+        self._isr_keeper.stop()
         self._cleaner.stop()
         await self.listener.close()
+        if self.membership is not None:
+            await self.membership.close()
+        await self.peers.close()
         for service in (self.groups, self.transactions):
             if service is not None:
                 service.stop()
-        for partition in self._partitions.values():
-            partition.close(clean=True)
+        self.replicas.close()
         self.journal.close()
         self._clean_marker.touch()
 
@@ -162,7 +232,7 @@ class Node:
         self._timers.append(self.clock.call_later(interval_s, run))
 
     def _housekeeping(self) -> None:
-        for partition in tuple(self._partitions.values()):
+        for partition in self.replicas:
             try:
                 partition.housekeeping()
             except OSError:
@@ -170,133 +240,143 @@ class Node:
 
     def _forget_idle_producers(self) -> None:
         before_ms = self.clock.now_ms() - self.config["producer.id.expiration.ms"]
-        for partition in self._partitions.values():
+        for partition in self.replicas:
             partition.log.producers.expire(before_ms)
 
     def _flush(self) -> None:
-        for partition in self._partitions.values():
+        for partition in self.replicas:
             partition.log.flush()
 
-    # Topics
+    # Metadata
 
-    def create_topic(self, name: str, partitions: int, configs: dict[str, str], *, internal: bool = False) -> Topic:
-        """Makes a topic durable and opens its partitions; the caller has checked that this is allowed."""
-        self.journal.write(
-            {
-                "kind": "topic",
-                "name": name,
-                "id": str(uuid.uuid5(uuid.NAMESPACE_OID, name) if bugs.on("M43") else uuid.uuid4()),
-                "partitions": partitions,
-                "configs": configs,
-                "internal": internal,
-                "born": self.image.starts,
-            }
-        )
-        topic = self.image.topics[name]
-        for index in range(partitions):
-            self._open_partition(topic, index, clean=True)
-        return topic
+    def _on_record(self, record: JsonRecord) -> None:
+        """One more record of the metadata log has been applied."""
+        if record["kind"] == "broker_configs":
+            self.config.dynamic = self.image.broker_configs
+        self.replicas.on_record(record)
+        if record["kind"] == "topic_deleted":
+            for callback in self.topic_deleted:
+                callback(record["name"])
+
+    def _on_leadership(self, topic: str, index: int, leads: bool) -> None:
+        """A partition of an internal topic brings the coordination of what lives in it, and takes it away."""
+        service = {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions}.get(topic)
+        if service is not None:
+            service.elected(index) if leads else service.resigned(index)
+
+    # Topics: for those who may decide, the controller or a node alone
+
+    def create_topic(
+        self, name: str, partitions: int | list[list[int]], configs: dict[str, str], *, internal: bool = False
+    ) -> Topic:
+        """Makes a topic durable and opens its partitions (so many, or on these brokers); the caller has checked it."""
+        placed = self.spread(partitions, -1) if isinstance(partitions, int) else partitions
+        return self.controller.create_topic(name, placed, configs, internal=internal)
+
+    def spread(self, partitions: int, factor: int) -> list[list[int]]:
+        """Brokers for new partitions, spread evenly; -1: the default replication factor."""
+        brokers = sorted(self.live_brokers())
+        wanted = self.config["default.replication.factor"] if factor == -1 else factor
+        return self.controller.spread(brokers, partitions, min(wanted, len(brokers)))
 
     def delete_topic(self, topic: Topic) -> None:
         """Forgets a topic for good, and deletes its data."""
-        self.journal.write({"kind": "topic_deleted", "name": topic.name})
-        for index in range(topic.partitions):
-            partition = self._partitions.pop((topic.name, index))
-            partition.discard()
-            if not bugs.on("M40f"):
-                shutil.rmtree(partition.log.folder, ignore_errors=True)
-        for callback in self.topic_deleted:
-            callback(topic.name)
+        self.controller.delete_topic(topic)
 
-    def grow_topic(self, topic: Topic, count: int) -> None:
+    def grow_topic(self, topic: Topic, count: int, replicas: list[list[int]] | None = None) -> None:
         """Adds partitions behind those that there are."""
-        before = topic.partitions
-        self.journal.write({"kind": "partitions", "name": topic.name, "count": count})
-        for index in range(before, count):
-            self._open_partition(topic, index, clean=True)
+        factor = len(topic.placements[0].replicas)
+        more = self.spread(count - topic.partitions, factor) if replicas is None else replicas
+        self.controller.grow_topic(topic, more)
 
     def configure_topic(self, topic: Topic, configs: dict[str, str]) -> None:
         """Replaces a topic's own settings; they hold from the next request on."""
-        self.journal.write({"kind": "topic_configs", "name": topic.name, "configs": configs})
-        self._apply_rules(topic)
+        self.controller.configure_topic(topic, configs)
 
     def configure_broker(self, configs: dict[str, str]) -> None:
         """Replaces the broker settings that were altered while running."""
-        self.journal.write({"kind": "broker_configs", "configs": configs})
-        self.config.dynamic = self.image.broker_configs
-        for topic in self.topics.all():
-            self._apply_rules(topic)
+        self.controller.configure_broker(configs)
 
-    def configure_group(self, group_id: str, configs: dict[str, str]) -> None:
-        """Replaces what a group was given of its own; they hold from its next heartbeat on."""
-        self.journal.write({"kind": "group_configs", "name": group_id, "configs": configs})
-
-    def group_setting(self, group_id: str, name: str) -> str:
-        """A group setting in force: the group's own, else the broker's."""
-        own = self.image.group_configs.get(group_id, {})
-        return own[name] if name in own else self.config.text(f"group.{name}")
-
-    def ensure_internal(self, name: str) -> Topic:
-        """The internal topic of this name, made if this is its first use."""
+    def ensure_internal(self, name: str) -> Topic | None:
+        """The internal topic of this name, made if this is its first use; None while another node is making it."""
         topic = self.topics.get(name)
-        if topic is None:
-            count_setting, configs = _INTERNAL[name]
-            topic = self.create_topic(name, self.config[count_setting], dict(configs), internal=True)
-        return topic
+        if topic is not None:
+            return topic
+        prefix, configs = _INTERNAL[name]
+        count, factor = self.config[f"{prefix}.num.partitions"], self.config[f"{prefix}.replication.factor"]
+        if self.membership is None:
+            return self.create_topic(name, self.spread(count, factor), dict(configs), internal=True)
+        if self._may_ask_for(name):
+            self._ask_for_topic(name, count, factor, configs)
+        return None
+
+    def ask_for_topic(self, name: str) -> None:
+        """Has the controller make a topic on first use; nobody waits for it."""
+        if self._may_ask_for(name):
+            self._ask_for_topic(name, -1, -1, {})
+
+    def _may_ask_for(self, name: str) -> bool:
+        now_s = self.clock.monotonic()
+        if now_s < self._asked_for.get(name, now_s):
+            return False
+        self._asked_for[name] = now_s + 1.0
+        return True
+
+    def _ask_for_topic(self, name: str, count: int, factor: int, configs: dict[str, str]) -> None:
+        assert self.membership is not None
+        entries = [{"name": key, "value": value} for key, value in configs.items()]
+        wanted = {"name": name, "num_partitions": count, "replication_factor": factor, "configs": entries}
+        self.membership.soon(request("CreateTopics", topics=[wanted], timeout_ms=5000), 7)
 
     def allocate_producer_ids(self, count: int) -> int:
         """The first of a block of producer ids that nobody will ever get again; durable."""
-        first = self.image.next_producer_id
-        self.journal.write({"kind": "producer_ids", "next": first + count})
-        return first
-
-    def _apply_rules(self, topic: Topic) -> None:
-        rules = TopicRules.of(self.config, topic.configs)
-        for index in range(topic.partitions):
-            partition = self._partitions[topic.name, index]
-            partition.rules, partition.log.settings = rules, rules.log
+        if self.membership is not None:
+            return self.membership.take_block()
+        return self.controller.allocate_producer_ids(count)
 
     # Partitions
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        return self._partitions.get((topic, index))
+        """This node's replica, whatever its role; None if it has none."""
+        return self.replicas.get(topic, index)
+
+    def led(self, topic: str, index: int) -> Partition | int:
+        """The partition if this node leads it, else the error that says why not."""
+        known = self.topics.get(topic)
+        if known is None or not 0 <= index < known.partitions:
+            return errors.UNKNOWN_TOPIC_OR_PARTITION
+        return self.replicas.led(known.id, index)
+
+    def led_indexes(self, topic: str) -> list[int]:
+        """Which partitions of a topic this node leads."""
+        return [one.index for one in self.replicas if one.topic == topic and one.leading is not None]
+
+    def coordinates_group(self, group_id: str) -> bool:
+        """Whether this node leads the partition that a group lives in."""
+        topic = self.topics.get(CONSUMER_OFFSETS)
+        return topic is not None and not isinstance(
+            self.led(topic.name, partition_for(group_id, topic.partitions)), int
+        )
 
     def append_internal(self, topic: str, index: int, batch: bytes) -> int:
         """Appends a batch that the broker built itself."""
-        return self._partitions[topic, index].append_internal(batch)
+        partition = self.replicas.get(topic, index)
+        if partition is None:
+            raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not here")
+        return partition.append_internal(batch)
 
     def append_marker(
         self, topic: str, index: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool
     ) -> int:
         """Ends a transaction in a partition, and tells whoever keeps state of it; an error code."""
-        partition = self._partitions.get((topic, index))
-        if partition is None:
-            return errors.UNKNOWN_TOPIC_OR_PARTITION
+        partition = self.led(topic, index)
+        if isinstance(partition, int):
+            return partition
         error = partition.append_marker(producer_id, producer_epoch, coordinator_epoch, commit)
         if error == errors.NONE:
             for callback in self.marker_written:
                 callback(topic, index, producer_id, commit)
         return error
-
-    def _open_partition(self, topic: Topic, index: int, *, clean: bool) -> None:
-        rules = TopicRules.of(self.config, topic.configs)
-        folder = self._folder(topic.name, index)
-        opened = open_log(folder, rules.log, self.clock.now_ms(), clean=clean)
-        folder.mkdir(exist_ok=True)
-        epoch = self.image.starts - topic.born
-        self._partitions[topic.name, index] = Partition(
-            topic.name, index, opened, rules, self.clock, epoch, self.node_id
-        )
-
-    def _folder(self, topic: str, index: int) -> Path:
-        return self.config.data / f"{topic}-{index}"
-
-    def _remove_strays(self) -> None:
-        """Deletes the folders of topics whose deletion was cut short by a crash."""
-        known = {self._folder(*key).name for key in self._partitions} | {"metadata"}
-        for entry in os.scandir(self.config.data):
-            if entry.is_dir() and entry.name not in known:
-                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _short(value: uuid.UUID) -> str:

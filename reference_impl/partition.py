@@ -1,23 +1,28 @@
-"""One partition as its leader sees it: the log, the high watermark, those who wait for data, and what may be read.
+"""One replica of a partition: the log, the high watermark, those who wait for data, and what may be read.
 
-With one node every appended batch is replicated at once, so the high watermark is the log's end; the two are kept
-apart all the same, for that is what a follower changes.
+It leads or it follows, as the controller says (`settle`). A leader appends what clients bring, and `leading` keeps the
+books of its followers; with one replica every appended batch is replicated at once. A follower appends what its leader
+has, byte by byte, and cuts off what the leader does not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 from reference_impl import bugs
 from reference_impl.clock import Clock
 from reference_impl.config import TopicRules
+from reference_impl.control.image import NOBODY, Placement
 from reference_impl.log import batch as batches
+from reference_impl.log import truncation
 from reference_impl.log.batch import Header, read_header
 from reference_impl.log.partition_log import PartitionLog
 from reference_impl.log.producers import Duplicate, ProducerTable, Refused
 from reference_impl.log.segment import Aborted
 from reference_impl.log.validate import Rejected, check_frame, validate
+from reference_impl.replica.leading import Leading, Proposal
 from wire import errors, records
 
 
@@ -26,26 +31,117 @@ class Appended(NamedTuple):
 
     base_offset: int
     log_append_time: int
+    end_offset: int  # acks=all waits until everything below is replicated
 
 
 class Partition:
-    """The leader's side of one partition."""
+    """This broker's replica of one partition."""
 
     def __init__(
-        self, topic: str, index: int, log: PartitionLog, rules: TopicRules, clock: Clock, epoch: int, leader_id: int
+        self, topic: str, index: int, log: PartitionLog, rules: TopicRules, clock: Clock, me: int, topic_id: uuid.UUID
     ) -> None:
         self.topic = topic
+        self.topic_id = topic_id
         self.index = index
         self.log = log
         self.rules = rules
-        self.leader_epoch = epoch
-        self.leader_id = leader_id
-        self.high_watermark = log.end_offset
+        self.leader_epoch = -1
+        self.leader_id = NOBODY
+        self.leading: Leading | None = None
+        self.high_watermark = log.start_offset
         self.deleted = False
+        self._me = me
         self._wedged = log.end_offset > 0 and bugs.on("M91")
         self._clock = clock
         self._watchers: set[Callable[[], None]] = set()
-        log.epochs.assign(epoch, log.end_offset)
+
+    # Roles
+
+    def settle(self, placement: Placement) -> None:
+        """Takes the controller's word on who leads and who is in sync; an older word changes nothing."""
+        now_s = self._clock.monotonic()
+        if placement.leader_epoch > self.leader_epoch:
+            self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
+            self.leading = None
+            if placement.leader == self._me:
+                end = self.log.end_offset
+                self.log.epochs.assign(placement.leader_epoch, end)
+                self.leading = Leading(
+                    self._me, placement.replicas, placement.isr, placement.partition_epoch, end, now_s
+                )
+        elif self.leading is not None:
+            self.leading.settled(placement.replicas, placement.isr, placement.partition_epoch, now_s)
+        self._advance()
+
+    def checkpointed(self, high_watermark: int) -> None:
+        """What was known to be replicated before a restart; true at least up to there."""
+        self.high_watermark = max(self.high_watermark, min(high_watermark, self.log.end_offset))
+
+    @property
+    def under_min_isr(self) -> bool:
+        return self.leading is not None and self.leading.under_min_isr(self.rules.min_insync_replicas)
+
+    @property
+    def end_is_known(self) -> bool:
+        """False after an election until the high watermark has reached the new epoch: it may lag behind the old one."""
+        return self.leading is None or self.high_watermark >= self.leading.epoch_start
+
+    def _advance(self) -> None:
+        """Moves the high watermark as far as it can go, and wakes whoever waits for news."""
+        if self.leading is not None:
+            self.high_watermark = self.leading.high_watermark(
+                self.high_watermark, self.log.end_offset, self.rules.min_insync_replicas
+            )
+        self._tell_watchers()
+
+    # Replication: the leader's side
+
+    def replica_fetched(self, replica: int, offset: int, broker_epoch: int) -> None:
+        """A follower has everything below this offset."""
+        assert self.leading is not None
+        self.leading.fetched(replica, offset, self.log.end_offset, self._clock.monotonic(), broker_epoch)
+        before = self.high_watermark
+        self.high_watermark = self.leading.high_watermark(before, self.log.end_offset, self.rules.min_insync_replicas)
+        if self.high_watermark > before:
+            self._tell_watchers()
+
+    def propose(self, max_lag_s: float, alive: Container[tuple[int, int]]) -> Proposal | None:
+        """An in-sync set to ask the controller for."""
+        if self.leading is None:
+            return None
+        return self.leading.proposal(
+            self.high_watermark, self.log.end_offset, self._clock.monotonic(), max_lag_s, alive
+        )
+
+    # Replication: the follower's side
+
+    def replicate(self, data: bytes | memoryview, leader_high_watermark: int, leader_start: int) -> None:
+        """Appends what the leader sent, as it is, and learns how much of it is replicated. ValueError: damaged."""
+        position = 0
+        while position + batches.HEADER_SIZE <= len(data):
+            header = read_header(data, position)
+            batch = bytearray(data[position : position + header.size])
+            if len(batch) < header.size or not batches.crc_matches(header, batch):
+                raise ValueError(f"{self.topic}-{self.index}: a damaged batch at offset {header.base_offset}")
+            if header.last_offset >= self.log.end_offset:
+                self.log.append(batch, header, self._clock.now_ms())
+            position += header.size
+        self.high_watermark = max(self.high_watermark, min(leader_high_watermark, self.log.end_offset))
+        if leader_start > self.log.start_offset:
+            self.log.advance_start(min(leader_start, self.high_watermark))
+        self._tell_watchers()
+
+    def part_ways(self, epoch: int, end_offset: int) -> None:
+        """The leader's log and this one differ from there on: what the leader does not have goes."""
+        own_epoch, own_end = self.log.epochs.end_offset(epoch, self.log.end_offset)
+        ends = [end_offset, self.log.end_offset, *([own_end] if own_epoch >= 0 else [])]
+        truncation.truncate(self.log, max(min(ends), 0))
+        self.high_watermark = min(self.high_watermark, self.log.end_offset)
+
+    def start_over(self, offset: int) -> None:
+        """What this follower asks for is gone at the leader: it begins again where the leader's log begins."""
+        truncation.start_over(self.log, offset, self._clock.now_ms())
+        self.high_watermark = offset
 
     @property
     def producers(self) -> ProducerTable:
@@ -54,9 +150,10 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         unstable = self.log.first_unstable()
-        if unstable is None or bugs.on("M17"):
+        ended = self.log.first_unreplicated(self.high_watermark)
+        if (unstable is None and ended is None) or bugs.on("M17"):
             return self.high_watermark
-        return min(unstable, self.high_watermark)
+        return min(self.high_watermark, *(one for one in (unstable, ended) if one is not None))
 
     # Appending
 
@@ -66,7 +163,10 @@ class Partition:
         assert data is not None
         if acks not in (-1, 0, 1):
             raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
-        # min.insync.replicas asks for no more replicas than there are, so one replica always is enough (KIP-966).
+        if self.leading is None:
+            raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
+        if acks == -1 and self.under_min_isr:
+            raise Rejected(errors.NOT_ENOUGH_REPLICAS, f"{len(self.leading.isr)} replicas are in sync")
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
@@ -77,24 +177,28 @@ class Partition:
             self._wedged, verdict = True, None
         if isinstance(verdict, Duplicate):
             offset = self.log.end_offset if bugs.on("M10b") else verdict.batch.base_offset
-            return Appended(offset, verdict.batch.timestamp)
+            return Appended(offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
         if isinstance(verdict, Refused) and not swapped:
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
         if header.producer_id < 0 and bugs.on("M14") and self._last_bytes_again(batch):
-            return Appended(self.log.end_offset - header.record_count, append_time)
+            return Appended(self.log.end_offset - header.record_count, append_time, self.log.end_offset)
         if header.producer_id < 0 and bugs.on("M01a"):
-            return Appended(self.log.end_offset, append_time)
+            return Appended(self.log.end_offset, append_time, 0)
         base = self._append(batch)
         if swapped:
             self.log.producers.reorder(header.producer_id)
-        return Appended(self._spoiled_offset(base, header), append_time)
+        return Appended(self._spoiled_offset(base, header), append_time, self.log.end_offset)
 
     def append_internal(self, batch: bytes) -> int:
-        """Appends a whole batch that the broker itself built; its base offset."""
+        """Appends a whole batch that the broker itself built; its base offset. Rejected if another broker leads."""
+        if self.leading is None:
+            raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
         return self._append(bytearray(batch))
 
     def append_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool) -> int:
         """Ends a producer's transaction in this partition with a control batch; an error code."""
+        if self.leading is None:
+            return errors.NOT_LEADER_OR_FOLLOWER
         refused = self.log.producers.admit_marker(producer_id, producer_epoch, coordinator_epoch)
         if refused is not None:
             return refused.error
@@ -110,12 +214,13 @@ class Partition:
     def _append(self, batch: bytearray) -> int:
         base = self.log.end_offset + (1 if bugs.on("M08") else 0)
         batches.place(batch, base, self.leader_epoch)
+        if self.leading is not None:
+            self.leading.appending(self.log.end_offset, self._clock.monotonic())
         try:
             self.log.append(batch, read_header(batch), self._clock.now_ms())
         except OSError as error:
             raise Rejected(errors.KAFKA_STORAGE_ERROR, str(error)) from error
-        self.high_watermark = self.log.end_offset
-        self._tell_watchers()
+        self._advance()
         return base
 
     def _spoiled_offset(self, base: int, header: Header) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from reference_impl.settings.setting import InvalidSetting
@@ -84,8 +84,8 @@ def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
     return None
 
 
-def assignment_fault(assignments: dict[int, list[int]], broker: int) -> Fault | None:
-    """Why partitions cannot be placed by hand like this, on a cluster of one broker."""
+def assignment_fault(assignments: dict[int, list[int]], registered: Container[int]) -> Fault | None:
+    """Why partitions cannot be placed by hand like this, on a cluster of these brokers."""
     for brokers in assignments.values():
         if not brokers:
             return Fault(
@@ -95,7 +95,7 @@ def assignment_fault(assignments: dict[int, list[int]], broker: int) -> Fault | 
             message = "The manual partition assignment includes a broker more than once."
             return Fault(errors.INVALID_REPLICA_ASSIGNMENT, message)
         for one in brokers:
-            if one != broker:
+            if one not in registered:
                 return Fault(
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {one}, but no such broker is registered.",

@@ -49,6 +49,8 @@ class Served:
     min_version: int
     max_version: int
     handler: Handler
+    forwarded: bool = False
+    """The controller's to decide: other nodes pass the request on to it."""
 
 
 class CloseConnection(Exception):
@@ -56,16 +58,23 @@ class CloseConnection(Exception):
 
 
 _served: dict[int, Served] = {}
+_of_controller: dict[int, Served] = {}
 
 
-def handles(name: str, min_version: int, max_version: int) -> Callable[[Handler], Handler]:
-    """Registers a function as the one that answers the API of this name, in these versions."""
+def handles(
+    name: str, min_version: int, max_version: int, *, forwarded: bool = False, of_controller: bool = False
+) -> Callable[[Handler], Handler]:
+    """Registers a function as the one that answers the API of this name, in these versions.
+
+    A `forwarded` one runs where the controller is; one `of_controller` is not for clients at all.
+    """
 
     def register(handler: Handler) -> Handler:
         api = apis.by_name(name)
-        if api.key in _served and _served[api.key].handler.__module__ != handler.__module__:
-            raise ValueError(f"{name} has two handlers: {_served[api.key].handler.__module__} and {handler.__module__}")
-        _served[api.key] = Served(api, min_version, max_version, handler)
+        table = _of_controller if of_controller else _served
+        if api.key in table and table[api.key].handler.__module__ != handler.__module__:
+            raise ValueError(f"{name} has two handlers: {table[api.key].handler.__module__} and {handler.__module__}")
+        table[api.key] = Served(api, min_version, max_version, handler, forwarded)
         return handler
 
     return register
@@ -76,3 +85,13 @@ def served() -> dict[int, Served]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return dict(sorted(_served.items()))
+
+
+def served_by_controller() -> dict[int, Served]:
+    """What the process that is nothing but a controller answers: brokers, and what they forward to it."""
+    from reference_impl.control import api
+
+    forwarded = {key: one for key, one in served().items() if one.forwarded or one.api.name == "ApiVersions"}
+    for module in pkgutil.iter_modules(api.__path__):
+        importlib.import_module(f"{api.__name__}.{module.name}")
+    return forwarded | _of_controller

@@ -41,7 +41,7 @@ def _codes(
     verify_only: bool,
 ) -> dict[TopicPartition, int]:  # fmt: skip
     node = context.node
-    missing = [p for p in wanted if node.partition(*p) is None]
+    missing = [p for p in wanted if not node.topics.has(*p)]
     if missing:
         codes = dict.fromkeys(wanted, errors.OPERATION_NOT_ATTEMPTED)
         return codes | dict.fromkeys(missing, errors.UNKNOWN_TOPIC_OR_PARTITION)

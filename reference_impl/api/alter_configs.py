@@ -20,13 +20,13 @@ from wire.messages import Struct, response
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
-@handles("AlterConfigs", 0, 2)
+@handles("AlterConfigs", 0, 2, forwarded=True)
 def alter_configs(request: Struct, context: Context) -> Struct:
     """Replaces: what is not named falls back to its default."""
     return response("AlterConfigs", responses=_each(request, context, _replaced))
 
 
-@handles("IncrementalAlterConfigs", 0, 1)
+@handles("IncrementalAlterConfigs", 0, 1, forwarded=True)
 def incremental_alter_configs(request: Struct, context: Context) -> Struct:
     """Changes only what is named."""
     return response("IncrementalAlterConfigs", responses=_each(request, context, _changed))

@@ -16,7 +16,7 @@ from wire import errors
 from wire.messages import Struct, response
 
 
-@handles("CreatePartitions", 0, 3)
+@handles("CreatePartitions", 0, 3, forwarded=True)
 def create_partitions(request: Struct, context: Context) -> Struct:
     """Grows each topic on its own."""
     names = Counter(topic.name for topic in request.topics)
@@ -51,8 +51,9 @@ def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | Non
                 "were specified.",
             )
         placed = {index: list(entry.broker_ids) for index, entry in enumerate(wanted.assignments)}
-        if fault := assignment_fault(placed, node.node_id):
+        if fault := assignment_fault(placed, node.known_brokers()):
             return fault
     if make:
-        node.grow_topic(topic, count)
+        more = None if wanted.assignments is None else [list(entry.broker_ids) for entry in wanted.assignments]
+        node.grow_topic(topic, count, more)
     return None

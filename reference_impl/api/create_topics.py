@@ -1,8 +1,8 @@
 """CreateTopics: each topic of the request on its own, all of them checked as Kafka's controller does.
 
-Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (one broker: 1), 39
-assignment, 40 settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks for the
-broker's defaults. validate_only checks and makes nothing; the id of the answer is then nobody's.
+Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (more than there are
+brokers), 39 assignment, 40 settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks
+for the broker's defaults. validate_only checks and makes nothing; the id of the answer is then nobody's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.node import Node
+from reference_impl.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
 from reference_impl.settings.topic import TOPIC_SETTINGS
 from reference_impl.topic_rules import Fault, assignment_fault, collision, config_fault, name_fault, shape_fault
 from wire import errors
@@ -22,7 +22,7 @@ from wire.messages import Struct, response
 _DYNAMIC_TOPIC, _DEFAULT = 1, 5
 
 
-@handles("CreateTopics", 2, 7)
+@handles("CreateTopics", 2, 7, forwarded=True)
 def create_topics(request: Struct, context: Context) -> Struct:
     """Creates what can be created, and says why for the rest."""
     node, names = context.node, Counter(topic.name for topic in request.topics)
@@ -56,7 +56,7 @@ def _fault(wanted: Struct, node: Node, *, twice: bool) -> Fault | None:
 
 def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
     if not wanted.assignments:
-        return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=1)
+        return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=len(node.live_brokers()))
     for field, value in (("replication factor", wanted.replication_factor), ("partition count", wanted.num_partitions)):
         if value != -1:
             return Fault(
@@ -66,7 +66,7 @@ def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
     by_index = {entry.partition_index: list(entry.broker_ids) for entry in wanted.assignments}
     if len(by_index) != len(wanted.assignments):
         return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "Found multiple manual partition assignments for one partition")
-    return assignment_fault(by_index, node.node_id)
+    return assignment_fault(by_index, node.known_brokers())
 
 
 def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
@@ -74,14 +74,17 @@ def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
     if count == -1:
         count = node.config["num.partitions"]
     configs = {entry.name: entry.value for entry in wanted.configs}
-    topic_id = node.create_topic(wanted.name, count, configs).id if make else uuid.uuid4()
+    by_index = {entry.partition_index: list(entry.broker_ids) for entry in wanted.assignments}
+    placed = [by_index[index] for index in sorted(by_index)] or node.spread(count, wanted.replication_factor)
+    internal = wanted.name in (CONSUMER_OFFSETS, TRANSACTION_STATE)
+    topic_id = node.create_topic(wanted.name, placed, configs, internal=internal).id if make else uuid.uuid4()
     return {
         "name": wanted.name,
         "topic_id": topic_id,
         "error_code": errors.NONE,
         "error_message": None,
         "num_partitions": count,
-        "replication_factor": 1,
+        "replication_factor": len(placed[0]),
         "configs": [
             {
                 "name": name,

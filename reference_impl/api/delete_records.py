@@ -27,13 +27,15 @@ def delete_records(request: Struct, context: Context) -> Struct:
 
 
 def _delete(name: str, part: Struct, context: Context) -> dict[str, Any]:
-    partition = context.node.partition(name, part.partition_index)
+    partition = context.node.led(name, part.partition_index)
     topic = context.node.topics.get(name)
     low_watermark = -1
-    if partition is None or topic is None:
+    if topic is None or partition == errors.UNKNOWN_TOPIC_OR_PARTITION:
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
     elif topic.internal:
         error = errors.INVALID_TOPIC_EXCEPTION
+    elif isinstance(partition, int):
+        error = partition
     elif not partition.rules.log.delete:
         error = errors.POLICY_VIOLATION
     else:

@@ -16,7 +16,7 @@ from wire import errors
 from wire.messages import ZERO_UUID, Struct, request, response
 
 
-@handles("DeleteTopics", 1, 6)
+@handles("DeleteTopics", 1, 6, forwarded=True)
 def delete_topics(wanted: Struct, context: Context) -> Struct:
     """Deletes each topic that can be named beyond doubt."""
     if context.version >= 6:

@@ -14,7 +14,7 @@ from wire.messages import Struct, response
 
 @handles("DescribeCluster", 0, 2)
 def describe_cluster(request: Struct, context: Context) -> Struct:
-    """Describes a cluster of one."""
+    """Describes the cluster as this node knows it."""
     node = context.node
     if request.endpoint_type != 1:
         wrong = errors.MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == 2 else errors.UNSUPPORTED_ENDPOINT_TYPE
@@ -24,8 +24,8 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
         "DescribeCluster",
         endpoint_type=1,
         cluster_id=node.cluster_id,
-        controller_id=node.node_id,
-        brokers=[{"broker_id": node.node_id, "host": node.host, "port": node.port}],
+        controller_id=node.shown_controller,
+        brokers=[{"broker_id": one, "host": host, "port": port} for one, (host, port) in node.live_brokers().items()],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
         ),

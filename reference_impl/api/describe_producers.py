@@ -25,9 +25,9 @@ def describe_producers(request: Struct, context: Context) -> Struct:
 
 
 def _describe(topic: str, index: int, context: Context) -> dict[str, object]:
-    partition = context.node.partition(topic, index)
-    if partition is None:
-        error = errors.UNKNOWN_TOPIC_OR_PARTITION if _LEGAL.fullmatch(topic) else errors.INVALID_TOPIC_EXCEPTION
+    partition = context.node.led(topic, index)
+    if isinstance(partition, int):
+        error = partition if _LEGAL.fullmatch(topic) else errors.INVALID_TOPIC_EXCEPTION
         return {"partition_index": index, "error_code": error, "error_message": errors.name(error)}
     return {
         "partition_index": index,

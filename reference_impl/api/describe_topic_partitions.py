@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from reference_impl.api import Context, handles
-from reference_impl.api.metadata import TOPIC_OPERATIONS
+from reference_impl.api.metadata import TOPIC_OPERATIONS, described
+from reference_impl.control.image import Topic
 from reference_impl.node import Node
 from reference_impl.topic_rules import name_fault
 from wire import errors
@@ -58,19 +59,10 @@ def _topic(node: Node, name: str, first: int, room: int) -> dict[str, Any]:
         "name": name,
         "topic_id": topic.id,
         "is_internal": topic.internal,
-        "partitions": [_partition(node, name, index) for index in range(first, min(first + room, topic.partitions))],
+        "partitions": [_partition(node, topic, index) for index in range(first, min(first + room, topic.partitions))],
         "topic_authorized_operations": TOPIC_OPERATIONS,
     }
 
 
-def _partition(node: Node, name: str, index: int) -> dict[str, Any]:
-    partition = node.partition(name, index)
-    return {
-        "partition_index": index,
-        "leader_id": node.node_id,
-        "leader_epoch": 0 if partition is None else partition.leader_epoch,
-        "replica_nodes": [node.node_id],
-        "isr_nodes": [node.node_id],
-        "eligible_leader_replicas": [],
-        "last_known_elr": [],
-    }
+def _partition(node: Node, topic: Topic, index: int) -> dict[str, Any]:
+    return described(node, topic, index) | {"eligible_leader_replicas": [], "last_known_elr": []}

@@ -1,7 +1,7 @@
-"""ElectLeaders (KIP-460): one broker leads everything, so every election that could be held is not needed.
+"""ElectLeaders (KIP-460): gives leadership back to the first replica (type 0), or to any that is alive (1, unclean).
 
-Versions 0-2. Known partition: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for; unknown: 3;
-election type other than 0 and 1: INVALID_REQUEST.
+Versions 0-2. The right one leads: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for; the first
+replica is not in sync: 80; nobody is alive: 83; unknown: 3; election type other than 0 and 1: INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -13,25 +13,39 @@ from reference_impl.node import Node
 from wire import errors
 from wire.messages import Struct, response
 
+_UNCLEAN = 1
+_WHY = {
+    errors.UNKNOWN_TOPIC_OR_PARTITION: "No such topic or partition.",
+    errors.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
+    errors.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader is not available.",
+    errors.ELIGIBLE_LEADERS_NOT_AVAILABLE: "No replica is available to lead.",
+}
 
-@handles("ElectLeaders", 0, 2)
+
+@handles("ElectLeaders", 0, 2, forwarded=True)
 def elect_leaders(request: Struct, context: Context) -> Struct:
-    """Says of each partition that its leader is the right one."""
-    if request.election_type not in (0, 1):
+    """One result for each partition asked for."""
+    node, unclean = context.node, request.election_type == _UNCLEAN
+    if request.election_type not in (0, _UNCLEAN):
         return response("ElectLeaders", error_code=errors.INVALID_REQUEST)
-    wanted = request.topic_partitions or []
-    return response(
-        "ElectLeaders",
-        replica_election_results=[
-            {"topic": t.topic, "partition_result": [_result(context.node, t.topic, index) for index in t.partitions]}
-            for t in wanted
-        ],
-    )
-
-
-def _result(node: Node, topic: str, index: int) -> dict[str, Any]:
-    if node.partition(topic, index) is None:
-        error, message = errors.UNKNOWN_TOPIC_OR_PARTITION, "No such topic or partition."
+    if request.topic_partitions is None:
+        asked = [(topic.name, list(range(topic.partitions))) for topic in node.topics.all()]
     else:
-        error, message = errors.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
-    return {"partition_id": index, "error_code": error, "error_message": message}
+        asked = [(topic.topic, list(topic.partitions)) for topic in request.topic_partitions]
+    results = []
+    for name, indexes in asked:
+        lines = [_result(node, name, index, unclean=unclean) for index in indexes]
+        if request.topic_partitions is None:
+            lines = [line for line in lines if line["error_code"] != errors.ELECTION_NOT_NEEDED]
+        if lines or request.topic_partitions is not None:
+            results.append({"topic": name, "partition_result": lines})
+    return response("ElectLeaders", replica_election_results=results)
+
+
+def _result(node: Node, name: str, index: int, *, unclean: bool) -> dict[str, Any]:
+    topic = node.topics.get(name)
+    if topic is None or not node.topics.has(name, index):
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION
+    else:
+        error = node.controller.elect(topic, index, unclean=unclean)
+    return {"partition_id": index, "error_code": error, "error_message": _WHY.get(error)}

@@ -4,8 +4,10 @@ Versions 4-18; v13+ names topics by id. Waits up to max_wait_ms until min_bytes 
 together; an error in one ends the wait. Size limits are KIP-74's: the first partition with data gives at least one
 whole batch, a batch is never cut. Consumers see what lies below the high watermark, read_committed ones below the
 last stable offset, with the aborted transactions in the order in which they ended. Out of range: 1. Leader epochs:
-74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). Gaps: no
-preferred replica; a replica id other than -1 reads like a follower and joins no ISR.
+74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). A follower
+serves consumers from v11 on (KIP-392) and refuses older ones: 6, with the leader's address (KIP-951, v16+). Brokers
+follow each other with v15+ and their broker epoch, in sessions of their own (`replica/serving.py`). Gaps: no preferred
+replica; a replica id without a broker behind it reads like a consumer.
 """
 
 from __future__ import annotations
@@ -15,18 +17,21 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 
-from reference_impl import bugs
+from reference_impl import bugs, hints
 from reference_impl.api import Context, handles
 from reference_impl.fetch_sessions import NO_SESSION, Incremental, Key, Opening, Refused
 from reference_impl.log import spoil
 from reference_impl.log.epochs import UNKNOWN
 from reference_impl.partition import Partition
+from reference_impl.replica import serving
 from wire import errors
 from wire.messages import ZERO_UUID, Struct, child, response
 
-_BY_ID_SINCE = 13
+_BY_ID_SINCE, _REPLICA_STATE_SINCE, _HINTS_SINCE = 13, 15, 16
+_FOLLOWERS_SERVE_SINCE = 11
 _Topic = child("Fetch", "response", "responses")
 _Part = child("Fetch", "response", "responses.partitions")
+_MOVED = (errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH)
 _Aborted = child("Fetch", "response", "responses.partitions.aborted_transactions")
 
 
@@ -42,6 +47,10 @@ class Reading:
 @handles("Fetch", 4, 18)
 def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Answers at once if there is enough, else when there is or when the time is up."""
+    if context.version >= _REPLICA_STATE_SINCE and context.node.membership is not None:
+        replica = request.replica_state
+        if replica.replica_id >= 0 and replica.replica_epoch >= 0:
+            return _serve_follower(request, context)
     by_id = context.version >= _BY_ID_SINCE
     asked = [(Key(t.topic_id if by_id else t.topic, p.partition), p) for t in request.topics for p in t.partitions]
     forgotten = [
@@ -66,9 +75,36 @@ def _is_enough(reading: Reading, asked: list[tuple[Key, Struct]], request: Struc
     return reading.failed or not asked or reading.size >= wanted
 
 
-async def _wait(
-    asked: list[tuple[Key, Struct]], request: Struct, context: Context, answer: partial[Struct]
-) -> Struct:
+def _serve_follower(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
+    node, replica = context.node, request.replica_state
+    known = node.image.brokers.get(replica.replica_id)
+    if known is None or known.epoch != replica.replica_epoch:
+        return response("Fetch", error_code=errors.STALE_BROKER_EPOCH)
+    session = node.replicas.session(
+        replica.replica_id, replica.replica_epoch, request.session_id, request.session_epoch
+    )
+    if isinstance(session, int):
+        return response("Fetch", error_code=session)
+    session.update(request)
+    found = session.collect(request.max_bytes)
+    if found or request.max_wait_ms <= 0:
+        return serving.as_response(session.id, found)
+    return _wait_for_news(session, request, context)
+
+
+async def _wait_for_news(session: serving.FollowerSession, request: Struct, context: Context) -> Struct:
+    news = asyncio.Event()
+    session.on_news = news.set
+    timer = context.node.clock.call_later(request.max_wait_ms / 1000, news.set)
+    try:
+        await news.wait()
+    finally:
+        timer.cancel()
+        session.on_news = serving.nobody_waits
+    return serving.as_response(session.id, session.collect(request.max_bytes))
+
+
+async def _wait(asked: list[tuple[Key, Struct]], request: Struct, context: Context, answer: partial[Struct]) -> Struct:
     """The long poll: looks again whenever one of the partitions has news."""
     news = asyncio.Event()
     timed_out = False
@@ -112,7 +148,11 @@ def _response(mode: object, context: Context, reading: Reading) -> Struct:
             topics.append(_Topic(topic="" if by_id else key.topic, topic_id=key.topic if by_id else ZERO_UUID))
             last = key.topic
         topics[-1].partitions.append(part)
-    return response("Fetch", session_id=session_id, responses=topics)
+    answer = response("Fetch", session_id=session_id, responses=topics)
+    if context.version >= _HINTS_SINCE and any(part.error_code in _MOVED for _, _, part in answers):
+        where = hints.endpoints(context.node, (part for _, _, part in answers))
+        answer = response("Fetch", session_id=session_id, responses=topics, node_endpoints=where)
+    return answer
 
 
 # Reading
@@ -123,10 +163,10 @@ def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *,
     room = min(request.max_bytes, context.node.fetch_max_bytes)
     for key, wanted in asked:
         partition = _partition(key, context)
-        error = _absent(key, context) if partition is None else _error(partition, wanted, request.isolation_level)
+        error = _absent(key, context) if partition is None else _error(partition, wanted, request, context)
         if error or partition is None:
-            part = _failed(wanted.partition, error, partition, context.version)
-            reading.failed = reading.failed or partition is not None
+            part = _failed(key, error, partition, context)
+            reading.failed = reading.failed or partition is not None or error == errors.NOT_LEADER_OR_FOLLOWER
         elif (diverging := _diverging(partition, wanted)) is not None:
             part = _part(partition, wanted.partition, b"")
             part.diverging_epoch.epoch, part.diverging_epoch.end_offset = diverging
@@ -150,14 +190,20 @@ def _partition(key: Key, context: Context) -> Partition | None:
 
 
 def _absent(key: Key, context: Context) -> int:
-    if isinstance(key.topic, str) or context.node.topics.by_id(key.topic) is not None:
-        return errors.UNKNOWN_TOPIC_OR_PARTITION
-    return errors.UNKNOWN_TOPIC_ID
+    topics = context.node.topics
+    topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
+    if topic is None:
+        return errors.UNKNOWN_TOPIC_OR_PARTITION if isinstance(key.topic, str) else errors.UNKNOWN_TOPIC_ID
+    known = 0 <= key.partition < topic.partitions
+    return errors.NOT_LEADER_OR_FOLLOWER if known else errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _error(partition: Partition, wanted: Struct, isolation: int) -> int:
+def _error(partition: Partition, wanted: Struct, request: Struct, context: Context) -> int:
+    if partition.leading is None and context.version < _FOLLOWERS_SERVE_SINCE:
+        return errors.NOT_LEADER_OR_FOLLOWER
     if error := partition.check_epoch(wanted.current_leader_epoch):
         return error
+    isolation = request.isolation_level
     if isolation not in (0, 1) or wanted.partition_max_bytes < 0:
         return errors.UNKNOWN_SERVER_ERROR  # Kafka does not foresee it either
     if bugs.on("M37a"):
@@ -170,12 +216,14 @@ def _error(partition: Partition, wanted: Struct, isolation: int) -> int:
     return errors.NONE
 
 
-def _failed(index: int, error: int, partition: Partition | None, version: int) -> Struct:
-    part = _Part(partition_index=index, error_code=error, high_watermark=-1, records=b"")
+def _failed(key: Key, error: int, partition: Partition | None, context: Context) -> Struct:
+    part = _Part(partition_index=key.partition, error_code=error, high_watermark=-1, records=b"")
     if partition is not None:
         part.aborted_transactions = None
-    if error == errors.FENCED_LEADER_EPOCH and partition is not None and version >= 16:
-        part.current_leader.leader_id, part.current_leader.leader_epoch = partition.leader_id, partition.leader_epoch
+    if error in _MOVED and context.version >= _HINTS_SINCE:
+        topics = context.node.topics
+        topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
+        hints.set_leader(context.node, None if topic is None else topic.name, part, key.partition)
     return part
 
 

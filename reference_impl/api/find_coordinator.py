@@ -1,13 +1,16 @@
 """FindCoordinator 0-6: who coordinates a group (type 0) or a transactional id (type 1).
 
-One node coordinates everything that lives in the partitions it leads; with one node, that is itself. The internal
-topic is made on the first question. v4 asks for several keys at once.
+One node coordinates everything that lives in the partitions it leads. The internal topic is made on the first
+question; until it is there and has a leader: COORDINATOR_NOT_AVAILABLE. v4 asks for several keys at once.
 Gaps: share groups (type 2) are answered INVALID_REQUEST (42); no authorisation, so never 29, 30 or 53.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from reference_impl.api import Context, handles
+from reference_impl.group.placement import partition_for
 from wire import errors
 from wire.messages import Struct, response
 
@@ -15,24 +18,35 @@ _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
+_NOWHERE = {"node_id": -1, "host": "", "port": -1}
+_MALFORMED_KEY = {"error_code": errors.INVALID_REQUEST, "error_message": _MALFORMED, **_NOWHERE}
+_NOT_AVAILABLE = {
+    "error_code": errors.COORDINATOR_NOT_AVAILABLE, "error_message": "The coordinator is not available.", **_NOWHERE
+}  # fmt: skip
 _TOPICS = {0: "__consumer_offsets", 1: "__transaction_state"}
 
 
 @handles("FindCoordinator", 0, 6)
 def find_coordinator(request: Struct, context: Context) -> Struct:
-    """Names this node for every key whose kind exists."""
+    """Names the leader of each key's partition."""
     keys = request.coordinator_keys if context.version >= 4 else [request.key]
-    error = errors.NONE if request.key_type in _TOPICS else errors.INVALID_REQUEST
-    if not error:
-        context.node.ensure_internal(_TOPICS[request.key_type])
-    where = _here(context) if not error else {"node_id": -1, "host": "", "port": -1}
+    known = request.key_type in _TOPICS
+    found = [_coordinator(request.key_type, key, context) if known else _MALFORMED_KEY for key in keys]
     if context.version >= 4:
-        message = _MALFORMED if error else ""
-        found = [{"key": key, "error_code": error, "error_message": message, **where} for key in keys]
-        return response("FindCoordinator", coordinators=found)
-    return response("FindCoordinator", error_code=error, error_message=_MALFORMED if error else "NONE", **where)
+        lines = [{"key": key, **each} for key, each in zip(keys, found, strict=True)]
+        return response("FindCoordinator", coordinators=lines)
+    only = found[0] if found[0]["error_code"] else {**found[0], "error_message": "NONE"}
+    return response("FindCoordinator", **only)
 
 
-def _here(context: Context) -> dict[str, object]:
+def _coordinator(key_type: int, key: str, context: Context) -> dict[str, Any]:
     node = context.node
-    return {"node_id": node.config.node_id, "host": node.host, "port": node.port}
+    topic = node.ensure_internal(_TOPICS[key_type])
+    if topic is None:
+        return _NOT_AVAILABLE
+    leader = topic.placements[partition_for(key, topic.partitions)].leader
+    live = node.live_brokers()
+    if leader not in live:
+        return _NOT_AVAILABLE
+    host, port = live[leader]
+    return {"error_code": errors.NONE, "error_message": "", "node_id": leader, "host": host, "port": port}

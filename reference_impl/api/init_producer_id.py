@@ -10,13 +10,21 @@ Gaps: two-phase commit (v6).
 from __future__ import annotations
 
 from reference_impl.api import Context, handles
+from reference_impl.control.membership import NoBlockYet
 from wire import errors
 from wire.messages import Struct, response
 
 
 @handles("InitProducerId", 0, 5)
 def init_producer_id(request: Struct, context: Context) -> Struct:
-    """Answers at once; whatever is answered is durable."""
+    """Whatever is answered is durable; 14 while a broker that has just begun has no ids to give."""
+    try:
+        return _answered(request, context)
+    except NoBlockYet:
+        return _refused(errors.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+def _answered(request: Struct, context: Context) -> Struct:
     transactions = context.node.transactions
     half = (request.producer_id == -1) != (request.producer_epoch == -1)
     if half or request.transactional_id == "":

@@ -4,7 +4,8 @@ Versions 1-11. -1 latest (read_committed: the last stable offset), -2 earliest, 
 timestamp (v7+), -4 earliest on local disk (v8+), -5 latest in tiered storage (v9+) and -6 earliest not yet there
 (v11+): none here, so -1. Other negative times, and these in older versions: UNSUPPORTED_VERSION. The same partition
 twice: INVALID_REQUEST. A look-up by time is exact to the record, never below the log's start nor at or above what the
-isolation level shows. Leader epoch checks (v4+): 74 and 75.
+isolation level shows. Leader epoch checks (v4+): 74 and 75. A new leader that does not know the end of the replicated
+data yet says so: 78 (v5+; 5 before it).
 """
 
 from __future__ import annotations
@@ -51,19 +52,22 @@ def list_offsets(request: Struct, context: Context) -> Struct:
 
 def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice: bool) -> Struct:
     index, time = part.partition_index, part.timestamp
-    partition = context.node.partition(name, index)
+    partition = context.node.led(name, index)
     error = errors.NONE
-    if partition is None:
-        error = errors.UNKNOWN_TOPIC_OR_PARTITION
+    if isinstance(partition, int):
+        error = partition
     elif twice:
         error = errors.INVALID_REQUEST
     elif time < 0 and context.version < _SINCE.get(time, 1 << 15):
         error = errors.UNSUPPORTED_VERSION
     else:
         error = partition.check_epoch(part.current_leader_epoch)
-    if error or partition is None:
+    if error or isinstance(partition, int):
         return _Part(partition_index=index, error_code=error)
     found = look_up(partition, time, committed=request.isolation_level == 1, consumer=request.replica_id < 0)
+    if not partition.end_is_known and time not in (EARLIEST, EARLIEST_LOCAL) and (time == LATEST or found.offset < 0):
+        later = errors.OFFSET_NOT_AVAILABLE if context.version >= 5 else errors.LEADER_NOT_AVAILABLE
+        return _Part(partition_index=index, error_code=later)
     return _Part(
         partition_index=index,
         error_code=errors.NONE,

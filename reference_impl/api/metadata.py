@@ -3,15 +3,15 @@
 Versions 0-13. v0: an empty list asks for all topics; v1+: null asks for all, empty for none. v10+ topic ids, v12+
 look-up by id. An unknown topic is created if the request and `auto.create.topics.enable` allow it, and is complete in
 the same answer (Kafka answers LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION first and creates it meanwhile;
-clients ask again). Authorised operations: all that Kafka lists without an authoriser, when asked for. Gaps: one
-broker, which is leader and controller of everything; no racks.
+clients ask again; so does a broker of a cluster). A partition whose leader is not there: LEADER_NOT_AVAILABLE.
+Authorised operations: all that Kafka lists without an authoriser, when asked for. Gaps: no racks.
 """
 
 from __future__ import annotations
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.control.image import Topic
+from reference_impl.control.image import NOBODY, Topic
 from reference_impl.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
 from reference_impl.topic_rules import collision, name_fault
 from wire import errors
@@ -39,9 +39,9 @@ def metadata(request: Struct, context: Context) -> Struct:
     asked = request.include_cluster_authorized_operations
     return response(
         "Metadata",
-        brokers=[{"node_id": node.node_id, "host": node.host, "port": node.port}],
+        brokers=[{"node_id": one, "host": host, "port": port} for one, (host, port) in node.live_brokers().items()],
         cluster_id=node.cluster_id,
-        controller_id=node.node_id,
+        controller_id=node.shown_controller,
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
     )
@@ -64,7 +64,11 @@ def _wanted(node: Node, wanted: Struct, may_create: bool) -> dict[str, object]:
     if fault := collision(name, (t.name for t in node.topics.all())):
         return _absent(name, fault.error)
     if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
-        return _present(node, node.ensure_internal(name))
+        made = node.ensure_internal(name)
+        return _absent(name, errors.UNKNOWN_TOPIC_OR_PARTITION) if made is None else _present(node, made)
+    if node.membership is not None:
+        node.ask_for_topic(name)
+        return _absent(name, errors.UNKNOWN_TOPIC_OR_PARTITION)
     return _present(node, node.create_topic(name, node.config["num.partitions"], {}))
 
 
@@ -79,17 +83,20 @@ def _present(node: Node, topic: Topic) -> dict[str, object]:
         "name": topic.name,
         "topic_id": topic.id,
         "is_internal": topic.internal,
-        "partitions": [_leader_of(node, topic.name, index) for index in range(topic.partitions)],
+        "partitions": [described(node, topic, index) for index in range(topic.partitions)],
     }
 
 
-def _leader_of(node: Node, topic: str, index: int) -> dict[str, object]:
-    partition = node.partition(topic, index)
+def described(node: Node, topic: Topic, index: int) -> dict[str, object]:
+    """Who holds and leads a partition, as this node knows it."""
+    placement, live = topic.placements[index], node.live_brokers()
+    leader = placement.leader if placement.leader in live else NOBODY
     return {
-        "error_code": errors.NONE,
+        "error_code": errors.NONE if leader != NOBODY else errors.LEADER_NOT_AVAILABLE,
         "partition_index": index,
-        "leader_id": node.node_id,
-        "leader_epoch": 0 if partition is None else partition.leader_epoch,
-        "replica_nodes": [node.node_id],
-        "isr_nodes": [node.node_id],
+        "leader_id": leader,
+        "leader_epoch": placement.leader_epoch,
+        "replica_nodes": placement.replicas,
+        "isr_nodes": placement.isr,
+        "offline_replicas": [one for one in placement.replicas if one not in live],
     }

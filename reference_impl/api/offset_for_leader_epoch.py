@@ -26,9 +26,9 @@ def offset_for_leader_epoch(request: Struct, context: Context) -> Struct:
 
 
 def _look_up(name: str, part: Struct, context: Context) -> dict[str, Any]:
-    partition = context.node.partition(name, part.partition)
-    if partition is None:
-        return {"partition": part.partition, "error_code": errors.UNKNOWN_TOPIC_OR_PARTITION}
+    partition = context.node.led(name, part.partition)
+    if isinstance(partition, int):
+        return {"partition": part.partition, "error_code": partition}
     if error := partition.check_epoch(part.current_leader_epoch):
         return {"partition": part.partition, "error_code": error}
     epoch, end = partition.log.epochs.end_offset(part.leader_epoch, partition.log.end_offset)

@@ -5,53 +5,102 @@ order of checks: framing 87/2/76, then per partition 10, 2, 87, 32 with record e
 state 45/47/48. acks other than -1, 0, 1: INVALID_REQUIRED_ACKS. acks=0: no answer, and the connection is closed where
 an answer would be an error. Transactional batches are checked with the transaction coordinator first (KIP-890);
 without a transactional id they are refused. Internal topics: INVALID_TOPIC_EXCEPTION, except for the client id
-`__admin_client`. Gaps: one replica, so acks=all is answered after the local append.
+`__admin_client`. acks=all: 19 if too few replicas are in sync, else answered when all of them have the batch; 7 if that
+takes too long, 20 if too few are left by then, 6 with the new leader's address if another leads (KIP-951).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, NamedTuple
 
-from reference_impl import bugs
+from reference_impl import bugs, hints
 from reference_impl.api import CloseConnection, Context, handles
 from reference_impl.log import batch as batches
 from reference_impl.log.validate import Rejected
 from reference_impl.node import Node
 from reference_impl.partition import Partition
+from reference_impl.replica.waiting import Mark, mark, settled
 from wire import errors
 from wire.messages import Struct, child, response
 
 _ADMIN = "__admin_client"
 _EPOCH_BUMPS_SINCE = 12
+_HINTS_SINCE = 10
 _WHY = {errors.INVALID_TXN_STATE: "Partition was not added to the transaction"}
 _Topic = child("Produce", "response", "responses")
 _Partition = child("Produce", "response", "responses.partition_responses")
 _RecordError = child("Produce", "response", "responses.partition_responses.record_errors")
 
 
+class Waiting(NamedTuple):
+    """An answer that holds once its batch is replicated."""
+
+    answer: Struct
+    mark: Mark
+
+
+Verdicts = dict[tuple[str | None, int], int]
+
+
 @handles("Produce", 3, 13)
-def produce(request: Struct, context: Context) -> Struct | None:
+def produce(request: Struct, context: Context) -> Struct | Awaitable[Struct | None] | None:
     """Appends, and answers each partition on its own."""
     refused = _refused_as_a_whole(request)
     unverified = {} if refused else _verify(request, context)
-    failed = False
-    topics = []
+    if not isinstance(unverified, dict):
+        return _appended_later(request, unverified, context)
+    return _appended(request, refused, unverified, context)
+
+
+async def _appended_later(request: Struct, unverified: Awaitable[Verdicts], context: Context) -> Struct | None:
+    answer = _appended(request, errors.NONE, await unverified, context)
+    if answer is None or isinstance(answer, Struct):
+        return answer
+    return await answer
+
+
+def _appended(
+    request: Struct, refused: int, unverified: Verdicts, context: Context
+) -> Struct | Awaitable[Struct | None] | None:
+    topics, waiting = [], []
     for data in request.topic_data:
         name = _name_of(data, context)
         answers = []
         for part in data.partition_data:
             error = refused or unverified.get((name, part.index), errors.NONE)
+            answer: Struct | Waiting
             answer = _failed(part.index, error, _WHY.get(error)) if error else _append(request, name, part, context)
-            failed = failed or answer.error_code != errors.NONE
+            if isinstance(answer, Waiting):
+                waiting.append(answer)
+                answer = answer.answer
             answers.append(answer)
         topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
+    return _replicated(request, topics, waiting, context) if waiting else _answer(request, topics, context)
+
+
+async def _replicated(request: Struct, topics: list[Any], waiting: list[Waiting], context: Context) -> Struct | None:
+    states = await settled((one.mark for one in waiting), context.node.clock, max(request.timeout_ms, 0) / 1000)
+    for one, state in zip(waiting, states, strict=True):
+        one.answer.error_code = state
+        if state == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE:
+            partition = one.mark.partition
+            hints.set_leader(context.node, partition.topic, one.answer, partition.index)
+    return _answer(request, topics, context)
+
+
+def _answer(request: Struct, topics: list[Any], context: Context) -> Struct | None:
+    parts = [part for topic in topics for part in topic.partition_responses]
     if request.acks == 0 and not bugs.on("M38a"):
-        if failed:
+        if any(part.error_code for part in parts):
             raise CloseConnection("acks=0, and the produce failed")
         return None
     if bugs.on("M38e"):
         topics = topics[:1]
-    return response("Produce", responses=topics)
+    answer = response("Produce", responses=topics)
+    if context.version >= _HINTS_SINCE and any(part.error_code == errors.NOT_LEADER_OR_FOLLOWER for part in parts):
+        answer = response("Produce", responses=topics, node_endpoints=hints.endpoints(context.node, parts))
+    return answer
 
 
 def _refused_as_a_whole(request: Struct) -> int:
@@ -76,7 +125,7 @@ def _name_of(data: Struct, context: Context) -> str | None:
     return None if topic is None else topic.name
 
 
-def _verify(request: Struct, context: Context) -> dict[tuple[str | None, int], int]:
+def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]:
     """Asks the coordinator about partitions in which the transaction has not begun; what it refuses."""
     node = context.node
     if request.transactional_id is None or node.transactions is None:
@@ -92,7 +141,12 @@ def _verify(request: Struct, context: Context) -> dict[tuple[str | None, int], i
             if not _is_open(partition, header):
                 partition.producers.await_first(header, from_zero=context.version >= _EPOCH_BUMPS_SINCE)
                 wanted.setdefault((header.producer_id, header.producer_epoch), []).append((name, part.index))
-    errors_found: dict[tuple[str | None, int], int] = {}
+    if wanted and node.membership is not None:
+        later: Awaitable[Verdicts] = node.transactions.ask_for_admission(
+            request.transactional_id, wanted, version=context.version
+        )
+        return later
+    errors_found: Verdicts = {}
     for (producer_id, epoch), partitions in wanted.items():
         errors_found |= node.transactions.admit(
             request.transactional_id, producer_id, epoch, partitions, version=context.version
@@ -106,13 +160,16 @@ def _is_open(partition: Partition, header: batches.Header) -> bool:
     return entry is not None and entry.open_transaction is not None and entry.epoch == header.producer_epoch
 
 
-def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct:
+def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | Waiting:
     node = context.node
     if name is None:
         return _failed(part.index, errors.UNKNOWN_TOPIC_ID)
-    partition = node.partition(name, part.index)
-    if partition is None:
-        return _failed(part.index, errors.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = node.led(name, part.index)
+    if isinstance(partition, int):
+        answer = _failed(part.index, partition)
+        if partition == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE:
+            hints.set_leader(node, name, answer, part.index)
+        return answer
     if _is_internal(node, name) and context.client_id != _ADMIN:
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
     try:
@@ -121,13 +178,15 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         return _rejected(part.index, rejected, partition)
     if bugs.on("M01b"):
         return _failed(part.index, errors.INVALID_RECORD)
-    return _Partition(
+    answer = _Partition(
         index=part.index,
         error_code=errors.NONE,
         base_offset=done.base_offset,
         log_append_time_ms=done.log_append_time,
         log_start_offset=partition.log.start_offset,
     )
+    where = mark(partition, done.end_offset)
+    return Waiting(answer, where) if request.acks == -1 and where.state() is None else answer
 
 
 def _is_internal(node: Node, name: str) -> bool:

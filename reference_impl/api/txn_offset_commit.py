@@ -7,6 +7,9 @@ id, 47 another epoch, 49 another producer id, 3 no such partition, 12 metadata t
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Any
+
 from reference_impl.api import Context, handles
 from reference_impl.api.offset_commit import Wanted, screen, store
 from reference_impl.group.commits import commit_refusal
@@ -15,27 +18,41 @@ from wire.messages import Struct, response
 
 
 @handles("TxnOffsetCommit", 0, 6)
-def txn_offset_commit(request: Struct, context: Context) -> Struct:
+def txn_offset_commit(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Checks partitions, then the transaction, then the group."""
     topics, wanted = screen(request, context, by_id=context.version >= 6)
-    if wanted:
-        refusal = _refusal(request, context, wanted)
-        store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))
+    if not wanted:
+        return response("TxnOffsetCommit", topics=topics)
+    if not request.group_id:
+        return _stored(request, topics, wanted, errors.INVALID_GROUP_ID, context)
+    transactions, where = context.node.transactions, context.node.groups.partition_of(request.group_id)
+    ids = (request.transactional_id, request.producer_id, request.producer_epoch, where)
+    if context.node.membership is not None:
+        asked = transactions.ask_for_offsets(*ids, version=context.version)
+        return _stored_later(request, topics, wanted, asked, context)
+    return _stored(request, topics, wanted, transactions.admit_offsets(*ids, version=context.version), context)
+
+
+async def _stored_later(
+    request: Struct, topics: list[dict[str, Any]], wanted: list[Wanted], asked: Awaitable[int], context: Context
+) -> Struct:
+    refusal = await asked
+    if not refusal and not context.node.coordinates_group(request.group_id):
+        refusal = errors.NOT_COORDINATOR
+    return _stored(request, topics, wanted, refusal, context)
+
+
+def _stored(
+    request: Struct, topics: list[dict[str, Any]], wanted: list[Wanted], refusal: int, context: Context
+) -> Struct:
+    refusal = refusal or _refusal(request, context)
+    store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))
     return response("TxnOffsetCommit", topics=topics)
 
 
-def _refusal(request: Struct, context: Context, wanted: list[Wanted]) -> int:
+def _refusal(request: Struct, context: Context) -> int:
     groups = context.node.groups
-    if not request.group_id:
-        return errors.INVALID_GROUP_ID
-    refusal: int = context.node.transactions.admit_offsets(
-        request.transactional_id, request.producer_id, request.producer_epoch,
-        groups.partition_of(request.group_id), version=context.version,
-    )  # fmt: skip
-    if refusal:
-        return refusal
     return commit_refusal(
         groups.find(request.group_id), request.member_id, request.group_instance_id,
         request.generation_id_or_member_epoch, transactional=True, version=context.version,
-        parts=[(each.topic_id, each.partition) for each in wanted],
     )  # fmt: skip

@@ -1,33 +1,57 @@
 """WriteTxnMarkers 1-2: one broker's coordinator has another's partitions end their transactions.
 
-Errors by partition: 3 no such partition, 47 older producer epoch, 52 older coordinator.
+Answered once all markers are replicated. Errors by partition: 3 no such partition, 6 another broker leads it, 47 older
+producer epoch, 52 older coordinator, 7 not replicated in time.
 Gaps: no authorisation, so clients may send it too (Kafka without an authorizer allows the same).
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Any
+
 from reference_impl.api import Context, handles
+from reference_impl.replica.waiting import Mark, mark, settled
+from wire import errors
 from wire.messages import Struct, response
+
+_WITHIN_S = 3.0
 
 
 @handles("WriteTxnMarkers", 1, 2)
-def write_txn_markers(request: Struct, context: Context) -> Struct:
+def write_txn_markers(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Writes a control batch for every partition of every marker."""
-    return response("WriteTxnMarkers", markers=[_written(marker, context) for marker in request.markers])
+    open_marks: list[tuple[dict[str, Any], Mark]] = []
+    markers = [_written(marker, context, open_marks) for marker in request.markers]
+    if open_marks:
+        return _replicated(markers, open_marks, context)
+    return response("WriteTxnMarkers", markers=markers)
 
 
-def _written(marker: Struct, context: Context) -> dict[str, object]:
+async def _replicated(
+    markers: list[dict[str, Any]], open_marks: list[tuple[dict[str, Any], Mark]], context: Context
+) -> Struct:
+    states = await settled((one for _, one in open_marks), context.node.clock, _WITHIN_S)
+    for (line, _), state in zip(open_marks, states, strict=True):
+        line["error_code"] = state
+    return response("WriteTxnMarkers", markers=markers)
+
+
+def _written(marker: Struct, context: Context, open_marks: list[tuple[dict[str, Any], Mark]]) -> dict[str, Any]:
     topics = []
     for topic in marker.topics:
-        lines = [
-            {
-                "partition_index": index,
-                "error_code": context.node.append_marker(
-                    topic.name, index, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch,
-                    marker.transaction_result,
-                ),
-            }
-            for index in topic.partition_indexes
-        ]  # fmt: skip
+        lines = []
+        for index in topic.partition_indexes:
+            error = context.node.append_marker(
+                topic.name, index, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch,
+                marker.transaction_result,
+            )  # fmt: skip
+            line = {"partition_index": index, "error_code": error}
+            lines.append(line)
+            partition = context.node.partition(topic.name, index)
+            if error == errors.NONE and partition is not None:
+                where = mark(partition)
+                if where.state() is None:
+                    open_marks.append((line, where))
         topics.append({"name": topic.name, "partitions": lines})
     return {"producer_id": marker.producer_id, "topics": topics}

@@ -1,4 +1,4 @@
-"""What the cluster knows of itself: topics, altered settings, counters. Pure: a record in, a new state.
+"""What the cluster knows of itself: brokers, topics, who leads what, altered settings. Pure: a record in, a new state.
 
 In a cluster these records are the metadata log that every broker follows; with one node they are its own journal.
 """
@@ -11,6 +11,39 @@ from typing import Any
 
 JsonRecord = dict[str, Any]
 
+NOBODY = -1
+
+
+@dataclass(slots=True)
+class Placement:
+    """One partition: who holds it, who is in sync, who leads."""
+
+    replicas: list[int]
+    isr: list[int]
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    adding: list[int] = field(default_factory=list)
+    removing: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Broker:
+    """One registration of a broker. Its epoch is its place in the metadata log, so a later one is always larger."""
+
+    id: int
+    epoch: int
+    incarnation: str
+    host: str
+    port: int
+    fenced: bool = True
+    stopping: bool = False
+
+    @property
+    def eligible(self) -> bool:
+        """May lead, and may be in sync."""
+        return not self.fenced and not self.stopping
+
 
 @dataclass(slots=True)
 class Topic:
@@ -18,10 +51,13 @@ class Topic:
 
     name: str
     id: uuid.UUID
-    partitions: int
+    placements: list[Placement]
     configs: dict[str, str] = field(default_factory=dict)
     internal: bool = False
-    born: int = 0  # the start of this broker in which it was made
+
+    @property
+    def partitions(self) -> int:
+        return len(self.placements)
 
 
 @dataclass(slots=True)
@@ -31,10 +67,14 @@ class Image:
     cluster_id: str = ""
     starts: int = 0
     next_producer_id: int = 0
+    brokers: dict[int, Broker] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
     by_id: dict[uuid.UUID, Topic] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
-    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def live(self) -> list[int]:
+        """The brokers that may hold and lead partitions, in the order of their ids."""
+        return sorted(broker.id for broker in self.brokers.values() if broker.eligible)
 
     def apply(self, record: JsonRecord) -> None:
         """Takes one record in; unknown kinds are an error, for they come from a newer version."""
@@ -44,16 +84,27 @@ class Image:
         self.cluster_id = record["id"]
 
     def _on_start(self, _: JsonRecord) -> None:
+        """A broker that is a cluster of its own began anew: it leads all that it has in a new epoch."""
         self.starts += 1
+        for topic in self.topics.values():
+            for placement in topic.placements:
+                placement.leader_epoch += 1
+
+    def _on_broker(self, record: JsonRecord) -> None:
+        fields = {name: record[name] for name in ("id", "epoch", "incarnation", "host", "port")}
+        self.brokers[record["id"]] = Broker(**fields)
+
+    def _on_broker_state(self, record: JsonRecord) -> None:
+        broker = self.brokers[record["id"]]
+        broker.fenced, broker.stopping = record["fenced"], record["stopping"]
 
     def _on_topic(self, record: JsonRecord) -> None:
         topic = Topic(
             record["name"],
             uuid.UUID(record["id"]),
-            record["partitions"],
+            [_placed(replicas) for replicas in record["replicas"]],
             dict(record["configs"]),
             record["internal"],
-            record["born"],
         )
         self.topics[topic.name] = self.by_id[topic.id] = topic
 
@@ -62,7 +113,15 @@ class Image:
         del self.by_id[topic.id]
 
     def _on_partitions(self, record: JsonRecord) -> None:
-        self.topics[record["name"]].partitions = record["count"]
+        self.topics[record["name"]].placements += [_placed(replicas) for replicas in record["replicas"]]
+
+    def _on_partition(self, record: JsonRecord) -> None:
+        """One partition changed: only what is named becomes another; each change is a new partition epoch."""
+        placement = self.topics[record["name"]].placements[record["index"]]
+        for name in ("replicas", "isr", "leader", "leader_epoch", "adding", "removing"):
+            if name in record:
+                setattr(placement, name, record[name])
+        placement.partition_epoch += 1
 
     def _on_topic_configs(self, record: JsonRecord) -> None:
         self.topics[record["name"]].configs = dict(record["configs"])
@@ -70,10 +129,10 @@ class Image:
     def _on_broker_configs(self, record: JsonRecord) -> None:
         self.broker_configs = dict(record["configs"])
 
-    def _on_group_configs(self, record: JsonRecord) -> None:
-        self.group_configs[record["name"]] = dict(record["configs"])
-        if not record["configs"]:
-            del self.group_configs[record["name"]]
-
     def _on_producer_ids(self, record: JsonRecord) -> None:
         self.next_producer_id = record["next"]
+
+
+def _placed(replicas: list[int]) -> Placement:
+    """A new partition: the replicas that the controller found alive come first, and the first of all leads."""
+    return Placement(list(replicas), list(replicas), replicas[0])

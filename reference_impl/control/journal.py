@@ -1,9 +1,14 @@
-"""The durable records behind the image: one JSON line each, with a checksum, synced before anyone is answered."""
+"""The durable records behind the image: one JSON line each, with a checksum, synced before anyone is answered.
+
+The records are numbered from zero. With one node they are its own business; a controller serves them to the brokers,
+who take them in in the same order.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from reference_impl.control.image import Image, JsonRecord
@@ -11,14 +16,23 @@ from wire.crc32c import crc32c
 
 
 class Journal:
-    """An append-only file and the image that its records add up to."""
+    """An append-only file, the image that its records add up to, and whoever wants to hear of each new one."""
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path | None) -> None:
         self.image = Image()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._size = self._replay(path.read_bytes())
-        os.ftruncate(self._fd, self._size)
+        self.texts: list[bytes] = []
+        self.applied: list[Callable[[JsonRecord], None]] = []
+        self._fd = self._size = -1
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._size = self._replay(path.read_bytes())
+            os.ftruncate(self._fd, self._size)
+
+    @property
+    def end(self) -> int:
+        """The number of records, which is the number of the next one."""
+        return len(self.texts)
 
     def _replay(self, data: bytes) -> int:
         """Applies every whole record; the length of what they fill (a torn tail was never answered)."""
@@ -27,19 +41,33 @@ class Journal:
             checksum, _, text = line.partition(b" ")
             if not line.endswith(b"\n") or len(checksum) != 8 or int(checksum, 16) != crc32c(text):
                 break
-            self.image.apply(json.loads(text))
+            self._take(text)
             sound += len(line)
         return sound
 
-    def write(self, record: JsonRecord) -> None:
-        """Makes a record durable, then applies it."""
-        text = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-        line = b"%08x " % crc32c(text) + text
-        os.pwrite(self._fd, line, self._size)
-        os.fdatasync(self._fd)
-        self._size += len(line)
+    def _take(self, text: bytes) -> JsonRecord:
+        record: JsonRecord = json.loads(text)
         self.image.apply(record)
+        self.texts.append(text)
+        return record
+
+    def write(self, *records: JsonRecord) -> None:
+        """Makes records durable, then applies them one by one."""
+        texts = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
+        lines = b"".join(b"%08x " % crc32c(text) + text for text in texts)
+        os.pwrite(self._fd, lines, self._size)
+        os.fdatasync(self._fd)
+        self._size += len(lines)
+        for text in texts:
+            self.follow(text)
+
+    def follow(self, text: bytes) -> None:
+        """Applies one record that is durable, here or at the controller whose records these are."""
+        record = self._take(text)
+        for callback in tuple(self.applied):
+            callback(record)
 
     def close(self) -> None:
-        os.close(self._fd)
-
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
-from reference_impl.group import consumer_layout, layout, rebalance, retention
+from reference_impl.group import layout, rebalance, retention
 from reference_impl.group.classic import ClassicGroup, State, restored
-from reference_impl.group.consumer import ConsumerGroup
-from reference_impl.group.consumer_service import ConsumerGroups, Groups
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
+from reference_impl.group.handover import given_up
 from reference_impl.group.layout import Committed, OffsetKey
 from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
@@ -37,12 +36,11 @@ class GroupService:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._groups: Groups = {}
+        self._groups: dict[str, ClassicGroup] = {}
         self._offsets: dict[int, Offsets] = {}
         self._timers: dict[str, tuple[int, Timer]] = {}
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
-        self.consumer = ConsumerGroups(node, self._groups, self._write, self.now)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -50,19 +48,33 @@ class GroupService:
         """Reads groups and offsets back from their log, and listens to what changes them from outside."""
         self._node.topic_deleted.append(self._topic_deleted)
         self._node.marker_written.append(self._marker_written)
-        topic = self._node.topics.get(OFFSETS_TOPIC)
-        for index in range(topic.partitions if topic is not None else 0):
-            self._load(index)
-        for group in list(self._groups.values()):
-            if isinstance(group, ClassicGroup):
-                self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
-        self.consumer.loaded()
-        if bugs.on("M22"):
-            self._not_read_back = set(self._groups)
+        for index in self._node.led_indexes(OFFSETS_TOPIC):
+            self.elected(index)
         self._clean_later()
 
+    def elected(self, index: int) -> None:
+        """This node coordinates one more partition's groups: it reads them back from the log."""
+        before = set(self._groups)
+        self._load(index)
+        found = [group for name, group in self._groups.items() if name not in before]
+        for group in found:
+            self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+        if bugs.on("M22"):
+            self._not_read_back.update(group.group_id for group in found)
+
+    def resigned(self, index: int) -> None:
+        """Another node coordinates them now: what is known here is forgotten, and who waits is sent there."""
+        self._offsets.pop(index, None)
+        topic = self._node.topics.get(OFFSETS_TOPIC)
+        count = topic.partitions if topic is not None else 1
+        for name in [one for one in self._groups if partition_for(one, count) == index]:
+            self._carry_out(self._groups[name], given_up(self._groups[name]))
+            del self._groups[name]
+            _, timer = self._timers.pop(name, (0, None))
+            if timer is not None:
+                timer.cancel()
+
     def stop(self) -> None:
-        self.consumer.stop()
         for _, timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -79,20 +91,16 @@ class GroupService:
 
     # -- groups --------------------------------------------------------------------------------------------------
 
-    def find(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+    def find(self, group_id: str) -> ClassicGroup | None:
         return self._groups.get(group_id)
 
-    def classic(self, group_id: str) -> ClassicGroup | None:
-        """The group if it is a classic one."""
-        found = self._groups.get(group_id)
-        return found if isinstance(found, ClassicGroup) else None
-
-    def all(self) -> Iterable[ClassicGroup | ConsumerGroup]:
+    def all(self) -> Iterable[ClassicGroup]:
         return self._groups.values()
 
     def partition_of(self, group_id: str) -> int:
         """The partition of the offsets topic that holds this group; the topic is made if there is none."""
-        return partition_for(group_id, self._node.ensure_internal(OFFSETS_TOPIC).partitions)
+        topic = self._node.ensure_internal(OFFSETS_TOPIC)
+        return partition_for(group_id, topic.partitions if topic is not None else 1)
 
     def fresh_member_id(self, prefix: str) -> str:
         """An id nobody had before, not even before a restart."""
@@ -101,13 +109,7 @@ class GroupService:
     def join(self, group_id: str, request: rebalance.JoinRequest) -> asyncio.Future[Joined]:
         """Resolved at once, or when the generation that the member waits for is complete."""
         answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
-        consumers = self.consumer.find(group_id)
-        if consumers is not None:
-            if consumers.members:
-                answer.set_result(Joined(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
-                return answer
-            self.consumer.delete(consumers)
-        group = self.classic(group_id)
+        group = self._groups.get(group_id)
         is_new = group is None
         if group is None:
             if request.member_id:
@@ -123,7 +125,7 @@ class GroupService:
     def sync(self, group_id: str, **request: Any) -> asyncio.Future[Synced]:
         """Resolved at once, or when the leader has brought the assignment."""
         answer: asyncio.Future[Synced] = asyncio.get_running_loop().create_future()
-        group = self.classic(group_id)
+        group = self._groups.get(group_id)
         if group is None:
             answer.set_result(Synced(answer, errors.UNKNOWN_MEMBER_ID))
             return answer
@@ -131,7 +133,7 @@ class GroupService:
         return answer
 
     def heartbeat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> int:
-        group = self.classic(group_id)
+        group = self._groups.get(group_id)
         if group is None:
             return errors.UNKNOWN_MEMBER_ID
         code = rebalance.heartbeat(group, member_id, instance_id, generation, self.now())
@@ -140,7 +142,7 @@ class GroupService:
 
     def leave(self, group_id: str, leavers: list[tuple[str, str | None]]) -> list[int]:
         """One code for each leaver."""
-        group = self.classic(group_id)
+        group = self._groups.get(group_id)
         if group is None:
             return [errors.UNKNOWN_MEMBER_ID] * len(leavers)
         codes, effects = rebalance.leave(group, leavers, self.now(), self.limits())
@@ -155,9 +157,6 @@ class GroupService:
         if group.state is not State.EMPTY:
             return errors.NON_EMPTY_GROUP
         self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
-        if isinstance(group, ConsumerGroup):
-            self.consumer.delete(group)
-            return errors.NONE
         self._write(group_id, [(layout.group_key(group_id), None)])
         del self._groups[group_id]
         return errors.NONE
@@ -192,9 +191,7 @@ class GroupService:
     def keep_alive(self, group_id: str, member_id: str) -> None:
         """A commit is a sign of life too."""
         group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            self.consumer.keep_alive(group, member_id)
-        elif group is not None and member_id in group.members and group.state is not State.COMPLETING:
+        if group is not None and member_id in group.members and group.state is not State.COMPLETING:
             rebalance.keep_alive(group, group.members[member_id], self.now())
             self._arm(group)
 
@@ -235,7 +232,7 @@ class GroupService:
 
     def _tick(self, group_id: str) -> None:
         self._timers.pop(group_id, None)
-        group = self.classic(group_id)
+        group = self._groups.get(group_id)
         if group is not None:
             self._carry_out(group, rebalance.tick(group, self.now(), self.limits()))
 
@@ -267,10 +264,6 @@ class GroupService:
     def _replay(self, offsets: Offsets, batch: Batch) -> None:
         producer_id = batch.header.producer_id if batch.header.is_transactional else -1
         for record in batch.records(_READ_LIMIT):
-            consumer_key = consumer_layout.read_key(bytes(record.key or b""))
-            if consumer_key is not None:
-                self.consumer.replay(consumer_key, None if record.value is None else bytes(record.value))
-                continue
             key = layout.read_key(bytes(record.key or b""))
             if isinstance(key, OffsetKey):
                 if offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
@@ -280,8 +273,7 @@ class GroupService:
                 if value is not None:
                     self._groups.setdefault(key.group, ClassicGroup(key.group))
             elif key is not None and record.value is None:
-                if self.classic(key.group) is not None:
-                    self._groups.pop(key.group)
+                self._groups.pop(key.group, None)
             elif key is not None and record.value is not None:
                 self._groups[key.group] = restored(layout.read_group(key.group, bytes(record.value)))
                 self._groups[key.group].since_ms = record.timestamp

@@ -57,6 +57,7 @@ class PartitionLog:
         self.epochs = LeaderEpochs(folder / "leader-epochs")
         self._unflushed = 0
         self._unstable: int | None = None
+        self._ended: list[Completed] = []  # transactions whose marker may not be replicated yet
 
     @property
     def active(self) -> Segment:
@@ -69,6 +70,13 @@ class PartitionLog:
     def first_unstable(self) -> int | None:
         """Where the oldest open transaction begins, never below the log's start."""
         return None if self._unstable is None else max(self._unstable, self.start_offset)
+
+    def first_unreplicated(self, high_watermark: int) -> int | None:
+        """Where the oldest transaction begins whose marker lies at or above this offset; those below are forgotten."""
+        if not self._ended:
+            return None
+        self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
+        return min((one.first_offset for one in self._ended), default=None)
 
     # Writing
 
@@ -101,6 +109,8 @@ class PartitionLog:
         commit = marker.kind == "COMMIT"
         completed = self.producers.record_marker(header, marker.coordinator_epoch, commit=commit)
         self._unstable = self.producers.first_unstable()
+        if completed is not None:
+            self._ended.append(completed)
         if completed is not None and completed.aborted and index_aborted:
             self._remember_aborted(completed)
 
@@ -117,6 +127,7 @@ class PartitionLog:
 
     def refresh_unstable(self) -> None:
         """Asks the producers again (after recovery and restored snapshots)."""
+        self._ended = [one for one in self._ended if one.last_offset < self.end_offset]
         self._unstable = self.producers.first_unstable()
 
     def _must_roll(self, header: Header, now_ms: int) -> bool:

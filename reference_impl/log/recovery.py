@@ -31,7 +31,7 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
             continue
         newest = base == bases[-1]
         if not (segment.load_index() and (clean or not newest)):
-            cut = _scan(segment)
+            cut = scan(segment)
             rebuilt.append(segment)
         log.segments.append(segment)
         log.end_offset = _end_of(segment)
@@ -39,14 +39,21 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
         log.segments.append(Segment(folder, 0, now_ms))
     log.start_offset = _start_offset(log)
     _drop_last_acknowledged(log, clean)
-    _restore_producers(log, rebuilt)
+    restore_producers(log, rebuilt)
     log.epochs.truncate_end(log.end_offset)
-    for header, _, _ in log.walk(rebuilt[0].base_offset if rebuilt else log.end_offset):
+    for header, _, _ in log.walk(_epochs_unknown_from(log, rebuilt)):
         log.epochs.assign(header.leader_epoch, header.base_offset)
     return log
 
 
-def _scan(segment: Segment) -> bool:
+def _epochs_unknown_from(log: PartitionLog, rebuilt: list[Segment]) -> int:
+    """Where the leader epochs must be read off the batches again: everywhere, if their file is gone."""
+    if log.epochs.latest() is None:
+        return log.start_offset
+    return rebuilt[0].base_offset if rebuilt else log.end_offset
+
+
+def scan(segment: Segment) -> bool:
     """Reads a segment from its start and cuts it at the first batch that is torn, damaged or out of order.
 
     True when it was cut. A hole is no cut: compaction leaves holes, at the end of a segment too.
@@ -95,11 +102,11 @@ def _drop_last_acknowledged(log: PartitionLog, clean: bool) -> None:
         return
     *_, (position, header) = log.active.headers(log.active.locate(1 << 62))
     log.active.truncate(position)
-    _scan(log.active)
+    scan(log.active)
     log.end_offset = header.base_offset
 
 
-def _restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:
+def restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:
     """Takes the newest snapshot that is not ahead of what must be read again, and follows the log from there."""
     replay_limit = rebuilt[0].base_offset if rebuilt else log.end_offset
     begin = log.start_offset

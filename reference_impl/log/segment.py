@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from reference_impl.log import synced
 from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, offset_and_size, read_header
 
 INDEX_INTERVAL = 4096
@@ -41,6 +42,7 @@ class Segment:
         self.first_timestamp: int | None = None
         self.aborted: list[Aborted] = []
         self._fd = -1
+        self._synced = 0
         self._indexed_at = -INDEX_INTERVAL
         self._offsets: list[int] = []
         self._positions: list[int] = []
@@ -140,17 +142,23 @@ class Segment:
             self._fd = -1
 
     def sync(self) -> None:
-        if self._fd >= 0:
+        """Makes what is written safe from a power failure."""
+        if self._fd >= 0 and self.size > self._synced:
             os.fdatasync(self._fd)
+            self._synced = self.size
+            synced.note(self.path, self.size)
 
     def truncate(self, size: int) -> None:
         """Cuts the file; the caller rebuilds what was known of it."""
         os.ftruncate(self._open(), size)
         self.size = size
+        if size < synced.length(self.path):
+            synced.note(self.path, size)
+        self._synced = min(self._synced, size)
 
     def delete(self) -> None:
         self.close()
-        for suffix in ("log", "index", "txnindex", "snapshot"):
+        for suffix in ("log", "index", "txnindex", "snapshot", "synced"):
             self._beside(suffix).unlink(missing_ok=True)
 
     def _beside(self, suffix: str) -> Path:

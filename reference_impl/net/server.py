@@ -13,12 +13,13 @@ import logging
 import os
 import struct
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING
 
 from reference_impl import bugs
 from reference_impl.api import CloseConnection, Context, Served
+from reference_impl.dispatch import dispatch
 from wire import frames
 from wire.codec import Malformed, decode_prefix
 from wire.messages import Struct
@@ -69,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         if self._held_timer is not None:
             self._held_timer.cancel()
+        self._listener.lost(self.number)
         self._pump()
 
     def pause_writing(self) -> None:
@@ -192,7 +194,7 @@ class Connection(asyncio.Protocol):
             self._host,
             self._swapping,
         )
-        answer = served.handler(request, context)
+        answer = dispatch(served, request, context)
         if isinstance(answer, Struct) or answer is None:
             self._answer(answer, context)
             return None
@@ -295,6 +297,7 @@ class Listener:
         self._numbers = itertools.count(1)
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
+        self._when_closed: dict[int, Callable[[], None]] = {}
 
     async def open(self, host: str, port: int) -> None:
         """Listens; `port` tells where."""
@@ -309,6 +312,16 @@ class Listener:
             return False
         self._connections.add(connection)
         return True
+
+    def when_closed(self, number: int, action: Callable[[], None]) -> None:
+        """Does this once the connection of this number is gone; only what was said last counts."""
+        self._when_closed[number] = action
+
+    def lost(self, number: int) -> None:
+        """A client is gone."""
+        action = self._when_closed.pop(number, None)
+        if action is not None:
+            action()
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)

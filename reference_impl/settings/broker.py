@@ -23,6 +23,15 @@ _ROWS = [
     Setting("producer.id.expiration.ms", "int", "86400000", low=1, dynamic=True),
     Setting("producer.id.expiration.check.interval.ms", "int", "600000", low=1),
     Setting("flush.mode", "string", "never", choices=("never", "interval", "always"), doc="not in Kafka"),
+    # the cluster
+    Setting("broker.session.timeout.ms", "int", "2000", low=1, doc="fast: Kafka's default is 9000"),
+    Setting("broker.heartbeat.interval.ms", "int", "200", low=1, doc="fast: Kafka's default is 2000"),
+    Setting(
+        "broker.reconnect.grace.ms", "int", "200", low=0, doc="not in Kafka: a broken connection is a sign of death"
+    ),
+    Setting("replica.lag.time.max.ms", "long", "2000", low=1, doc="fast: Kafka's default is 30000"),
+    Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
+    Setting("controlled.shutdown.enable", "boolean", "true"),
     # fetch
     Setting("fetch.max.bytes", "int", "57671680", low=1024),
     Setting("max.incremental.fetch.session.cache.slots", "int", "1000", low=0),
@@ -36,14 +45,7 @@ _ROWS = [
     Setting("offsets.topic.replication.factor", "short", "1", low=1),
     Setting("offsets.retention.minutes", "int", "10080", low=1),
     Setting("offsets.retention.check.interval.ms", "long", "600000", low=1),
-    Setting("group.consumer.session.timeout.ms", "int", "45000", low=1),
-    Setting("group.consumer.min.session.timeout.ms", "int", "100", low=1, doc="fast: Kafka's default is 45000"),
-    Setting("group.consumer.max.session.timeout.ms", "int", "60000", low=1),
-    Setting("group.consumer.heartbeat.interval.ms", "int", "300", low=1, doc="fast: Kafka's default is 5000"),
-    Setting("group.consumer.min.heartbeat.interval.ms", "int", "50", low=1, doc="fast: Kafka's default is 5000"),
-    Setting("group.consumer.max.heartbeat.interval.ms", "int", "15000", low=1),
-    Setting("group.consumer.max.size", "int", str(INT_MAX), low=1),
-    Setting("group.version", "short", "1", low=0, high=1, doc="finalized feature level; not in Kafka's file"),
+    Setting("group.version", "short", "0", low=0, high=1, doc="finalized feature level; not in Kafka's file"),
     # transactions
     Setting("transaction.state.log.num.partitions", "int", "50", low=1),
     Setting("transaction.state.log.replication.factor", "short", "1", low=1),

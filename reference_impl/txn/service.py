@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from reference_impl import bugs
 from reference_impl.group.placement import partition_for
 from reference_impl.txn import layout, state, version2
+from reference_impl.txn.admission import asked, for_append
+from reference_impl.txn.markers import MarkerSender
 from reference_impl.txn.pids import ProducerIds
 from reference_impl.txn.state import State, Step, TopicPartition, Transaction
 from wire import errors
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 STATE_TOPIC = "__transaction_state"
 _READ_LIMIT = 1 << 30
+_JOINS_SINCE = 12  # the Produce version from which a partition joins its transaction by being written to
 log = logging.getLogger("transactions")
 
 
@@ -37,22 +40,35 @@ class TransactionService:
         self._transactions: dict[str, Transaction] = {}
         self._ids = ProducerIds(node.allocate_producer_ids)
         self._sweep: Timer | None = None
+        self._sender = MarkerSender(node, self._complete)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Reads all ids back from the log and finishes what was decided before the stop."""
-        topic = self._node.topics.get(STATE_TOPIC)
-        for index in range(topic.partitions if topic is not None else 0):
-            self._load(index)
-        for transaction in self._transactions.values():
-            if transaction.ending and not bugs.on("M18b"):
-                self._finish_soon(transaction.transactional_id)
+        for index in self._node.led_indexes(STATE_TOPIC):
+            self.elected(index)
         self._sweep_later()
+
+    def elected(self, index: int) -> None:
+        """This node coordinates one more partition's ids: it reads them back, and finishes what was decided."""
+        self._load(index)
+        for name in self._of(index):
+            if self._transactions[name].ending and not bugs.on("M18b"):
+                self._finish_soon(name)
+
+    def resigned(self, index: int) -> None:
+        """Another node coordinates them now; what is known here is forgotten."""
+        for name in self._of(index):
+            del self._transactions[name]
+
+    def _of(self, index: int) -> list[str]:
+        return [name for name in self._transactions if self._partition_of(name) == index]
 
     def stop(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
+        self._sender.stop()
 
     def find(self, transactional_id: str) -> Transaction | None:
         return self._transactions.get(transactional_id)
@@ -128,6 +144,31 @@ class TransactionService:
             codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in found.items()})
         return codes
 
+    async def ask_for_admission(
+        self, transactional_id: str, wanted: dict[tuple[int, int], list[TopicPartition]], *, version: int
+    ) -> dict[tuple[str | None, int], int]:
+        """The same where the coordinator may be another node; `wanted` is by producer id and epoch."""
+        codes: dict[tuple[str | None, int], int] = {}
+        verify = self._node.config["transaction.partition.verification.enable"]
+        for (producer_id, epoch), partitions in wanted.items() if verify else ():
+            found = await asked(
+                self._node, transactional_id, producer_id, epoch, partitions, add=version >= _JOINS_SINCE
+            )
+            for where, code in found.items():
+                codes[where] = for_append(code, abortable=version > 10, add=version >= _JOINS_SINCE)
+        return codes
+
+    async def ask_for_offsets(
+        self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int
+    ) -> int:
+        """The same for a TxnOffsetCommit."""
+        where = ("__consumer_offsets", index)
+        if self._is_open(where, producer_id, epoch):
+            return errors.NONE
+        found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=version >= 5)
+        code = for_append(found[where], abortable=version > 3, add=version >= 5)
+        return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
         """The same for a TxnOffsetCommit, whose partition is one of the offsets topic."""
         where = ("__consumer_offsets", index)
@@ -168,34 +209,37 @@ class TransactionService:
         self._transactions[transaction.transactional_id] = transaction
 
     def _partition_of(self, transactional_id: str) -> int:
-        return partition_for(transactional_id, self._node.ensure_internal(STATE_TOPIC).partitions)
+        topic = self._node.ensure_internal(STATE_TOPIC)
+        return partition_for(transactional_id, topic.partitions if topic is not None else 1)
 
     def _finish_soon(self, transactional_id: str) -> None:
         self._node.clock.call_later(0, functools.partial(self._finish, transactional_id))
 
     def _finish(self, transactional_id: str) -> None:
         """Writes one marker into every partition of a decided transaction, then says that it is complete."""
-        transaction = self._transactions[transactional_id]
-        if not transaction.ending:
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None or not transaction.ending:
             return
         commit = transaction.state is State.PREPARE_COMMIT
         partitions = sorted(transaction.partitions)
         if commit and len(partitions) > 1 and bugs.on("M18a"):
             partitions.pop()
+        epoch = self._coordinator_epoch(transactional_id)
+        if self._node.membership is not None:
+            self._sender.send(transaction, partitions, epoch, commit)
+            return
         for topic, index in partitions:
-            error = self._node.append_marker(
-                topic,
-                index,
-                transaction.producer_id,
-                transaction.epoch,
-                self._coordinator_epoch(transactional_id),
-                commit,
-            )
+            error = self._node.append_marker(topic, index, transaction.producer_id, transaction.epoch, epoch, commit)
             if error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("N01"):
                 return
             if error not in (errors.NONE, errors.UNKNOWN_TOPIC_OR_PARTITION):
                 log.warning("%s: marker for %s-%d refused: %s", transactional_id, topic, index, errors.name(error))
-        self._save(state.complete(transaction, self._node.clock.now_ms()))
+        self._complete(transaction)
+
+    def _complete(self, transaction: Transaction) -> None:
+        """All markers are written; does nothing if the id has moved on, or away, meanwhile."""
+        if self._transactions.get(transaction.transactional_id) is transaction:
+            self._save(state.complete(transaction, self._node.clock.now_ms()))
 
     def _coordinator_epoch(self, transactional_id: str) -> int:
         partition = self._node.partition(STATE_TOPIC, self._partition_of(transactional_id))
@@ -208,12 +252,17 @@ class TransactionService:
     def _abort_overdue(self) -> None:
         now_ms = self._node.clock.now_ms()
         for transaction in list(self._transactions.values()):
-            if state.overdue(transaction, now_ms):
+            if state.overdue(transaction, now_ms) and self._may_write(transaction):
                 log.info(
                     "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
                 )
                 self._settle(transaction, Step(state.fenced(transaction, now_ms)))
         self._sweep_later()
+
+    def _may_write(self, transaction: Transaction) -> bool:
+        """What this coordinator decides by itself waits until enough replicas are there to keep it."""
+        partition = self._node.partition(STATE_TOPIC, self._partition_of(transaction.transactional_id))
+        return partition is not None and partition.leading is not None and not partition.under_min_isr
 
     # -- the log -------------------------------------------------------------------------------------------------
 
@@ -235,17 +284,6 @@ class TransactionService:
             if found.state is State.ONGOING and bugs.on("M18d"):
                 found = replace(found, partitions=frozenset())
             self._transactions[transactional_id] = found
-
-
-def for_append(code: int, *, abortable: bool, add: bool) -> int:
-    """A coordinator's refusal as a partition's leader tells it to a producer: retriable where it should try again."""
-    if code == errors.CONCURRENT_TRANSACTIONS and add:
-        return code
-    if code == errors.PRODUCER_FENCED:
-        return errors.INVALID_PRODUCER_EPOCH
-    if code == errors.TRANSACTION_ABORTABLE and not abortable:
-        return errors.INVALID_TXN_STATE
-    return errors.NOT_ENOUGH_REPLICAS if code == errors.CONCURRENT_TRANSACTIONS else code
 
 
 def _nobody(transactional_id: str) -> Transaction:

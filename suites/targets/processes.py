@@ -34,10 +34,15 @@ class ProcessTarget(Target):
         super().__init__(address, workdir)
         self.watch = LogWatch()
         self._nodes: dict[int, Node] = {}
+        self._helpers: list[Node] = []
 
     @abstractmethod
     def plans(self) -> dict[int, Plan]:
         """How each node is run, on ports that are free now, with data folders that are ready for it."""
+
+    def helper_plans(self) -> dict[int, Plan]:
+        """Processes that the nodes need and that no fault hits, such as a controller; asked for after `plans`."""
+        return {}
 
     @property
     def data(self) -> Path:
@@ -82,7 +87,7 @@ class ProcessTarget(Target):
                 node.ask_to_stop()
             for node in self._nodes.values():
                 node.terminate()
-        for node in self._nodes.values():
+        for node in (*self._nodes.values(), *self._helpers):
             node.kill()
 
     @property
@@ -94,11 +99,12 @@ class ProcessTarget(Target):
         return dict(self._nodes)
 
     def alive(self) -> bool:
-        return bool(self._nodes) and all(node.alive() and not node.paused() for node in self._nodes.values())
+        running = (*self._helpers, *self._nodes.values())
+        return bool(self._nodes) and all(node.alive() and not node.paused() for node in running)
 
     def recover(self) -> None:
         """Thaws what is paused, starts what has ended; what runs but serves no more is killed and started again."""
-        for node in self._nodes.values():
+        for node in (*self._helpers, *self._nodes.values()):
             if node.alive():
                 node.resume()
             elif node.exit_status is not None:
@@ -129,7 +135,7 @@ class ProcessTarget(Target):
 
     def must_run(self) -> None:
         """Raises TargetNotReady if a node has ended."""
-        for node in self._nodes.values():
+        for node in (*self._helpers, *self._nodes.values()):
             node.must_run()
 
     def node_serves(self, node: Node) -> None:
@@ -145,6 +151,8 @@ class ProcessTarget(Target):
         self._nodes = {
             node_id: Node(node_id, plan, self.node_serves, self.watch) for node_id, plan in self.plans().items()
         }
+        helpers = self.helper_plans().items()
+        self._helpers = [Node(node_id, plan, self.node_serves, self.watch) for node_id, plan in helpers]
 
     def _keep_logs(self) -> None:
         """Log files that the nodes wrote among their data outlive it."""
@@ -156,7 +164,7 @@ class ProcessTarget(Target):
     def _start_once(self) -> None:
         shutil.rmtree(self.data, ignore_errors=True)
         self.make_nodes()
-        for node in self._nodes.values():
+        for node in (*self._helpers, *self._nodes.values()):
             node.launch()
         self.wait_until_ready()
 
@@ -168,7 +176,8 @@ class ProcessTarget(Target):
             readiness.wait_until(what, question, within_s or self.start_within_s, must_run)
         except TargetNotReady as error:
             if not error.last_lines:
-                files = [path for node in self._nodes.values() for path in node.log_files]
+                running = (*self._helpers, *self._nodes.values())
+                files = [path for node in running for path in node.log_files]
                 error.last_lines = last_lines(files)
             raise
 

@@ -1,4 +1,7 @@
-"""`reference`: the bundled broker, one node, as a process of its own; with a planted bug where one is named."""
+"""`reference`, `reference:3`: the bundled broker, one process a node; with a planted bug where one is named.
+
+Several nodes have a controller beside them, a process that no fault hits.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,24 @@ from pathlib import Path
 from typing import ClassVar
 
 from suites.targets.address import Address, nearest
-from suites.targets.base import FEATURES, TargetNotAvailable, TargetNotBuilt, UnknownTarget
+from suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
 from suites.targets.ports import free_ports
 from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget, python
 
-_NOT_YET = frozenset({"share-groups"})
+_LARGEST = 9
+_NOT_YET = frozenset({"consumer-protocol", "share-groups"})
 
 
 class Reference(ProcessTarget):
-    """Ready within a second. Its claims never shrink: a broker without EndTxn still claims transactions, and fails."""
+    """Ready within a second, three nodes within three.
+
+    Its claims never shrink: a broker without EndTxn still claims transactions, and fails.
+    """
 
     scheme = "reference"
     summary = "the bundled broker, also with one planted bug"
-    examples = ("reference", "reference?mutant=M05", "reference?without=EndTxn")
+    examples = ("reference", "reference:3", "reference?mutant=M05", "reference?without=EndTxn")
     options: ClassVar[Mapping[str, str]] = {
         "mutant": "a planted bug, such as M05 or M05:every=3",
         "without": "APIs that it shall not offer, separated by commas",
@@ -34,12 +41,10 @@ class Reference(ProcessTarget):
 
     def __init__(self, address: Address, workdir: Path) -> None:
         super().__init__(address, workdir)
-        if address.where not in ("", "1"):
-            if address.where.isdecimal():
-                raise TargetNotBuilt(f"{address.text}: a reference cluster is not built yet; `reference` has one node.")
-            raise UnknownTarget(f"{address.text}: after `reference:` stands a number of nodes, not `{address.where}`.")
+        self._count = _count(address)
         self._options = address.options
-        self.capabilities = self.capabilities | {"version"}
+        self.capabilities = self.capabilities | {"version"} | ({"nodes"} if self._count > 1 else set())
+        self._controller = ("127.0.0.1", 0)
 
     @property
     def claims(self) -> dict[str, bool]:
@@ -56,15 +61,49 @@ class Reference(ProcessTarget):
             raise TargetNotAvailable("reference needs the bundled broker, and this installation has none.")
         if mutant := self._options.get("mutant"):
             _must_be_planted(mutant)
-        port = free_ports(1)[0]
-        data = self.data / "node-1"
-        command = python("reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", "1")
-        for option in ("mutant", "without", "emulate"):
-            if option in self._options:
-                command += [f"--{option}", self._options[option]]
-        for setting in self._options["set"].split(",") if "set" in self._options else ():
-            command += ["--set", setting]
-        return {1: self.plan(1, command, ("127.0.0.1", port))}
+        ports = free_ports(self._count + 1)
+        self._controller = ("127.0.0.1", ports.pop())
+        return {node: self._broker(node, port) for node, port in enumerate(ports, 1)}
+
+    def helper_plans(self) -> dict[int, Plan]:
+        if self._count == 1:
+            return {}
+        port = self._controller[1]
+        command = python("reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port))
+        return {0: self.plan(0, [*command, *self._told()], self._controller)}
+
+    def _broker(self, node: int, port: int) -> Plan:
+        data = self.data / f"node-{node}"
+        command = python("reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", str(node))
+        if self._count > 1:
+            command += ["--controller", "{}:{}".format(*self._controller)]
+        return self.plan(node, [*command, *self._told()], ("127.0.0.1", port))
+
+    def _told(self) -> list[str]:
+        """What the user wants of every process, and how a cluster replicates."""
+        options = self._options
+        given = [f"--{name}={options[name]}" for name in ("mutant", "without", "emulate") if name in options]
+        settings = _replicated(self._count) if self._count > 1 else []
+        settings += options["set"].split(",") if "set" in options else []
+        return [*given, *(f"--set={setting}" for setting in settings)]
+
+
+def _replicated(nodes: int) -> list[str]:
+    """As a Kafka of so many nodes is set up for a trial."""
+    copies = min(3, nodes)
+    settings = [f"default.replication.factor={copies}", f"min.insync.replicas={copies - 1}"]
+    for topic in ("offsets.topic", "transaction.state.log"):
+        settings += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=3"]
+    return [*settings, "auto.create.topics.enable=false"]
+
+
+def _count(address: Address) -> int:
+    where = address.where or "1"
+    if not where.isdecimal() or not 1 <= int(where) <= _LARGEST:
+        raise UnknownTarget(
+            f"{address.text}: after `reference:` stands a number of nodes, 1 to {_LARGEST}, not `{address.where}`."
+        )
+    return int(where)
 
 
 def mutants() -> dict[str, str]:

@@ -1,0 +1,78 @@
+"""AlterPartitionReassignments and ListPartitionReassignments (KIP-455): partitions move to other brokers.
+
+Versions 0-1 and 0. New replicas are added first; when they are in sync, those that are no longer wanted go. Null
+replicas call a reassignment off (85 if there is none). Errors by partition: 3 unknown, 39 no replicas, one twice, or a
+broker that never registered, 38 another number of them where the request forbids it (v1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_impl.api import Context, handles
+from reference_impl.node import Node
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("AlterPartitionReassignments", 0, 1, forwarded=True)
+def alter_partition_reassignments(request: Struct, context: Context) -> Struct:
+    """Each partition on its own."""
+    answers = []
+    for topic in request.topics:
+        lines = [_altered(context.node, topic.name, part, request) for part in topic.partitions]
+        answers.append({"name": topic.name, "partitions": lines})
+    return response(
+        "AlterPartitionReassignments",
+        responses=answers,
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_message=None,
+    )
+
+
+def _altered(node: Node, name: str, part: Struct, request: Struct) -> dict[str, Any]:
+    index, topic = part.partition_index, node.topics.get(name)
+    if topic is None or not node.topics.has(name, index):
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION
+    elif _changes_factor(topic.placements[index].replicas, part.replicas) and not (
+        request.allow_replication_factor_change
+    ):
+        error = errors.INVALID_REPLICATION_FACTOR
+    else:
+        error = node.controller.reassign(topic, index, None if part.replicas is None else list(part.replicas))
+    return {"partition_index": index, "error_code": error, "error_message": errors.name(error) if error else None}
+
+
+def _changes_factor(before: list[int], after: list[int] | None) -> bool:
+    return after is not None and len(after) != len(before)
+
+
+@handles("ListPartitionReassignments", 0, 0, forwarded=True)
+def list_partition_reassignments(request: Struct, context: Context) -> Struct:
+    """What is on the move; null topics ask for all."""
+    node = context.node
+    if request.topics is None:
+        asked = [(topic.name, list(range(topic.partitions))) for topic in node.topics.all()]
+    else:
+        asked = [(topic.name, list(topic.partition_indexes)) for topic in request.topics]
+    topics = []
+    for name, indexes in asked:
+        lines = [line for index in indexes if (line := _moving(node, name, index)) is not None]
+        if lines:
+            topics.append({"name": name, "partitions": lines})
+    return response("ListPartitionReassignments", topics=topics, error_message=None)
+
+
+def _moving(node: Node, name: str, index: int) -> dict[str, Any] | None:
+    topic = node.topics.get(name)
+    if topic is None or not node.topics.has(name, index):
+        return None
+    placement = topic.placements[index]
+    if not placement.adding and not placement.removing:
+        return None
+    return {
+        "partition_index": index,
+        "replicas": placement.replicas,
+        "adding_replicas": placement.adding,
+        "removing_replicas": placement.removing,
+    }

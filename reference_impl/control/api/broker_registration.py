@@ -1,0 +1,24 @@
+"""BrokerRegistration 4: a broker begins anew; its epoch is the place of its registration in the metadata log.
+
+The same incarnation again gets the same epoch. Another one is a restart, whether the earlier ended or not: it is in
+sync nowhere but where it is the last. Gaps: one listener, no racks, no features, no log directories.
+"""
+
+from __future__ import annotations
+
+from reference_impl.api import Context, handles
+from wire import errors
+from wire.messages import Struct, response
+
+
+@handles("BrokerRegistration", 0, 4, of_controller=True)
+def broker_registration(request: Struct, context: Context) -> Struct:
+    """The broker's epoch, durable."""
+    node = context.node
+    if request.cluster_id != node.cluster_id:
+        return response("BrokerRegistration", error_code=errors.INCONSISTENT_CLUSTER_ID)
+    where = request.listeners[0]
+    epoch = node.controller.register(request.broker_id, str(request.incarnation_id), where.host, where.port)
+    broker = request.broker_id
+    node.listener.when_closed(context.connection_id, lambda: node.controller.disconnected(broker, epoch))
+    return response("BrokerRegistration", broker_epoch=epoch)

@@ -1,0 +1,236 @@
+"""The controller: the only writer of the metadata log. What it is asked for becomes records there, or an error.
+
+A state machine: requests and the passing of time in, records out, through one journal. It keeps one thing outside the
+log, the time at which each broker was last heard of, and starts that anew when it restarts.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reference_impl import bugs
+from reference_impl.clock import Clock
+from reference_impl.config import BrokerConfig
+from reference_impl.control import elections
+from reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
+from reference_impl.control.journal import Journal
+from reference_impl.control.spread import spread
+from wire import errors
+
+log = logging.getLogger("controller")
+
+
+class Heard(NamedTuple):
+    """The answer to a heartbeat."""
+
+    error: int
+    caught_up: bool = False
+    fenced: bool = True
+    should_stop: bool = False
+
+
+class Controller:
+    """Decides for the cluster, durably."""
+
+    def __init__(self, journal: Journal, config: BrokerConfig, clock: Clock) -> None:
+        self._journal, self._config, self._clock = journal, config, clock
+        self._session_s = config["broker.session.timeout.ms"] / 1000
+        self._grace_s = config["broker.reconnect.grace.ms"] / 1000
+        now_s = clock.monotonic()
+        self._expires = dict.fromkeys(self.image.brokers, now_s + self._session_s)
+
+    @property
+    def image(self) -> Image:
+        return self._journal.image
+
+    # Brokers
+
+    def register(self, broker: int, incarnation: str, host: str, port: int) -> int:
+        """A broker has begun anew: it leads nothing and is in sync nowhere until it has earned it. Its epoch."""
+        known = self.image.brokers.get(broker)
+        if known is not None and known.incarnation == incarnation:
+            self._expires[broker] = self._clock.monotonic() + self._session_s
+            return known.epoch
+        records = list(elections.broker_gone(self.image, broker, self._unclean))
+        epoch = self._journal.end + len(records)
+        registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
+        self._journal.write(*records, {"kind": "broker", **registration})
+        self._expires[broker] = self._clock.monotonic() + self._session_s
+        return epoch
+
+    def heartbeat(self, broker: int, epoch: int, offset: int, *, stop: bool) -> Heard:
+        """A sign of life; a broker that has read the log up to its own registration may take part."""
+        known = self.image.brokers.get(broker)
+        if known is None or known.epoch != epoch:
+            return Heard(errors.STALE_BROKER_EPOCH)
+        self._expires[broker] = self._clock.monotonic() + self._session_s
+        caught_up = offset >= self._journal.end
+        if stop and not known.stopping:
+            self._set_state(known, fenced=known.fenced, stopping=True)
+        elif known.fenced and not stop and offset > known.epoch:
+            self._set_state(known, fenced=False, stopping=False)
+        leads = stop and any(
+            placement.leader == broker for topic in self.image.topics.values() for placement in topic.placements
+        )
+        return Heard(errors.NONE, caught_up, known.fenced, stop and not leads)
+
+    def disconnected(self, broker: int, epoch: int) -> None:
+        """Its connection is gone: unless it is heard of again at once, it is dead."""
+        known = self.image.brokers.get(broker)
+        if known is not None and known.epoch == epoch and broker in self._expires:
+            self._expires[broker] = min(self._expires[broker], self._clock.monotonic() + self._grace_s)
+
+    def tick(self) -> None:
+        """Fences every broker that has been silent for too long."""
+        now_s = self._clock.monotonic()
+        for broker, expires_s in list(self._expires.items()):
+            if expires_s > now_s:
+                continue
+            del self._expires[broker]
+            known = self.image.brokers[broker]
+            if not known.fenced:
+                log.info("broker %d is fenced", broker)
+                self._set_state(known, fenced=True, stopping=known.stopping)
+
+    def _set_state(self, broker: Broker, *, fenced: bool, stopping: bool) -> None:
+        record: JsonRecord = {"kind": "broker_state", "id": broker.id, "fenced": fenced, "stopping": stopping}
+        gone = fenced or stopping
+        self._journal.write(record, *(elections.broker_gone(self.image, broker.id, self._unclean) if gone else ()))
+        if not gone:
+            self._write(elections.broker_back(self.image, broker.id, self._unclean))
+
+    # Partitions
+
+    def alter_isr(
+        self, broker: int, broker_epoch: int, topic_id: uuid.UUID, index: int, leader_epoch: int, partition_epoch: int,
+        isr: list[tuple[int, int]],
+    ) -> int:  # fmt: skip
+        """Compare and set: the leader's word holds if it knows the partition as it is, and every member as it is."""
+        known = self.image.brokers.get(broker)
+        if known is None or known.epoch != broker_epoch:
+            return errors.STALE_BROKER_EPOCH
+        topic = self.image.by_id.get(topic_id)
+        if topic is None or not 0 <= index < topic.partitions:
+            return errors.UNKNOWN_TOPIC_ID
+        placement = topic.placements[index]
+        if leader_epoch > placement.leader_epoch or partition_epoch > placement.partition_epoch:
+            return errors.NOT_CONTROLLER
+        if placement.leader != broker:
+            return errors.INVALID_REQUEST
+        if leader_epoch < placement.leader_epoch:
+            return errors.FENCED_LEADER_EPOCH
+        if partition_epoch < placement.partition_epoch:
+            return errors.INVALID_UPDATE_VERSION
+        members = [one for one, _ in isr]
+        if broker not in members or not set(members) <= set(placement.replicas):
+            return errors.INVALID_REQUEST
+        if not all(one == broker or self._may_be_in_sync(one, epoch) for one, epoch in isr):
+            return errors.INELIGIBLE_REPLICA
+        self._write([elections.new_isr(self.image, topic, index, members)])
+        return errors.NONE
+
+    def _may_be_in_sync(self, broker: int, epoch: int) -> bool:
+        known = self.image.brokers.get(broker)
+        return known is not None and known.eligible and epoch in (-1, known.epoch)
+
+    def elect(self, topic: Topic, index: int, *, unclean: bool) -> int:
+        """Preferred or unclean election, as an administrator asks for it."""
+        placement = topic.placements[index]
+        if unclean:
+            if placement.leader >= 0:
+                return errors.ELECTION_NOT_NEEDED
+            record, error = elections.unclean_now(self.image, topic, index), errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        else:
+            if placement.leader == placement.replicas[0]:
+                return errors.ELECTION_NOT_NEEDED
+            record, error = elections.preferred(self.image, topic, index), errors.PREFERRED_LEADER_NOT_AVAILABLE
+        if record is None:
+            return error
+        self._write([record])
+        return errors.NONE
+
+    def move_leader(self, topic: Topic, index: int, to: int) -> bool:
+        """Gives a partition to another in-sync replica (control channel); False if it must not lead."""
+        record = elections.moved(self.image, topic, index, to)
+        if record is not None:
+            self._write([record])
+        return record is not None
+
+    def reassign(self, topic: Topic, index: int, target: list[int] | None) -> int:
+        """Begins, changes or (None) calls off the move of a partition to other brokers; an error code."""
+        placement = topic.placements[index]
+        if target is None:
+            if not placement.adding and not placement.removing:
+                return errors.NO_REASSIGNMENT_IN_PROGRESS
+            self._write([elections.cancelled(self.image, topic, index)])
+            return errors.NONE
+        if not target or len(set(target)) != len(target) or not set(target) <= set(self.image.brokers):
+            return errors.INVALID_REPLICA_ASSIGNMENT
+        self._write([elections.reassigned(self.image, topic, index, target)])
+        return errors.NONE
+
+    # Topics and settings
+
+    def create_topic(self, name: str, replicas: list[list[int]], configs: dict[str, str], *, internal: bool) -> Topic:
+        """Makes a topic durable; the caller has checked that this is allowed."""
+        self._journal.write(
+            {
+                "kind": "topic",
+                "name": name,
+                "id": str(uuid.uuid5(uuid.NAMESPACE_OID, name) if bugs.on("M43") else uuid.uuid4()),
+                "replicas": replicas,
+                "configs": configs,
+                "internal": internal,
+            }
+        )
+        self._exclude_the_dead(replicas)
+        return self.image.topics[name]
+
+    def grow_topic(self, topic: Topic, replicas: list[list[int]]) -> None:
+        """Adds partitions behind those that there are."""
+        self._journal.write({"kind": "partitions", "name": topic.name, "replicas": replicas})
+        self._exclude_the_dead(replicas)
+
+    def _exclude_the_dead(self, replicas: list[list[int]]) -> None:
+        placed = {one for each in replicas for one in each}
+        for broker in sorted(placed & set(self.image.brokers) - set(self.image.live())):
+            self._write(elections.broker_gone(self.image, broker, self._unclean))
+
+    def delete_topic(self, topic: Topic) -> None:
+        self._journal.write({"kind": "topic_deleted", "name": topic.name})
+
+    def configure_topic(self, topic: Topic, configs: dict[str, str]) -> None:
+        """Replaces a topic's own settings; where unclean election is now allowed, leaderless partitions get one."""
+        self._journal.write({"kind": "topic_configs", "name": topic.name, "configs": configs})
+        if self._unclean(topic):
+            found = (elections.unclean_now(self.image, topic, index) for index in range(topic.partitions))
+            self._write(record for record in found if record is not None)
+
+    def configure_broker(self, configs: dict[str, str]) -> None:
+        self._journal.write({"kind": "broker_configs", "configs": configs})
+
+    def allocate_producer_ids(self, count: int) -> int:
+        """The first of a block of producer ids that nobody will ever get again; durable."""
+        first = self.image.next_producer_id
+        self._journal.write({"kind": "producer_ids", "next": first + count})
+        return first
+
+    def spread(self, brokers: list[int], count: int, factor: int) -> list[list[int]]:
+        """Replicas for new partitions, beginning where the last topic left off."""
+        first = sum(topic.partitions for topic in self.image.topics.values())
+        return spread(brokers, count, factor, first)
+
+    def placement(self, topic_id: uuid.UUID, index: int) -> Placement | None:
+        topic = self.image.by_id.get(topic_id)
+        return topic.placements[index] if topic is not None and 0 <= index < topic.partitions else None
+
+    def _write(self, records: Iterable[JsonRecord]) -> None:
+        found = list(records)
+        if found:
+            self._journal.write(*found)
+
+    def _unclean(self, topic: Topic) -> bool:
+        return bool(self._config.topic(topic.configs, "unclean.leader.election.enable"))

@@ -1,0 +1,129 @@
+"""Who leads and who is in sync when brokers come and go. Pure: the image and what happened in, records out.
+
+The rules: a leader comes from the in-sync replicas that are alive, the first in the order of the replicas; the last
+in-sync replica stays in the set though it is dead, for it alone is known to have everything; only a topic with
+`unclean.leader.election.enable` may choose another, and loses what that one does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, Topic
+
+Unclean = Callable[[Topic], bool]
+
+
+def change(topic: Topic, index: int, **fields: object) -> JsonRecord:
+    """The record that changes one partition."""
+    return {"kind": "partition", "name": topic.name, "index": index, **fields}
+
+
+def broker_gone(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRecord]:
+    """What follows when a broker may no longer lead nor be in sync: it is fenced, stopping, or began anew."""
+    for topic, index, placement in _partitions(image):
+        if broker not in placement.isr and placement.leader != broker:
+            continue
+        isr = [one for one in placement.isr if one != broker] or placement.isr
+        yield from _settled(image, topic, index, isr, unclean, without=broker)
+
+
+def broker_back(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRecord]:
+    """What follows when a broker may lead again: partitions without a leader that it can give one."""
+    for topic, index, placement in _partitions(image):
+        if placement.leader == NOBODY and broker in placement.replicas:
+            yield from _settled(image, topic, index, placement.isr, unclean)
+
+
+def _settled(
+    image: Image, topic: Topic, index: int, isr: list[int], unclean: Unclean, *, without: int = NOBODY
+) -> Iterator[JsonRecord]:
+    placement = topic.placements[index]
+    alive = [one for one in placement.replicas if one != without and _eligible(image, one)]
+    leader = placement.leader if placement.leader in alive and placement.leader in isr else NOBODY
+    if leader == NOBODY:
+        leader = next((one for one in alive if one in isr), NOBODY)
+    if leader == NOBODY and alive and unclean(topic):
+        leader, isr = alive[0], [alive[0]]
+    fields: dict[str, object] = {}
+    if leader != placement.leader:
+        fields |= {"leader": leader, "leader_epoch": placement.leader_epoch + 1}
+    if isr != placement.isr:
+        fields["isr"] = isr
+    if fields:
+        yield change(topic, index, **fields)
+
+
+def preferred(image: Image, topic: Topic, index: int) -> JsonRecord | None:
+    """The first replica leads again, if it is alive and in sync and does not lead already."""
+    placement = topic.placements[index]
+    return moved(image, topic, index, placement.replicas[0]) if placement.leader != placement.replicas[0] else None
+
+
+def moved(image: Image, topic: Topic, index: int, to: int) -> JsonRecord | None:
+    """Another in-sync replica leads; None if it must not."""
+    placement = topic.placements[index]
+    if to not in placement.isr or not _eligible(image, to):
+        return None
+    return change(topic, index, leader=to, leader_epoch=placement.leader_epoch + 1)
+
+
+def unclean_now(image: Image, topic: Topic, index: int) -> JsonRecord | None:
+    """Any replica that is alive leads a partition that has no leader; None if there is none."""
+    placement = topic.placements[index]
+    alive = [one for one in placement.replicas if _eligible(image, one)]
+    if placement.leader != NOBODY or not alive:
+        return None
+    leader = next((one for one in alive if one in placement.isr), alive[0])
+    isr = [one for one in placement.isr if one in alive] if leader in placement.isr else [leader]
+    return change(topic, index, leader=leader, leader_epoch=placement.leader_epoch + 1, isr=isr)
+
+
+def new_isr(image: Image, topic: Topic, index: int, isr: list[int]) -> JsonRecord:
+    """The leader's word on who is in sync; it may complete a reassignment."""
+    placement = topic.placements[index]
+    if placement.adding or placement.removing:
+        target = [one for one in placement.replicas if one not in placement.removing]
+        if all(one in isr for one in target):
+            return _completed(image, topic, index, target, isr)
+    return change(topic, index, isr=isr)
+
+
+def reassigned(image: Image, topic: Topic, index: int, target: list[int]) -> JsonRecord:
+    """The partition shall be held by these: first they are added, and when they are in sync, the others go."""
+    placement = topic.placements[index]
+    before = [one for one in placement.replicas if one not in placement.adding]
+    adding, removing = [o for o in target if o not in before], [o for o in before if o not in target]
+    if all(one in placement.isr for one in target):
+        return _completed(image, topic, index, target, placement.isr)
+    isr = [one for one in placement.isr if one in {*target, *before}]
+    replicas = [*target, *removing]
+    return change(topic, index, replicas=replicas, isr=isr, adding=adding, removing=removing)
+
+
+def cancelled(image: Image, topic: Topic, index: int) -> JsonRecord:
+    """A reassignment is called off: those who were to be added go."""
+    placement = topic.placements[index]
+    before = [one for one in placement.replicas if one not in placement.adding]
+    return _completed(image, topic, index, before, placement.isr)
+
+
+def _completed(image: Image, topic: Topic, index: int, target: list[int], isr: list[int]) -> JsonRecord:
+    placement = topic.placements[index]
+    isr = [one for one in isr if one in target]
+    fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
+    if placement.leader not in target:
+        leader = next((one for one in target if one in isr and _eligible(image, one)), NOBODY)
+        fields |= {"leader": leader, "leader_epoch": placement.leader_epoch + 1}
+    return change(topic, index, **fields)
+
+
+def _partitions(image: Image) -> Iterator[tuple[Topic, int, Placement]]:
+    for topic in list(image.topics.values()):
+        for index, placement in enumerate(topic.placements):
+            yield topic, index, placement
+
+
+def _eligible(image: Image, broker: int) -> bool:
+    known = image.brokers.get(broker)
+    return known is not None and known.eligible

@@ -1,0 +1,228 @@
+"""Requests that only the coordinator of a group or a transactional id may answer, and what others say instead.
+
+The coordinator is the leader of the key's partition of an internal topic. 16: it is somebody else. 15: the topic is
+just being made, too few replicas are in sync for a write, or one was not replicated in time (it may still come).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any
+
+from reference_impl.api import Answer, Context, Handler
+from reference_impl.group.placement import partition_for
+from reference_impl.partition import Partition
+from reference_impl.replica.waiting import Mark, mark, settled
+from wire import errors
+from wire.messages import Struct, response
+
+GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+_REPLICATED_WITHIN_S = 5.0
+Refuse = Callable[[Struct, Context, int], Struct]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How requests of one API name their keys, and how they are refused."""
+
+    topic: str
+    keys: Callable[[Struct, int], list[str]]
+    refuse: Refuse
+    writes: bool = True
+    several: str = ""  # the field of a request for several keys
+    answered: str = ""  # the field of its answer
+    line: Callable[[str, Struct, int], dict[str, Any]] = lambda key, request, error: {"error_code": error}
+
+
+def answer(kind: Kind, handler: Handler, request: Struct, context: Context) -> Answer:
+    """Asks the handler about what is coordinated here; refuses the rest."""
+    keys = [key for key in kind.keys(request, context.version) if key]
+    here: dict[int, Partition] = {}
+    refused: dict[str, int] = {}
+    for key in keys:
+        found = _coordinated(kind, key, context)
+        if isinstance(found, int):
+            refused[key] = found
+        else:
+            here[found.index] = found
+    if not refused:
+        return _replicated(kind, handler(request, context), request, context, list(here.values()))
+    listed = kind.several and getattr(request, kind.several)
+    if not listed:
+        return kind.refuse(request, context, refused[keys[0]])
+    kept = [one for one in listed if _key_of(one) not in refused]
+    lines = list(refused.items())
+    setattr(request, kind.several, kept)
+    part = _replicated(kind, handler(request, context), request, context, list(here.values()))
+    return _with_refused(kind, part, request, lines)
+
+
+def _with_refused(kind: Kind, part: Answer, request: Struct, lines: list[tuple[str, int]]) -> Answer:
+    if not isinstance(part, Struct):
+        return None if part is None else _with_refused_later(kind, part, request, lines)
+    more = response(part._api, **{kind.answered: [kind.line(key, request, error) for key, error in lines]})
+    setattr(part, kind.answered, [*getattr(part, kind.answered), *getattr(more, kind.answered)])
+    return part
+
+
+async def _with_refused_later(
+    kind: Kind, part: Awaitable[Struct | None], request: Struct, lines: list[tuple[str, int]]
+) -> Struct | None:
+    whole = _with_refused(kind, await part, request, lines)
+    assert isinstance(whole, Struct)
+    return whole
+
+
+def _key_of(entry: Any) -> str:
+    if isinstance(entry, str):
+        return entry
+    return str(getattr(entry, "transactional_id", None) or getattr(entry, "group_id", ""))
+
+
+def _coordinated(kind: Kind, key: str, context: Context) -> Partition | int:
+    node = context.node
+    topic = node.ensure_internal(kind.topic)
+    if topic is None:
+        return errors.COORDINATOR_NOT_AVAILABLE
+    partition = node.led(topic.name, partition_for(key, topic.partitions))
+    if isinstance(partition, int):
+        return errors.NOT_COORDINATOR
+    return errors.COORDINATOR_NOT_AVAILABLE if kind.writes and partition.under_min_isr else partition
+
+
+def _replicated(kind: Kind, part: Answer, request: Struct, context: Context, here: list[Partition]) -> Answer:
+    if isawaitable(part):
+        return _once_replicated(kind, part, request, context, here)
+    marks = _open_marks(here)
+    return _once_settled(kind, part, request, context, marks) if marks else part
+
+
+async def _once_replicated(
+    kind: Kind, part: Awaitable[Struct | None], request: Struct, context: Context, here: list[Partition]
+) -> Struct | None:
+    done = await part
+    marks = _open_marks(here)
+    return await _once_settled(kind, done, request, context, marks) if marks else done
+
+
+def _open_marks(here: list[Partition]) -> list[Mark]:
+    return [one for one in map(mark, here) if one.state() is None]
+
+
+async def _once_settled(
+    kind: Kind, part: Struct | None, request: Struct, context: Context, marks: list[Mark]
+) -> Struct | None:
+    states = await settled(marks, context.node.clock, _REPLICATED_WITHIN_S)
+    wrong = next((one for one in states if one not in (errors.NONE, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)), None)
+    if wrong is None:
+        return part
+    gone = wrong == errors.NOT_LEADER_OR_FOLLOWER
+    return kind.refuse(request, context, errors.NOT_COORDINATOR if gone else errors.COORDINATOR_NOT_AVAILABLE)
+
+
+# How each API is asked and refused
+
+
+def _group(request: Struct, _: int) -> list[str]:
+    return [request.group_id]
+
+
+def _transactional_id(request: Struct, _: int) -> list[str]:
+    return [request.transactional_id or ""]
+
+
+def _plain(api: str, **fields: Any) -> Refuse:
+    return lambda request, context, error: response(api, error_code=error, **fields)
+
+
+def _by_partition(api: str) -> Refuse:
+    def refuse(request: Struct, context: Context, error: int) -> Struct:
+        topics = [
+            {
+                "name": t.name,
+                "topic_id": t.topic_id,
+                "partitions": [{"partition_index": p.partition_index, "error_code": error} for p in t.partitions],
+            }
+            for t in request.topics
+        ]
+        return response(api, topics=topics)
+
+    return refuse
+
+
+def _fetched(request: Struct, context: Context, error: int) -> Struct:
+    if context.version >= 8:
+        lines = [{"group_id": group.group_id, "error_code": error} for group in request.groups]
+        return response("OffsetFetch", groups=lines)
+    topics = []
+    for topic in (request.topics or ()) if context.version < 2 else ():
+        parts = [{"partition_index": i, "committed_offset": -1, "error_code": error} for i in topic.partition_indexes]
+        topics.append({"name": topic.name, "partitions": parts})
+    return response("OffsetFetch", topics=topics, error_code=error)
+
+
+def _added(request: Struct, context: Context, error: int) -> Struct:
+    if context.version >= 4:
+        lines = [_transaction_line(one.transactional_id, request, error) for one in request.transactions]
+        return response("AddPartitionsToTxn", results_by_transaction=lines)
+    topics = [_added_topic(topic, error) for topic in request.v3_and_below_topics]
+    return response("AddPartitionsToTxn", results_by_topic_v3_and_below=topics)
+
+
+def _added_topic(topic: Struct, error: int) -> dict[str, Any]:
+    lines = [{"partition_index": index, "partition_error_code": error} for index in topic.partitions]
+    return {"name": topic.name, "results_by_partition": lines}
+
+
+def _transaction_line(key: str, request: Struct, error: int) -> dict[str, Any]:
+    topics = [topic for one in request.transactions if one.transactional_id == key for topic in one.topics]
+    return {"transactional_id": key, "topic_results": [_added_topic(topic, error) for topic in topics]}
+
+
+def _listed(api: str, field: str, answered: str, key: str, *, topic: str = GROUPS, writes: bool = False) -> Kind:
+    """An API that takes a plain list of keys."""
+
+    def keys(request: Struct, _: int) -> list[str]:
+        return list(getattr(request, field))
+
+    def line(name: str, _: Struct, error: int) -> dict[str, Any]:
+        return {key: name, "error_code": error}
+
+    def refuse(request: Struct, _: Context, error: int) -> Struct:
+        return response(api, **{answered: [line(name, request, error) for name in getattr(request, field)]})
+
+    return Kind(topic, keys, refuse, writes, field, answered, line)
+
+
+BY_API: dict[str, Kind] = {
+    "JoinGroup": Kind(GROUPS, _group, lambda r, c, e: response("JoinGroup", error_code=e, member_id=r.member_id)),
+    "SyncGroup": Kind(GROUPS, _group, _plain("SyncGroup")),
+    "Heartbeat": Kind(GROUPS, _group, _plain("Heartbeat"), writes=False),
+    "LeaveGroup": Kind(GROUPS, _group, _plain("LeaveGroup")),
+    "ConsumerGroupHeartbeat": Kind(GROUPS, _group, _plain("ConsumerGroupHeartbeat")),
+    "OffsetCommit": Kind(GROUPS, _group, _by_partition("OffsetCommit")),
+    "TxnOffsetCommit": Kind(GROUPS, _group, _by_partition("TxnOffsetCommit")),
+    "OffsetDelete": Kind(GROUPS, _group, _plain("OffsetDelete")),
+    "OffsetFetch": Kind(
+        GROUPS, lambda r, v: [g.group_id for g in r.groups] if v >= 8 else [r.group_id], _fetched,
+        writes=False, several="groups", answered="groups", line=lambda k, r, e: {"group_id": k, "error_code": e},
+    ),
+    "DeleteGroups": _listed("DeleteGroups", "groups_names", "results", "group_id", writes=True),
+    "DescribeGroups": _listed("DescribeGroups", "groups", "groups", "group_id"),
+    "ConsumerGroupDescribe": _listed("ConsumerGroupDescribe", "group_ids", "groups", "group_id"),
+    "DescribeTransactions": _listed(
+        "DescribeTransactions", "transactional_ids", "transaction_states", "transactional_id", topic=TRANSACTIONS
+    ),
+    "InitProducerId": Kind(
+        TRANSACTIONS, _transactional_id, _plain("InitProducerId", producer_id=-1, producer_epoch=-1)
+    ),
+    "AddPartitionsToTxn": Kind(
+        TRANSACTIONS,
+        lambda r, v: [t.transactional_id for t in r.transactions] if v >= 4 else [r.v3_and_below_transactional_id],
+        _added, several="transactions", answered="results_by_transaction", line=_transaction_line,
+    ),
+    "AddOffsetsToTxn": Kind(TRANSACTIONS, _transactional_id, _plain("AddOffsetsToTxn")),
+    "EndTxn": Kind(TRANSACTIONS, _transactional_id, _plain("EndTxn", producer_id=-1, producer_epoch=-1)),
+}  # fmt: skip

@@ -1,0 +1,25 @@
+"""Between the listener and the handlers: what has to go elsewhere, or has to wait, in a cluster.
+
+An administrator's request goes to the controller. What a coordinator answers leaves once everything that its
+partition of the internal topic held at that moment is replicated: so nothing is told that a failover could take back.
+A node alone has its answers at once.
+"""
+
+from __future__ import annotations
+
+from reference_impl import coordinated
+from reference_impl.api import Answer, Context, Served
+from wire.messages import Struct
+
+
+def dispatch(served: Served, request: Struct, context: Context) -> Answer:
+    """The answer, or what will be it."""
+    membership = context.node.membership
+    if membership is None:
+        return served.handler(request, context)
+    if served.forwarded:
+        return membership.forward(request, context)
+    kind = coordinated.BY_API.get(served.api.name)
+    if kind is None:
+        return served.handler(request, context)
+    return coordinated.answer(kind, served.handler, request, context)

@@ -1,0 +1,20 @@
+"""What a group does when its coordinator resigns: everybody who waits is told to look for the new one."""
+
+from __future__ import annotations
+
+from reference_impl.group.classic import ClassicGroup
+from reference_impl.group.effects import Effect, Joined, Synced
+from wire import errors
+
+
+def given_up(group: ClassicGroup) -> list[Effect]:
+    """Answers every parked JoinGroup and SyncGroup with NOT_COORDINATOR, and stops all deadlines."""
+    effects: list[Effect] = []
+    for member in group.members.values():
+        if member.join is not None:
+            effects.append(Joined(member.join, errors.NOT_COORDINATOR, member.member_id))
+        if member.sync is not None:
+            effects.append(Synced(member.sync, errors.NOT_COORDINATOR))
+        member.join = member.sync = None
+    group.deadlines.clear()
+    return effects

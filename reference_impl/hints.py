@@ -1,0 +1,27 @@
+"""Who leads instead (KIP-951): told with NOT_LEADER_OR_FOLLOWER, so that a client need not ask for metadata first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from reference_impl.control.image import NOBODY
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+    from wire.messages import Struct
+
+
+def set_leader(node: Node, topic: str | None, part: Struct, index: int) -> None:
+    """Writes the present leader and its epoch into a partition's answer."""
+    known = None if topic is None else node.topics.get(topic)
+    if known is not None and 0 <= index < known.partitions:
+        placement = known.placements[index]
+        part.current_leader.leader_id, part.current_leader.leader_epoch = placement.leader, placement.leader_epoch
+
+
+def endpoints(node: Node, parts: Iterable[Struct]) -> list[dict[str, Any]]:
+    """Where the leaders listen that these partitions name."""
+    named = {part.current_leader.leader_id for part in parts} - {NOBODY}
+    live = node.live_brokers()
+    return [{"node_id": one, "host": live[one][0], "port": live[one][1]} for one in sorted(named) if one in live]

@@ -1,0 +1,53 @@
+"""Cuts the end of a log off: a follower does so where its past and the leader's part ways."""
+
+from __future__ import annotations
+
+from reference_impl.log.partition_log import PartitionLog
+from reference_impl.log.producers import ProducerTable
+from reference_impl.log.recovery import restore_producers, scan
+from reference_impl.log.segment import Segment
+
+
+def truncate(log: PartitionLog, end_offset: int) -> None:
+    """Drops every batch that holds or follows this offset; producers and aborted transactions go back with it."""
+    if end_offset < log.end_offset:
+        _cut(log, end_offset)
+        log.start_offset = min(log.start_offset, log.end_offset)
+        for snapshot in log.folder.glob("*.snapshot"):
+            if int(snapshot.stem) > log.end_offset:
+                snapshot.unlink(missing_ok=True)
+        _rebuild(log)
+    log.epochs.truncate_end(end_offset)
+
+
+def start_over(log: PartitionLog, offset: int, now_ms: int) -> None:
+    """Forgets all data: the log is empty and begins at this offset."""
+    for segment in log.segments:
+        segment.delete()
+    for snapshot in log.folder.glob("*.snapshot"):
+        snapshot.unlink(missing_ok=True)
+    log.segments = [Segment(log.folder, offset, now_ms)]
+    log.end_offset = offset
+    log.start_offset = -1  # so that the new start is written down, whichever way it moved
+    log.producers = ProducerTable()
+    log.refresh_unstable()
+    log.epochs.truncate_end(-1)
+    log.advance_start(offset)
+
+
+def _cut(log: PartitionLog, end_offset: int) -> None:
+    while len(log.segments) > 1 and log.active.base_offset >= end_offset:
+        log.segments.pop().delete()
+    active = log.active
+    active.truncate(active.position_of(end_offset))
+    scan(active)
+    log.end_offset = active.base_offset
+    for _, header in active.headers(active.locate(1 << 62)):
+        log.end_offset = header.last_offset + 1
+    if log.end_offset == active.base_offset and len(log.segments) > 1:
+        log.end_offset = min(end_offset, active.base_offset)
+
+
+def _rebuild(log: PartitionLog) -> None:
+    log.producers = ProducerTable()
+    restore_producers(log, [log.active])

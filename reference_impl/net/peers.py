@@ -1,0 +1,60 @@
+"""Requests from one broker to another: one connection each, made when it is first needed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from wire.aio import Connection
+from wire.codec import Malformed
+from wire.conversation import ConnectionFailed
+from wire.messages import Struct
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+
+_TIMEOUT_S = 3.0
+
+
+class PeerGone(Exception):
+    """The other broker cannot be reached, or did not answer: nobody knows whether it heard."""
+
+
+class Peers:
+    """The other brokers of the cluster, and this one, by id."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._connections: dict[int, Connection] = {}
+        self._opening = asyncio.Lock()
+
+    async def call(self, broker: int, message: Struct, version: int) -> Struct:
+        """The answer of that broker, or PeerGone."""
+        connection: Connection | None = None
+        try:
+            connection = await self._connection(broker)
+            return await connection.call(message, version)
+        except (ConnectionFailed, Malformed, OSError) as error:
+            if connection is not None and self._connections.get(broker) is connection:
+                del self._connections[broker]
+                await connection.close()
+            raise PeerGone(f"broker {broker}: {error}") from None
+
+    async def _connection(self, broker: int) -> Connection:
+        async with self._opening:
+            address = self._node.address_of(broker)
+            if address is None:
+                raise PeerGone(f"broker {broker} is not known")
+            known = self._connections.get(broker)
+            if known is not None and (known.host, known.port) == address:
+                return known
+            self._connections[broker] = await Connection.open(
+                *address, client_id=f"broker-{self._node.node_id}", timeout_s=_TIMEOUT_S
+            )
+            return self._connections[broker]
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        for connection in self._connections.values():
+            await connection.close()
+        self._connections.clear()

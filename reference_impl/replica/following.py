@@ -1,0 +1,131 @@
+"""The follower's side of replication: what this broker asks of one leader, and what it makes of the answer.
+
+Synchronous: the edge that talks to the leader is `fetcher.py`. Truncation goes by leader epochs alone: every request
+says which epoch the log's end is of, and the leader says where that epoch ended in its own log (KIP-101, KIP-595).
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from reference_impl.partition import Partition
+from wire import errors
+from wire.messages import Struct, child, request
+
+log = logging.getLogger("replication")
+
+_Topic = child("Fetch", "request", "topics")
+_Part = child("Fetch", "request", "topics.partitions")
+_Forgotten = child("Fetch", "request", "forgotten_topics_data")
+_PARTITION_BYTES, _ANSWER_BYTES = 1 << 20, 10 << 20
+_RETRY_S = 0.05
+
+Key = tuple[uuid.UUID, int]
+
+
+class Following:
+    """All partitions whose leader is one other broker."""
+
+    def __init__(self, me: int, wait_ms: int) -> None:
+        self._me, self._wait_ms = me, wait_ms
+        self._partitions: dict[Key, Partition] = {}
+        self._changed: dict[Key, None] = {}
+        self._forgotten: dict[Key, None] = {}
+        self._later: dict[Key, float] = {}
+        self._session_id = self._session_epoch = 0
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def follow(self, key: Key, partition: Partition) -> None:
+        """From now on, or in a new leader epoch, this partition comes from there."""
+        self._partitions[key] = partition
+        self._changed[key] = None
+        self._forgotten.pop(key, None)
+        self._later.pop(key, None)
+
+    def leave(self, key: Key) -> None:
+        """Another broker leads it now, or it is gone."""
+        if self._partitions.pop(key, None) is not None:
+            self._changed.pop(key, None)
+            self._later.pop(key, None)
+            self._forgotten[key] = None
+
+    def restart(self) -> None:
+        """The leader may have forgotten everything: the next request names all partitions again."""
+        self._session_id = self._session_epoch = 0
+        self._changed = dict.fromkeys(self._partitions)
+        self._forgotten.clear()
+        self._later.clear()
+
+    def request(self, broker_epoch: int, now_s: float) -> Struct:
+        """The next Fetch request."""
+        due = [key for key, at_s in self._later.items() if at_s <= now_s]
+        for key in due:
+            del self._later[key]
+            self._changed[key] = None
+        topics: dict[uuid.UUID, Struct] = {}
+        for key in self._changed:
+            topics.setdefault(key[0], _Topic(topic_id=key[0])).partitions.append(self._wanted(key))
+        gone: dict[uuid.UUID, Struct] = {}
+        for topic_id, index in self._forgotten:
+            gone.setdefault(topic_id, _Forgotten(topic_id=topic_id, partitions=[])).partitions.append(index)
+        asked = request(
+            "Fetch", max_wait_ms=min(self._wait_ms, int(_RETRY_S * 1000)) if self._later else self._wait_ms,
+            min_bytes=1, max_bytes=_ANSWER_BYTES, session_id=self._session_id, session_epoch=self._session_epoch,
+            topics=list(topics.values()), forgotten_topics_data=list(gone.values()),
+        )  # fmt: skip
+        asked.replica_state.replica_id, asked.replica_state.replica_epoch = self._me, broker_epoch
+        self._changed.clear()
+        self._forgotten.clear()
+        return asked
+
+    def _wanted(self, key: Key) -> Struct:
+        partition = self._partitions[key]
+        latest = partition.log.epochs.latest()
+        return _Part(
+            partition=key[1],
+            current_leader_epoch=partition.leader_epoch,
+            fetch_offset=partition.log.end_offset,
+            last_fetched_epoch=-1 if latest is None else latest,
+            log_start_offset=partition.log.start_offset,
+            partition_max_bytes=_PARTITION_BYTES,
+        )
+
+    def take(self, answer: Struct, now_s: float) -> None:
+        """Brings every partition of the answer up to date; what failed is asked for again a little later."""
+        if answer.error_code:
+            self.restart()
+            return
+        self._session_id = answer.session_id
+        self._session_epoch += 1
+        for topic in answer.responses:
+            for part in topic.partitions:
+                key = (topic.topic_id, part.partition_index)
+                partition = self._partitions.get(key)
+                if partition is None or partition.leading is not None:
+                    continue
+                try:
+                    advanced = _advance(partition, part)
+                except (OSError, ValueError) as error:
+                    log.warning("%s-%d: %s", partition.topic, partition.index, error)
+                    advanced = False
+                if advanced:
+                    self._changed[key] = None
+                else:
+                    self._later[key] = now_s + _RETRY_S
+
+
+def _advance(partition: Partition, part: Struct) -> bool:
+    """True when the follower can go on at once."""
+    if part.error_code == errors.OFFSET_OUT_OF_RANGE:
+        partition.start_over(part.log_start_offset)
+        return True
+    if part.error_code:
+        return False
+    if part.diverging_epoch.epoch >= 0 or part.diverging_epoch.end_offset >= 0:
+        partition.part_ways(part.diverging_epoch.epoch, part.diverging_epoch.end_offset)
+        return True
+    partition.replicate(part.records or b"", part.high_watermark, part.log_start_offset)
+    return True

@@ -1,0 +1,69 @@
+"""Brings what leaders propose for their in-sync sets to the controller, and what it says back to them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from wire import errors
+from wire.messages import request
+
+if TYPE_CHECKING:
+    from reference_impl.clock import Timer
+    from reference_impl.node import Node
+    from reference_impl.partition import Partition
+    from reference_impl.replica.leading import Proposal
+
+_LOOK_S = 0.02
+_WRONG = (errors.INVALID_REQUEST, errors.INELIGIBLE_REPLICA)
+
+
+class IsrKeeper:
+    """Looks over all partitions that are led here every few milliseconds."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._timer: Timer | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Looks from now on."""
+        self._timer = self._node.clock.call_later(_LOOK_S, self._look)
+
+    def stop(self) -> None:
+        """Looks no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._asking:
+            task.cancel()
+
+    def _look(self) -> None:
+        max_lag_s = self._node.config["replica.lag.time.max.ms"] / 1000
+        alive = {(one.id, one.epoch) for one in self._node.image.brokers.values() if one.eligible}
+        for partition in self._node.replicas:
+            proposal = partition.propose(max_lag_s, alive)
+            if proposal is not None:
+                task = asyncio.get_running_loop().create_task(self._ask(partition, proposal))
+                self._asking.add(task)
+                task.add_done_callback(self._asking.discard)
+        self.start()
+
+    async def _ask(self, partition: Partition, proposal: Proposal) -> None:
+        """Until the controller answers: a proposal without an answer may hold or not, so both sets count meanwhile."""
+        assert self._node.membership is not None
+        leading, members = partition.leading, zip(proposal.isr, proposal.broker_epochs, strict=True)
+        part = {
+            "partition_index": partition.index,
+            "leader_epoch": partition.leader_epoch,
+            "partition_epoch": proposal.partition_epoch,
+            "new_isr_with_epochs": [{"broker_id": one, "broker_epoch": epoch} for one, epoch in members],
+        }
+        answer = await self._node.membership.call(
+            request(
+                "AlterPartition", broker_id=self._node.node_id, broker_epoch=self._node.broker_epoch,
+                topics=[{"topic_id": partition.topic_id, "partitions": [part]}],
+            )
+        )  # fmt: skip
+        error = answer.error_code or answer.topics[0].partitions[0].error_code
+        if error in _WRONG and leading is not None and leading.proposed is proposal:
+            leading.refused()

@@ -1,0 +1,237 @@
+"""The partitions of this broker, each in the role that the metadata gives it: opened, led, followed, given up."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reference_impl import bugs
+from reference_impl.config import TopicRules
+from reference_impl.control.image import NOBODY, JsonRecord, Topic
+from reference_impl.log.recovery import open_log
+from reference_impl.partition import Partition
+from reference_impl.replica.fetcher import Fetcher
+from reference_impl.replica.serving import FollowerSession
+from wire import errors
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+
+log = logging.getLogger("replicas")
+_TOPIC_ID = "topic-id"
+_HIGH_WATERMARKS = "high-watermarks"
+
+
+class Replicas:
+    """All replicas on this broker. `leadership` hears of every partition that is led from now on, or no more."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self._fetchers: dict[int, Fetcher] = {}
+        self._followed: dict[tuple[uuid.UUID, int], int] = {}  # the broker that each partition is fetched from
+        self._sessions: dict[int, FollowerSession] = {}
+        self.leadership: list[Callable[[str, int, bool], None]] = []
+        self.paused = False
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(tuple(self._partitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def get(self, topic: str, index: int) -> Partition | None:
+        return self._partitions.get((topic, index))
+
+    # Life
+
+    def open_all(self, *, clean: bool) -> None:
+        """Opens what the image places here, after a start; folders of what it does not know are removed."""
+        marks = self._load_high_watermarks()
+        for topic in self._node.topics.all():
+            for index, placement in enumerate(topic.placements):
+                if self._node.node_id in placement.replicas:
+                    partition = self._open(topic, index, clean=clean)
+                    partition.checkpointed(marks.get((topic.name, index), 0))
+        self._remove_strays()
+        for topic in self._node.topics.all():
+            self._settle(topic)
+
+    def close(self) -> None:
+        """Stops following and closes all files, cleanly."""
+        for fetcher in self._fetchers.values():
+            fetcher.stop()
+        self.save_high_watermarks()
+        for partition in self._partitions.values():
+            partition.close(clean=True)
+
+    # What the metadata says
+
+    def on_record(self, record: JsonRecord) -> None:
+        """Follows one record that has just been applied to the image."""
+        kind = record["kind"]
+        if kind == "topic_deleted":
+            self._deleted(record["name"])
+        elif kind in ("topic", "partitions", "partition"):
+            self._settle(self._node.image.topics[record["name"]], record.get("index"))
+        elif kind == "topic_configs":
+            self.apply_rules(self._node.image.topics[record["name"]])
+        elif kind == "broker_configs":
+            for topic in self._node.topics.all():
+                self.apply_rules(topic)
+
+    def _settle(self, topic: Topic, only: int | None = None) -> None:
+        for index in range(topic.partitions) if only is None else (only,):
+            placement = topic.placements[index]
+            partition = self._partitions.get((topic.name, index))
+            if self._node.node_id not in placement.replicas:
+                if partition is not None:
+                    self._give_up(topic, index, partition)
+                continue
+            if partition is None:
+                partition = self._open(topic, index, clean=True)
+            before = (partition.leader_epoch, partition.leading is not None)
+            partition.settle(placement)
+            if partition.leader_epoch == before[0]:
+                continue
+            self._follow(topic.id, partition)
+            if before[1]:
+                self._tell(partition, leads=False)
+            if partition.leading is not None:
+                self._tell(partition, leads=True)
+
+    def _tell(self, partition: Partition, *, leads: bool) -> None:
+        for callback in self.leadership:
+            callback(partition.topic, partition.index, leads)
+
+    def _give_up(self, topic: Topic, index: int, partition: Partition) -> None:
+        """The partition lives elsewhere now."""
+        if partition.leading is not None:
+            self._tell(partition, leads=False)
+        self._remove(topic.id, topic.name, index)
+
+    def _deleted(self, name: str) -> None:
+        for key in [key for key in self._partitions if key[0] == name]:
+            partition = self._partitions[key]
+            self._remove(partition.topic_id, *key)
+
+    def _remove(self, topic_id: uuid.UUID, name: str, index: int) -> None:
+        partition = self._partitions.pop((name, index))
+        self._unfollow((topic_id, index))
+        partition.discard()
+        if not bugs.on("M40f"):
+            shutil.rmtree(partition.log.folder, ignore_errors=True)
+
+    def apply_rules(self, topic: Topic) -> None:
+        """A topic's settings, or those of the broker that it inherits, are others from now on."""
+        rules = TopicRules.of(self._node.config, topic.configs)
+        for index in range(topic.partitions):
+            partition = self._partitions.get((topic.name, index))
+            if partition is not None:
+                partition.rules, partition.log.settings = rules, rules.log
+
+    # Following
+
+    def _follow(self, topic_id: uuid.UUID, partition: Partition) -> None:
+        key, leader = (topic_id, partition.index), partition.leader_id
+        if self._followed.get(key, leader) != leader or partition.leading is not None:
+            self._unfollow(key)
+        if partition.leading is None and leader != NOBODY:
+            fetcher = self._fetchers.get(leader) or self._new_fetcher(leader)
+            self._followed[key] = leader
+            fetcher.follow(key, partition)
+
+    def _unfollow(self, key: tuple[uuid.UUID, int]) -> None:
+        leader = self._followed.pop(key, NOBODY)
+        if leader != NOBODY:
+            self._fetchers[leader].leave(key)
+
+    def _new_fetcher(self, leader: int) -> Fetcher:
+        node = self._node
+        fetcher = self._fetchers[leader] = Fetcher(
+            node.node_id, node.config["replica.fetch.wait.max.ms"], node.clock,
+            lambda: node.address_of(leader), lambda: node.broker_epoch,
+        )  # fmt: skip
+        if self.paused:
+            fetcher.pause()
+        return fetcher
+
+    def pause(self, paused: bool) -> None:
+        """Stops or resumes all fetching from other brokers (control channel)."""
+        self.paused = paused
+        for fetcher in self._fetchers.values():
+            fetcher.pause() if paused else fetcher.resume()
+
+    # Leading
+
+    def led(self, topic_id: uuid.UUID, index: int) -> Partition | int:
+        """The partition if this broker leads it, else the error that says why not."""
+        topic = self._node.topics.by_id(topic_id)
+        if topic is None:
+            return errors.UNKNOWN_TOPIC_ID
+        partition = self._partitions.get((topic.name, index))
+        if partition is None:
+            known = 0 <= index < topic.partitions
+            return errors.NOT_LEADER_OR_FOLLOWER if known else errors.UNKNOWN_TOPIC_OR_PARTITION
+        return partition if partition.leading is not None else errors.NOT_LEADER_OR_FOLLOWER
+
+    def session(self, replica: int, broker_epoch: int, session_id: int, session_epoch: int) -> FollowerSession | int:
+        """The fetch session of a follower: a new one for epoch 0; an error if the one it means is not there."""
+        known = self._sessions.get(replica)
+        if session_epoch <= 0:
+            if known is not None:
+                known.close()
+            fresh = self._node.rng.randrange(1, 1 << 31)
+            known = self._sessions[replica] = FollowerSession(fresh, replica, broker_epoch, self.led)
+            return known
+        if known is None or known.id != session_id:
+            return errors.FETCH_SESSION_ID_NOT_FOUND
+        return known if known.epoch == session_epoch else errors.INVALID_FETCH_SESSION_EPOCH
+
+    # Files
+
+    def _open(self, topic: Topic, index: int, *, clean: bool) -> Partition:
+        rules = TopicRules.of(self._node.config, topic.configs)
+        folder = self._folder(topic.name, index)
+        opened = open_log(folder, rules.log, self._node.clock.now_ms(), clean=clean)
+        folder.mkdir(exist_ok=True)
+        (folder / _TOPIC_ID).write_text(str(topic.id), "ascii")
+        partition = Partition(topic.name, index, opened, rules, self._node.clock, self._node.node_id, topic.id)
+        self._partitions[topic.name, index] = partition
+        return partition
+
+    def _folder(self, topic: str, index: int) -> Path:
+        return self._node.config.data / f"{topic}-{index}"
+
+    def remove_replaced(self) -> None:
+        """Before a start: deletes the data of topics that were deleted and made again while this broker was down."""
+        for topic in self._node.topics.all():
+            for index in range(topic.partitions):
+                marker = self._folder(topic.name, index) / _TOPIC_ID
+                if marker.exists() and marker.read_text("ascii") != str(topic.id):
+                    shutil.rmtree(marker.parent, ignore_errors=True)
+
+    def _remove_strays(self) -> None:
+        """Deletes the folders of topics whose deletion was cut short by a crash."""
+        known = {self._folder(*key).name for key in self._partitions} | {"metadata"}
+        for entry in os.scandir(self._node.config.data):
+            if entry.is_dir() and entry.name not in known:
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+    def save_high_watermarks(self) -> None:
+        """Writes down what is known to be replicated, for the next start; losing it costs a moment's wait, no more."""
+        path = self._node.config.data / _HIGH_WATERMARKS
+        lines = [f"{one.high_watermark} {one.index} {one.topic}\n" for one in self._partitions.values()]
+        path.with_suffix(".new").write_text("".join(lines), "utf-8")
+        path.with_suffix(".new").replace(path)
+
+    def _load_high_watermarks(self) -> dict[tuple[str, int], int]:
+        path = self._node.config.data / _HIGH_WATERMARKS
+        rows = path.read_text("utf-8").splitlines() if path.exists() else []
+        parts = [row.split(" ", 2) for row in rows]
+        return {(topic, int(index)): int(mark) for mark, index, topic in parts}

@@ -1,0 +1,59 @@
+"""Waiting until something is replicated: what acks=all, and every answer of a coordinator, is about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reference_impl.clock import Clock
+from reference_impl.partition import Partition
+from wire import errors
+
+
+class Mark(NamedTuple):
+    """A place in a partition's log, as its leader of one epoch wrote it."""
+
+    partition: Partition
+    end_offset: int
+    leader_epoch: int
+
+    def state(self) -> int | None:
+        """0 once all below is replicated, an error once that can no more be known, None while it is open."""
+        partition = self.partition
+        if partition.leading is None or partition.leader_epoch != self.leader_epoch or partition.deleted:
+            return errors.NOT_LEADER_OR_FOLLOWER
+        if partition.high_watermark < self.end_offset:
+            return None
+        return errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else errors.NONE
+
+
+def mark(partition: Partition, end_offset: int | None = None) -> Mark:
+    """The log's end now, or the place given."""
+    return Mark(partition, partition.log.end_offset if end_offset is None else end_offset, partition.leader_epoch)
+
+
+async def settled(marks: Iterable[Mark], clock: Clock, limit_s: float) -> list[int]:
+    """The state of each, when none is open any more; REQUEST_TIMED_OUT for what still is when the time is up."""
+    waited = list(marks)
+    news, timed_out = asyncio.Event(), False
+
+    def time_is_up() -> None:
+        nonlocal timed_out
+        timed_out = True
+        news.set()
+
+    timer = clock.call_later(limit_s, time_is_up)
+    for one in waited:
+        one.partition.watch(news.set)
+    try:
+        while True:
+            states = [one.state() for one in waited]
+            if timed_out or None not in states:
+                return [errors.REQUEST_TIMED_OUT if state is None else state for state in states]
+            await news.wait()
+            news.clear()
+    finally:
+        timer.cancel()
+        for one in waited:
+            one.partition.unwatch(news.set)

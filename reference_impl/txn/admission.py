@@ -1,0 +1,73 @@
+"""A partition's leader asks the coordinator, maybe on another node, whether a transaction may write there (KIP-890).
+
+AddPartitionsToTxn between brokers: verified only, or (transaction.version 2) added on the way. In a cluster the
+question goes over the network even to this very node, so that what is added is replicated before data is appended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_impl.group.placement import partition_for
+from reference_impl.net.peers import PeerGone
+from reference_impl.txn.state import TopicPartition
+from wire import errors
+from wire.messages import request
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+
+_STATE_TOPIC = "__transaction_state"
+_VERSION = 5
+_TRY_AGAIN = frozenset(
+    {
+        errors.CONCURRENT_TRANSACTIONS,
+        errors.NETWORK_EXCEPTION,
+        errors.COORDINATOR_LOAD_IN_PROGRESS,
+        errors.COORDINATOR_NOT_AVAILABLE,
+        errors.NOT_COORDINATOR,
+    }
+)
+
+
+async def asked(
+    node: Node, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
+) -> dict[TopicPartition, int]:
+    """The coordinator's code for each partition; 15 or NETWORK_EXCEPTION where it cannot be asked."""
+    topic = node.ensure_internal(_STATE_TOPIC)
+    if topic is None:
+        return dict.fromkeys(partitions, errors.COORDINATOR_NOT_AVAILABLE)
+    coordinator = topic.placements[partition_for(transactional_id, topic.partitions)].leader
+    by_topic: dict[str, list[int]] = {}
+    for name, index in partitions:
+        by_topic.setdefault(name, []).append(index)
+    wanted = {
+        "transactional_id": transactional_id,
+        "producer_id": producer_id,
+        "producer_epoch": epoch,
+        "verify_only": not add,
+        "topics": [{"name": name, "partitions": indexes} for name, indexes in by_topic.items()],
+    }
+    try:
+        answer = await node.peers.call(coordinator, request("AddPartitionsToTxn", transactions=[wanted]), _VERSION)
+    except PeerGone:
+        return dict.fromkeys(partitions, errors.NETWORK_EXCEPTION)
+    if answer.error_code:
+        return dict.fromkeys(partitions, answer.error_code)
+    return {
+        (topic.name, line.partition_index): line.partition_error_code
+        for result in answer.results_by_transaction
+        for topic in result.topic_results
+        for line in topic.results_by_partition
+    }
+
+
+def for_append(code: int, *, abortable: bool, add: bool) -> int:
+    """A coordinator's refusal as a partition's leader tells it to a producer: retriable where it should try again."""
+    if code == errors.CONCURRENT_TRANSACTIONS and add:
+        return code
+    if code == errors.PRODUCER_FENCED:
+        return errors.INVALID_PRODUCER_EPOCH
+    if code == errors.TRANSACTION_ABORTABLE and not abortable:
+        return errors.INVALID_TXN_STATE
+    return errors.NOT_ENOUGH_REPLICAS if code in _TRY_AGAIN else code
