@@ -297,6 +297,15 @@ class Node:
         """Replaces the broker settings that were altered while running."""
         self.controller.configure_broker(configs)
 
+    def configure_group(self, group_id: str, configs: dict[str, str]) -> None:
+        """Replaces what a group was given of its own; they hold from its next heartbeat on."""
+        self.journal.write({"kind": "group_configs", "name": group_id, "configs": configs})
+
+    def group_setting(self, group_id: str, name: str) -> str:
+        """A group setting in force: the group's own, else the broker's."""
+        own = self.image.group_configs.get(group_id, {})
+        return own[name] if name in own else self.config.text(f"group.{name}")
+
     def ensure_internal(self, name: str) -> Topic | None:
         """The internal topic of this name, made if this is its first use; None while another node is making it."""
         topic = self.topics.get(name)

@@ -9,12 +9,15 @@ from reference_impl.config import BrokerConfig
 from reference_impl.control.image import Topic
 from reference_impl.node import Node
 from reference_impl.settings.broker import BROKER_SETTINGS
+from reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
 from reference_impl.settings.setting import InvalidSetting, Setting
 from reference_impl.settings.topic import TOPIC_SETTINGS
 from reference_impl.topic_rules import Fault, name_fault
 from wire import errors
+from wire.messages import ZERO_UUID
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+DYNAMIC_GROUP = 8
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = 1, 2, 3, 4, 5
 
 
@@ -96,6 +99,36 @@ class BrokerResource:
         self._node.configure_broker(configs)
 
 
+class GroupResource:
+    """A group's settings over the broker's; a group need not exist to have some."""
+
+    settings = GROUP_SETTINGS
+
+    def __init__(self, node: Node, group_id: str) -> None:
+        self._node, self._group_id = node, group_id
+
+    def own(self) -> dict[str, str]:
+        return dict(self._node.image.group_configs.get(self._group_id, {}))
+
+    def sources(self, setting: Setting) -> list[Source]:
+        own = self.own()
+        found = [Source(setting.name, own[setting.name], DYNAMIC_GROUP)] if setting.name in own else []
+        return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
+
+    def fault(self, key: str, value: str) -> Fault | None:
+        if fault := _value_fault(GROUP_SETTINGS.get(key), value, f"Unknown group config name: {key}"):
+            return fault
+        low, high = BOUNDS[key]
+        if int(value) < self._node.config[low]:
+            return Fault(errors.INVALID_CONFIG, f"{key} must be greater than or equal to {low}")
+        if int(value) > self._node.config[high]:
+            return Fault(errors.INVALID_CONFIG, f"{key} must be less than or equal to {high}")
+        return None
+
+    def replace(self, configs: dict[str, str]) -> None:
+        self._node.configure_group(self._group_id, configs)
+
+
 def broker_sources(config: BrokerConfig, setting: Setting) -> list[Source]:
     """Altered while running, given at the start, default: whichever there are, in this order."""
     found = []
@@ -121,6 +154,11 @@ def _is_another_broker(node: Node, name: str) -> bool:
     return node.config.controller_only and name.isdecimal() and int(name) in node.image.brokers
 
 
+def unborn(node: Node, name: str) -> Resource:
+    """A topic that does not exist, to judge settings by: Kafka looks at them before it looks for the topic."""
+    return TopicResource(node, Topic(name, ZERO_UUID, []))
+
+
 def find(node: Node, kind: int, name: str) -> Resource | Fault:
     """The resource that a request names."""
     if kind == TOPIC:
@@ -139,4 +177,8 @@ def find(node: Node, kind: int, name: str) -> Resource | Fault:
                 f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
             )
         return BrokerResource(node)
+    if kind == GROUP:
+        if name == "":
+            return Fault(errors.INVALID_REQUEST, "Default group resources are not allowed.")
+        return GroupResource(node, name)
     return Fault(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")

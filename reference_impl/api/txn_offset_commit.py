@@ -45,14 +45,15 @@ async def _stored_later(
 def _stored(
     request: Struct, topics: list[dict[str, Any]], wanted: list[Wanted], refusal: int, context: Context
 ) -> Struct:
-    refusal = refusal or _refusal(request, context)
+    refusal = refusal or _refusal(request, context, wanted)
     store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))
     return response("TxnOffsetCommit", topics=topics)
 
 
-def _refusal(request: Struct, context: Context) -> int:
+def _refusal(request: Struct, context: Context, wanted: list[Wanted]) -> int:
     groups = context.node.groups
     return commit_refusal(
         groups.find(request.group_id), request.member_id, request.group_instance_id,
         request.generation_id_or_member_epoch, transactional=True, version=context.version,
+        parts=[(each.topic_id, each.partition) for each in wanted],
     )  # fmt: skip

@@ -71,6 +71,7 @@ class Image:
     topics: dict[str, Topic] = field(default_factory=dict)
     by_id: dict[uuid.UUID, Topic] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
+    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def live(self) -> list[int]:
         """The brokers that may hold and lead partitions, in the order of their ids."""
@@ -128,6 +129,11 @@ class Image:
 
     def _on_broker_configs(self, record: JsonRecord) -> None:
         self.broker_configs = dict(record["configs"])
+
+    def _on_group_configs(self, record: JsonRecord) -> None:
+        self.group_configs[record["name"]] = dict(record["configs"])
+        if not record["configs"]:
+            del self.group_configs[record["name"]]
 
     def _on_producer_ids(self, record: JsonRecord) -> None:
         self.next_producer_id = record["next"]

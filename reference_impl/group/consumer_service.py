@@ -6,7 +6,7 @@ The decisions are in `consumer_heartbeat.py`; what an answer tells is in `__cons
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from reference_impl import bugs
@@ -99,13 +99,18 @@ class ConsumerGroups:
             self._groups[key.group] = group
         consumer_layout.replay(group, key, record)
 
-    def loaded(self) -> None:
-        """Starts the sessions of everything that was read back."""
-        for group in self._groups.values():
-            if isinstance(group, ConsumerGroup):
-                group.topics = consumer_heartbeat.resolved(group, self._catalogue())
-                consumer_heartbeat.loaded(group, self._now(), self.limits(group.group_id))
-                self._arm(group)
+    def loaded(self, groups: Iterable[ConsumerGroup]) -> None:
+        """Starts the sessions of groups that were just read back."""
+        for group in groups:
+            group.topics = consumer_heartbeat.resolved(group, self._catalogue())
+            consumer_heartbeat.loaded(group, self._now(), self.limits(group.group_id))
+            self._arm(group)
+
+    def resigned(self, group_id: str) -> None:
+        """Another node coordinates this group now: its sessions are not ours to end."""
+        _, timer = self._timers.pop(group_id, (0, None))
+        if timer is not None:
+            timer.cancel()
 
     def _save(self, group: ConsumerGroup, changes: list[Change]) -> None:
         if changes:

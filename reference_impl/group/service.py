@@ -13,8 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
-from reference_impl.group import layout, rebalance, retention
+from reference_impl.group import consumer_layout, layout, rebalance, retention
 from reference_impl.group.classic import ClassicGroup, State, restored
+from reference_impl.group.consumer import ConsumerGroup
+from reference_impl.group.consumer_service import ConsumerGroups, Groups
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
 from reference_impl.group.handover import given_up
 from reference_impl.group.layout import Committed, OffsetKey
@@ -36,11 +38,12 @@ class GroupService:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._groups: dict[str, ClassicGroup] = {}
+        self._groups: Groups = {}
         self._offsets: dict[int, Offsets] = {}
         self._timers: dict[str, tuple[int, Timer]] = {}
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
+        self.consumer = ConsumerGroups(node, self._groups, self._write, self.now)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -58,7 +61,9 @@ class GroupService:
         self._load(index)
         found = [group for name, group in self._groups.items() if name not in before]
         for group in found:
-            self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+            if isinstance(group, ClassicGroup):
+                self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+        self.consumer.loaded(group for group in found if isinstance(group, ConsumerGroup))
         if bugs.on("M22"):
             self._not_read_back.update(group.group_id for group in found)
 
@@ -68,13 +73,17 @@ class GroupService:
         topic = self._node.topics.get(OFFSETS_TOPIC)
         count = topic.partitions if topic is not None else 1
         for name in [one for one in self._groups if partition_for(one, count) == index]:
-            self._carry_out(self._groups[name], given_up(self._groups[name]))
+            group = self._groups[name]
+            if isinstance(group, ClassicGroup):
+                self._carry_out(group, given_up(group))
+            self.consumer.resigned(name)
             del self._groups[name]
             _, timer = self._timers.pop(name, (0, None))
             if timer is not None:
                 timer.cancel()
 
     def stop(self) -> None:
+        self.consumer.stop()
         for _, timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -91,10 +100,15 @@ class GroupService:
 
     # -- groups --------------------------------------------------------------------------------------------------
 
-    def find(self, group_id: str) -> ClassicGroup | None:
+    def find(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
         return self._groups.get(group_id)
 
-    def all(self) -> Iterable[ClassicGroup]:
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The group if it is a classic one."""
+        found = self._groups.get(group_id)
+        return found if isinstance(found, ClassicGroup) else None
+
+    def all(self) -> Iterable[ClassicGroup | ConsumerGroup]:
         return self._groups.values()
 
     def partition_of(self, group_id: str) -> int:
@@ -109,7 +123,13 @@ class GroupService:
     def join(self, group_id: str, request: rebalance.JoinRequest) -> asyncio.Future[Joined]:
         """Resolved at once, or when the generation that the member waits for is complete."""
         answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
-        group = self._groups.get(group_id)
+        consumers = self.consumer.find(group_id)
+        if consumers is not None:
+            if consumers.members:
+                answer.set_result(Joined(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+                return answer
+            self.consumer.delete(consumers)
+        group = self.classic(group_id)
         is_new = group is None
         if group is None:
             if request.member_id:
@@ -125,7 +145,7 @@ class GroupService:
     def sync(self, group_id: str, **request: Any) -> asyncio.Future[Synced]:
         """Resolved at once, or when the leader has brought the assignment."""
         answer: asyncio.Future[Synced] = asyncio.get_running_loop().create_future()
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             answer.set_result(Synced(answer, errors.UNKNOWN_MEMBER_ID))
             return answer
@@ -133,7 +153,7 @@ class GroupService:
         return answer
 
     def heartbeat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> int:
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             return errors.UNKNOWN_MEMBER_ID
         code = rebalance.heartbeat(group, member_id, instance_id, generation, self.now())
@@ -142,7 +162,7 @@ class GroupService:
 
     def leave(self, group_id: str, leavers: list[tuple[str, str | None]]) -> list[int]:
         """One code for each leaver."""
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is None:
             return [errors.UNKNOWN_MEMBER_ID] * len(leavers)
         codes, effects = rebalance.leave(group, leavers, self.now(), self.limits())
@@ -157,6 +177,9 @@ class GroupService:
         if group.state is not State.EMPTY:
             return errors.NON_EMPTY_GROUP
         self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
+        if isinstance(group, ConsumerGroup):
+            self.consumer.delete(group)
+            return errors.NONE
         self._write(group_id, [(layout.group_key(group_id), None)])
         del self._groups[group_id]
         return errors.NONE
@@ -177,8 +200,7 @@ class GroupService:
         self, group_id: str, offsets: list[tuple[str, int, Committed]], producer: tuple[int, int] = (-1, -1)
     ) -> int:
         """Writes offsets to the log and takes them over; those of a transaction stay staged. Returns an error code."""
-        if group_id not in self._groups:
-            self._groups[group_id] = ClassicGroup(group_id)
+        self.open_to_commits(group_id).logged = True
         keys = [OffsetKey(group_id, topic, partition) for topic, partition, _ in offsets]
         values = [value for _, _, value in offsets]
         rows = [(layout.offset_key(k), layout.offset_value(v)) for k, v in zip(keys, values, strict=True)]
@@ -188,10 +210,16 @@ class GroupService:
             state.replay(key, value, producer[0], base + at)
         return errors.NONE
 
+    def open_to_commits(self, group_id: str) -> ClassicGroup | ConsumerGroup:
+        """The group that commits go to: made by the first one, even if none of its offsets can be stored."""
+        return self._groups.setdefault(group_id, ClassicGroup(group_id, logged=False))
+
     def keep_alive(self, group_id: str, member_id: str) -> None:
         """A commit is a sign of life too."""
         group = self._groups.get(group_id)
-        if group is not None and member_id in group.members and group.state is not State.COMPLETING:
+        if isinstance(group, ConsumerGroup):
+            self.consumer.keep_alive(group, member_id)
+        elif group is not None and member_id in group.members and group.state is not State.COMPLETING:
             rebalance.keep_alive(group, group.members[member_id], self.now())
             self._arm(group)
 
@@ -209,6 +237,7 @@ class GroupService:
     def _carry_out(self, group: ClassicGroup, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Saved):
+                group.logged = True
                 now_ms = self._node.clock.now_ms()
                 group.since_ms = now_ms
                 self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
@@ -232,7 +261,7 @@ class GroupService:
 
     def _tick(self, group_id: str) -> None:
         self._timers.pop(group_id, None)
-        group = self._groups.get(group_id)
+        group = self.classic(group_id)
         if group is not None:
             self._carry_out(group, rebalance.tick(group, self.now(), self.limits()))
 
@@ -264,6 +293,10 @@ class GroupService:
     def _replay(self, offsets: Offsets, batch: Batch) -> None:
         producer_id = batch.header.producer_id if batch.header.is_transactional else -1
         for record in batch.records(_READ_LIMIT):
+            consumer_key = consumer_layout.read_key(bytes(record.key or b""))
+            if consumer_key is not None:
+                self.consumer.replay(consumer_key, None if record.value is None else bytes(record.value))
+                continue
             key = layout.read_key(bytes(record.key or b""))
             if isinstance(key, OffsetKey):
                 if offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
@@ -273,7 +306,8 @@ class GroupService:
                 if value is not None:
                     self._groups.setdefault(key.group, ClassicGroup(key.group))
             elif key is not None and record.value is None:
-                self._groups.pop(key.group, None)
+                if self.classic(key.group) is not None:
+                    self._groups.pop(key.group)
             elif key is not None and record.value is not None:
                 self._groups[key.group] = restored(layout.read_group(key.group, bytes(record.value)))
                 self._groups[key.group].since_ms = record.timestamp

@@ -20,7 +20,7 @@ from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget, python
 
 _LARGEST = 9
-_NOT_YET = frozenset({"consumer-protocol", "share-groups"})
+_NOT_YET = frozenset({"share-groups"})
 
 
 class Reference(ProcessTarget):
