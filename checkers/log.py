@@ -7,10 +7,9 @@ it takes effect. after: an N that certainly holds once it has.
     exact end e                 before e    after e
     saw offset o                before inf  after o+1, or the end of the batch that holds o
 
-The history is linearizable iff no operation q returned before another p was called with after(q) > before(p). Sorting
-by return and keeping the running maximum of `after` finds every p for which such a q exists: O(n log n), and (q, p) is
-the proof. Time touching time is concurrent. An append without an answer may take effect at any later time: never a q.
-The theorem needs exact ends to lie on batch boundaries, which is tested first (torn-batch).
+The history is linearizable iff no operation q returned before another p was called with after(q) > before(p)
+(checkers/precedence.py), and (q, p) is the proof. An append without an answer may take effect at any later time: never
+a q. The theorem needs appends that do not overlap, and exact ends on batch boundaries: that is tested first.
 """
 
 from collections.abc import Iterator
@@ -19,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from checkers.precedence import NEVER as NEVER
+from checkers.precedence import Ints, contradictions
 
-NEVER = int(np.iinfo(np.int64).max)
 APPEND, EXACT, SAW = 0, 1, 2
 
 
@@ -57,9 +56,10 @@ class Violation(NamedTuple):
 
 
 def violations(log: Log) -> Iterator[Violation]:
-    """Every operation that cannot be placed, with the one that proves it: first torn batches, then order."""
+    """Every operation that cannot be placed, with the one that proves it: overlaps, torn batches, then order."""
     appends = _sorted(log.of(APPEND))
     exact, saw = log.of(EXACT), log.of(SAW)
+    yield from _overlapping(appends)
     yield from _torn(appends, exact)
     early = [
         (appends.kind, appends.op, appends.ret, appends.high),
@@ -100,6 +100,14 @@ def _batch_end(appends: Log, end: Ints) -> Ints:
     return result
 
 
+def _overlapping(appends: Log) -> Iterator[Violation]:
+    reach = np.maximum.accumulate(appends.high)
+    for index in np.flatnonzero(reach[:-1] > appends.low[1:]):
+        other = int(np.searchsorted(reach, reach[index], side="left"))
+        q, p = int(appends.op[other]), int(appends.op[index + 1])
+        yield Violation("offset-divergence", q, p, int(reach[index]), int(appends.low[index + 1]))
+
+
 def _torn(appends: Log, exact: Log) -> Iterator[Violation]:
     place, inside = _holder(appends, exact.low)
     for index in np.flatnonzero(inside):
@@ -110,25 +118,10 @@ def _torn(appends: Log, exact: Log) -> Iterator[Violation]:
 
 def _out_of_order(early: list[Ints], late: list[Ints]) -> Iterator[Violation]:
     kind, op, ret, after = early
-    order = np.argsort(ret, kind="stable")
-    order = order[: np.searchsorted(ret[order], NEVER, side="left")]
-    if not len(order):
-        return
-    ret, after = ret[order], after[order]
-    best = np.maximum.accumulate(after)
     late_kind, late_op, call, before = late
-    place = np.searchsorted(ret, call, side="left") - 1
-    reached = np.where(place >= 0, best[np.maximum(place, 0)], -1)
-    for index in np.flatnonzero(reached > before):
-        witness = int(np.searchsorted(best, reached[index], side="left"))
-        q = order[witness]
-        yield Violation(
-            _NAMES[int(kind[q]) == APPEND, int(late_kind[index]) == APPEND],
-            int(op[q]),
-            int(late_op[index]),
-            int(reached[index]),
-            int(before[index]),
-        )
+    for q, p in contradictions(ret, after, call, before):
+        name = _NAMES[int(kind[q]) == APPEND, int(late_kind[p]) == APPEND]
+        yield Violation(name, int(op[q]), int(late_op[p]), int(after[q]), int(before[p]))
 
 
 _NAMES = {

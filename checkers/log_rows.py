@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.check import Row
-from checkers.log import APPEND, EXACT, NEVER, SAW, Ints, Log, Violation, violations
+from checkers.log import APPEND, EXACT, SAW, Log, Violation, violations
+from checkers.precedence import NEVER, Ints
 
 PARTITIONS = "SELECT k.history, k.topic, k.partition, k.log FROM logs k"
 APPENDS = "SELECT a.log, a.op, a.call_ns, a.return_ns, a.low, a.records FROM appends_by_log a"
@@ -39,7 +40,7 @@ _STORIES = {
 
 def found_in(projections: Mapping[str, pa.Table], names: Collection[str]) -> Iterator[Row]:
     """The violations of these names in every partition, as rows."""
-    by_log = _by_log(projections)
+    by_log = logs(projections)
     for place in projections["partitions"].to_pylist():
         log = by_log.get(place["log"])
         if log is not None:
@@ -61,7 +62,8 @@ def _row(place: Row, found: Violation) -> Row:
     return row | {"sentence": _STORIES[found.name].format(**row)}
 
 
-def _by_log(projections: Mapping[str, pa.Table]) -> dict[int, Log]:
+def logs(projections: Mapping[str, pa.Table]) -> dict[int, Log]:
+    """The operations on each partition, by the number that it has in the projections."""
     parts = [
         _columns(projections["appends"], APPEND),
         _columns(projections["ends"], EXACT),

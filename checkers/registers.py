@@ -46,9 +46,12 @@ class Conflict(NamedTuple):
 def conflicts(accesses: Sequence[Access]) -> Iterator[Conflict]:
     """Pairs of values that contradict each other, one for each value that cannot be placed.
 
-    Writes of unknown outcome that nobody read must be left out, reads must name a value that was written.
+    Writes of unknown outcome that nobody read must be left out, reads must name a value that was written. A value that
+    was read before its write was called contradicts itself.
     """
-    zones = sorted((_zone(cluster) for cluster in _clusters(accesses)), key=lambda zone: (zone.f, zone.s, zone.value))
+    clusters = _clusters(accesses)
+    yield from (Conflict(zone, zone) for cluster in clusters if (zone := _foreseen(cluster)))
+    zones = sorted((_zone(cluster) for cluster in clusters), key=lambda zone: (zone.f, zone.s, zone.value))
     forward = [zone for zone in zones if zone.f < zone.s]
     widest: Zone | None = None
     for zone in forward:
@@ -73,6 +76,15 @@ def _clusters(accesses: Sequence[Access]) -> list[list[Access]]:
     for access in accesses:
         clusters.setdefault(access.value, []).append(access)
     return list(clusters.values())
+
+
+def _foreseen(cluster: Sequence[Access]) -> Zone | None:
+    """The read that returned first and the write, when the read returned before the write was called."""
+    zone = _zone(cluster)
+    written = next((access for access in cluster if access.is_write), None)
+    if written is None or zone.f >= written.call:
+        return None
+    return Zone(zone.value, zone.f, written.call, zone.first, written.op)
 
 
 def _zone(cluster: Sequence[Access]) -> Zone:

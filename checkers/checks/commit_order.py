@@ -32,7 +32,7 @@ PROJECTIONS = {
         FROM recalls r
         """,
 }
-_NOTHING = -1
+NOTHING = -1
 
 Register = tuple[int, str, str, int]
 
@@ -43,9 +43,17 @@ def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
     recalls = _by_register(projections["recalls"])
     for register in sorted(commits):
         accesses = _accesses(commits[register], recalls.get(register, []))
-        offsets = {row["commit_id"]: row["committed_offset"] for row in commits[register]} | {_NOTHING: -1}
+        offsets = {row["commit_id"]: row["committed_offset"] for row in commits[register]} | {NOTHING: -1}
         for conflict in conflicts(accesses):
-            yield _row(register, conflict, offsets)
+            if conflict.outer != conflict.inner:  # a commit told of before it was made: commit-changed says so
+                yield _row(register, conflict, offsets)
+
+
+def accesses_of(projections: Mapping[str, pa.Table], group: str, topic: str, partition: int) -> list[Access]:
+    """The accesses of one register of the first history."""
+    register = (0, group, topic, partition)
+    commits, recalls = (_by_register(projections[name]).get(register, []) for name in ("commits", "recalls"))
+    return _accesses(commits, recalls)
 
 
 def _by_register(table: pa.Table) -> dict[Register, list[Row]]:
@@ -61,7 +69,7 @@ def _accesses(commits: list[Row], recalls: list[Row]) -> list[Access]:
     reads = [
         Access(
             row["op"],
-            _NOTHING if row["committed_offset"] < 0 else row["commit_id"],
+            NOTHING if row["committed_offset"] < 0 else row["commit_id"],
             row["call_ns"],
             row["return_ns"],
             False,
@@ -75,7 +83,7 @@ def _accesses(commits: list[Row], recalls: list[Row]) -> list[Access]:
         for row in commits
         if row["done_ns"] is not None or row["commit_id"] in read
     ]
-    return [Access(0, _NOTHING, EVER, EVER, True), *writes, *reads]
+    return [Access(0, NOTHING, EVER, EVER, True), *writes, *reads]
 
 
 def _row(register: Register, conflict: Conflict, offsets: Mapping[int, int]) -> Row:
@@ -86,7 +94,7 @@ def _row(register: Register, conflict: Conflict, offsets: Mapping[int, int]) -> 
     row: Row = {"history": history, "group_id": group, "topic": topic, "partition": partition}
     row |= {"offset_a": offsets[outer.value], "offset_b": offsets[inner.value]}
     row |= {"op_a": first, "op_b": second, "op_c": third}
-    what = "nothing" if outer.value == _NOTHING else f"offset {row['offset_a']} (commit {outer.value})"
+    what = "nothing" if outer.value == NOTHING else f"offset {row['offset_a']} (commit {outer.value})"
     row["sentence"] = (
         f"For group {group}, {topic}-{partition}, {what} was in force before and after offset {row['offset_b']} "
         f"(commit {inner.value}), although it was committed only once."
