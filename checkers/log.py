@@ -22,6 +22,7 @@ from checkers.precedence import NEVER as NEVER
 from checkers.precedence import Ints, contradictions
 
 APPEND, EXACT, SAW = 0, 1, 2
+_UNBOUND = NEVER
 
 
 class Log(NamedTuple):
@@ -34,14 +35,9 @@ class Log(NamedTuple):
     low: Ints
     size: Ints
 
-    def of(self, kind: int) -> "Log":
-        """The operations of one kind."""
-        chosen = self.kind == kind
-        return Log(*(column[chosen] for column in self))
-
     @property
     def high(self) -> Ints:
-        """The end of an append."""
+        """The end of an append, or the end told."""
         return self.low + self.size
 
 
@@ -57,50 +53,46 @@ class Violation(NamedTuple):
 
 def violations(log: Log) -> Iterator[Violation]:
     """Every operation that cannot be placed, with the one that proves it: overlaps, torn batches, then order."""
-    appends = _sorted(log.of(APPEND))
-    exact, saw = log.of(EXACT), log.of(SAW)
+    appends = _sorted(log)
     yield from _overlapping(appends)
-    yield from _torn(appends, exact)
-    early = [
-        (appends.kind, appends.op, appends.ret, appends.high),
-        (exact.kind, exact.op, exact.ret, exact.low),
-        (saw.kind, saw.op, saw.ret, _batch_end(appends, saw.low)),
-    ]
-    late = [
-        (appends.kind, appends.op, appends.call, appends.low),
-        (exact.kind, exact.op, exact.call, exact.low),
-    ]
-    yield from _out_of_order(_joined(early), _joined(late))
+    place, inside = _holder(appends, log.low)
+    inside &= log.kind != APPEND
+    yield from _torn(appends, log, place, inside & (log.kind == EXACT))
+    after = log.high
+    seen = inside & (log.kind == SAW)
+    after[seen] = appends.high[place[seen]]
+    before = np.where(log.kind == SAW, _UNBOUND, log.low)
+    for q, p in contradictions(log.ret, after, log.call, before):
+        name = _NAMES[int(log.kind[q]) == APPEND, int(log.kind[p]) == APPEND]
+        yield Violation(name, int(log.op[q]), int(log.op[p]), int(after[q]), int(before[p]))
 
 
-def _sorted(appends: Log) -> Log:
-    if bool(np.all(appends.low[1:] >= appends.low[:-1])):
-        return appends
-    order = np.argsort(appends.low, kind="stable")
-    return Log(*(column[order] for column in appends))
+class _Appends(NamedTuple):
+    """The appends by their bases."""
+
+    op: Ints
+    low: Ints
+    high: Ints
 
 
-def _joined(columns: list[tuple[Ints, Ints, Ints, Ints]]) -> list[Ints]:
-    return [np.concatenate(column) for column in zip(*columns, strict=True)]
+def _sorted(log: Log) -> _Appends:
+    chosen = np.flatnonzero(log.kind == APPEND)
+    low = log.low[chosen]
+    if not bool(np.all(low[1:] >= low[:-1])):
+        order = np.argsort(low, kind="stable")
+        chosen, low = chosen[order], low[order]
+    return _Appends(log.op[chosen], low, low + log.size[chosen])
 
 
-def _holder(appends: Log, end: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _holder(appends: _Appends, end: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """The append that begins highest below each end, and whether it reaches beyond that end."""
     place = np.searchsorted(appends.low, end, side="left") - 1
-    known = place >= 0
-    inside = np.zeros(len(end), dtype=bool)
-    inside[known] = appends.high[place[known]] > end[known]
-    return place, inside
+    if not len(appends.low):
+        return place, np.zeros(len(end), dtype=bool)
+    return place, (place >= 0) & (appends.high[np.maximum(place, 0)] > end)
 
 
-def _batch_end(appends: Log, end: Ints) -> Ints:
-    place, inside = _holder(appends, end)
-    result = end.copy()
-    result[inside] = appends.high[place[inside]]
-    return result
-
-
-def _overlapping(appends: Log) -> Iterator[Violation]:
+def _overlapping(appends: _Appends) -> Iterator[Violation]:
     reach = np.maximum.accumulate(appends.high)
     for index in np.flatnonzero(reach[:-1] > appends.low[1:]):
         other = int(np.searchsorted(reach, reach[index], side="left"))
@@ -108,20 +100,10 @@ def _overlapping(appends: Log) -> Iterator[Violation]:
         yield Violation("offset-divergence", q, p, int(reach[index]), int(appends.low[index + 1]))
 
 
-def _torn(appends: Log, exact: Log) -> Iterator[Violation]:
-    place, inside = _holder(appends, exact.low)
-    for index in np.flatnonzero(inside):
-        batch = place[index]
-        end = int(exact.low[index])
-        yield Violation("torn-batch", int(appends.op[batch]), int(exact.op[index]), int(appends.high[batch]), end)
-
-
-def _out_of_order(early: list[Ints], late: list[Ints]) -> Iterator[Violation]:
-    kind, op, ret, after = early
-    late_kind, late_op, call, before = late
-    for q, p in contradictions(ret, after, call, before):
-        name = _NAMES[int(kind[q]) == APPEND, int(late_kind[p]) == APPEND]
-        yield Violation(name, int(op[q]), int(late_op[p]), int(after[q]), int(before[p]))
+def _torn(appends: _Appends, log: Log, place: Ints, torn: npt.NDArray[np.bool_]) -> Iterator[Violation]:
+    for index in np.flatnonzero(torn):
+        batch, end = place[index], int(log.low[index])
+        yield Violation("torn-batch", int(appends.op[batch]), int(log.op[index]), int(appends.high[batch]), end)
 
 
 _NAMES = {

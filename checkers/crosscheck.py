@@ -1,0 +1,163 @@
+"""The second opinion: what the fast paths call a contradiction is put to porcupine, and drawn by it.
+
+    for opinion in second_opinions(history, judgement.anomalies, pictures=folder):
+        print(opinion.sentence)    # "Cross-checked by porcupine v1.3.1 go1.26.8: no order of these 4 operations ..."
+
+Only anomalies about the order of operations on one object are asked about (OBJECTS). Each is reduced to the operations
+that prove it, with those around them for the picture; a part of a history that is no explanation of itself is none of
+the whole either, because every operation left out could only have demanded more. The verdict stays that of the fast
+path: an engine that finds an order (`refuted`) shows a defect of this program, and one that does not come to an end, or
+is absent (`open`), confirms nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from checkers import commit_window, log_window
+from checkers.anomaly import Anomaly
+from checkers.duck import Duck
+from checkers.porcupine.build import PorcupineMissing
+from checkers.porcupine.client import Mark, draw
+from checkers.porcupine.client import rule as ask_porcupine
+from checkers.porcupine.process import Limits
+from checkers.search.engine import search
+from checkers.search.question import Answer, Question
+from histories.reader import History
+from histories.rows import Event
+
+LIMITS = Limits(timeout_s=20, memory_mb=512)
+MOST = 20
+"""Anomalies of one history that are put to the other engine: more of them say nothing new."""
+
+Verdict = Literal["confirmed", "refuted", "open"]
+Ask = Callable[[Mapping[str, pa.Table], Anomaly], list[Question]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the other engine says of one anomaly; `operations` are those that it was shown, `picture` its drawing."""
+
+    anomaly: Anomaly
+    verdict: Verdict
+    sentence: str
+    operations: tuple[int, ...]
+    picture: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """How to ask about anomalies of some names: the projections of their check, and the questions, widest first."""
+
+    projections: Mapping[str, str]
+    questions: Ask
+
+
+OBJECTS: Mapping[str, Object] = {
+    **dict.fromkeys(log_window.NAMES, Object(log_window.PROJECTIONS, log_window.questions)),
+    **dict.fromkeys(commit_window.NAMES, Object(commit_window.PROJECTIONS, commit_window.questions)),
+}
+
+
+def second_opinions(
+    history: History, anomalies: Sequence[Anomaly], pictures: Path | None = None, limits: Limits = LIMITS
+) -> list[Opinion]:
+    """One opinion for each anomaly that is about order, up to MOST; drawn into the folder `pictures` if given."""
+    asked = [anomaly for anomaly in anomalies if anomaly.name in OBJECTS][:MOST]
+    if not asked:
+        return []
+    with Duck.over([history]) as duck:
+        tables = {id(kind): _tables(duck, kind) for kind in {id(each): each for each in OBJECTS.values()}.values()}
+    marks = fault_marks(history) if pictures else []
+    opinions = []
+    for number, anomaly in enumerate(asked, start=1):
+        kind = OBJECTS[anomaly.name]
+        picture = pictures / f"{anomaly.name}-{number}.html" if pictures else None
+        opinions.append(_opinion(anomaly, kind.questions(tables[id(kind)], anomaly), picture, marks, limits))
+    return opinions
+
+
+def fault_marks(history: History) -> list[Mark]:
+    """The fault windows of a history, to be shown beside its operations."""
+    begun: dict[str, int] = {}
+    marks = []
+    for event in history.rows("events"):
+        if not isinstance(event, Event) or event.window is None:
+            continue
+        if event.kind == "window-begin":
+            begun[event.window] = event.at_ns
+        elif event.kind in ("window-end", "window-healed") and event.window in begun:
+            marks.append(Mark("faults", begun.pop(event.window), event.at_ns, event.window, event.fields or ""))
+    return marks
+
+
+def _tables(duck: Duck, kind: Object) -> Mapping[str, pa.Table]:
+    return {name: duck.table(query) for name, query in kind.projections.items()}
+
+
+def _opinion(
+    anomaly: Anomaly, questions: Sequence[Question], picture: Path | None, marks: Sequence[Mark], limits: Limits
+) -> Opinion:
+    """The answer to the widest question that the engine answers."""
+    if not questions:
+        return Opinion(anomaly, "open", "Not cross-checked: its operations are not in the history.", ())
+    try:
+        question, answer = _first_answered(questions, picture, marks, limits)
+    except PorcupineMissing as missing:
+        return _without_porcupine(anomaly, questions[-1], str(missing))
+    operations = tuple(op.op for op in question.ops if op.op > 0)
+    drawn = picture if picture is not None and picture.exists() else None
+    return Opinion(anomaly, _verdict(answer), _sentence(answer, len(operations)), operations, drawn)
+
+
+def _first_answered(
+    questions: Sequence[Question], picture: Path | None, marks: Sequence[Mark], limits: Limits
+) -> tuple[Question, Answer]:
+    for question in questions[:-1]:
+        answer = _ask(question, picture, marks, limits)
+        if answer.ruling != "unknown":
+            return question, answer
+    return questions[-1], _ask(questions[-1], picture, marks, limits)
+
+
+def _ask(question: Question, picture: Path | None, marks: Sequence[Mark], limits: Limits) -> Answer:
+    if picture is None:
+        return ask_porcupine([question], limits)[0]
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    return draw(question, picture, _near(question, marks), limits)
+
+
+def _near(question: Question, marks: Sequence[Mark]) -> list[Mark]:
+    """The faults that were there while the operations ran, cut to that time."""
+    times = [at for op in question.ops for at in (op.call, op.ret) if at is not None]
+    begin, end = min(times), max(times)
+    return [
+        Mark(mark.tag, max(begin, mark.begin), min(end, mark.end), mark.text, mark.details)
+        for mark in marks
+        if mark.begin <= end and mark.end >= begin
+    ]
+
+
+def _without_porcupine(anomaly: Anomaly, question: Question, why: str) -> Opinion:
+    own = search(question)
+    said = {"illegal": "agrees", "ok": "does not agree", "unknown": "came to no end"}[own.ruling]
+    verdict: Verdict = "refuted" if own.ruling == "ok" else "open"
+    operations = tuple(op.op for op in question.ops if op.op > 0)
+    return Opinion(anomaly, verdict, f"Not cross-checked by porcupine: {why} Our own search {said}.", operations)
+
+
+def _verdict(answer: Answer) -> Verdict:
+    return "confirmed" if answer.ruling == "illegal" else "refuted" if answer.ruling == "ok" else "open"
+
+
+def _sentence(answer: Answer, count: int) -> str:
+    if answer.ruling == "illegal":
+        return f"Cross-checked by {answer.engine}: no order of these {count} operations explains their answers."
+    if answer.ruling == "ok":
+        return (
+            f"{answer.engine} finds an order for these {count} operations: the engines disagree, which is our defect."
+        )
+    return f"Not cross-checked: {answer.engine or 'porcupine'} came to no end ({answer.reason})."
