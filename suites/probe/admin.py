@@ -73,7 +73,11 @@ class AdminFamily(Core):
             if answer.error == errors.INVALID_CONFIG:
                 message = answer.struct.topics[0].error_message
                 raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
-            if answer.error != errors.INVALID_REPLICATION_FACTOR or not factors:
+            if answer.error != errors.INVALID_REPLICATION_FACTOR:
+                answer.must_succeed()
+            elif replicas is not None:
+                raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
+            elif not factors:
                 answer.must_succeed()
         return False
 

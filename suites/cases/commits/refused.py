@@ -14,13 +14,13 @@ def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
     """A commit for a partition or a topic that does not exist MUST be refused for that partition (3), and the others
     of the request MUST be taken.
     """
-    absent = wire.name("absent")
-    answer = wire.commit_all(group, {(topic, 0): 5, (topic, 1): 6, (absent, 0): 7})
+    absent, beyond = wire.name("absent"), len(wire.known_partitions(topic))
+    answer = wire.commit_all(group, {(topic, 0): 5, (topic, beyond): 6, (absent, 0): 7})
     told = {
         (row.name, part.partition_index): part.error_code for row in answer.struct.topics for part in row.partitions
     }
     unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
-    wanted = {(topic, 0): 0, (topic, 1): unknown, (absent, 0): unknown}
+    wanted = {(topic, 0): 0, (topic, beyond): unknown, (absent, 0): unknown}
     answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
     wire.committed(group, topic).must_be(5)
 
