@@ -4,7 +4,8 @@
     sends to t-0    called at 7 s, 20 s, 50 s, 70 s      none acknowledged      -> t-0 makes no progress
     sends to t-1    called at 7 s, acknowledged          is right
 
-The minute runs from the heal, or from the first call after it, to the last answer, or to the end of the history.
+The minute runs from the first call after the heal to the last answer, or to the end of the history; after ten seconds
+of it a pass is withheld.
 Definite refusals are answers, but no progress. What only a client library tried may be its own doing: the verdict on a
 trial asks on a fresh connection around the proxy (`no-progress-after-heal`); here the broker is accused only by a raw
 client.
@@ -20,7 +21,8 @@ SUBJECT = """
     """
 OTHERWISE = "nothing was asked after faults that were all taken back"
 GAPS = """
-    SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalls x WHERE x.waited_ns < 60000000000
+    SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalls x
+    WHERE x.waited_ns >= 10000000000 AND x.waited_ns < 60000000000
     """
 WITHHELD = "nothing was acknowledged after the heal ({what} of {topic}-{partition}), but for less than a minute"
 QUERY = """

@@ -130,6 +130,10 @@ class Dice:
             end = len(self.logs.get(("t", partition), []))
             self.rows.append(Event(kind="final-read", at_ns=self.now, topic="t", partition=partition, offset=end,
                                    client=rng.choice("uc")))  # fmt: skip
+        if log := self.logs.get(("t", 0)):
+            row = self._operation(kind="poll", client="u", topic="t", partition=0, outcome="ok", count=1)
+            self.rows.append(Record(op=row.op, client="u", topic="t", partition=0, offset=len(log) - 1, value=log[-1],
+                                    side="seen", stream=95, position=0, prev_offset=-1, outcome="ok"))  # fmt: skip
         if rng.random() < 0.7:
             late = rng.choice([0, 0, 2_000_000_000])
             self._operation(kind="list_offsets", client="u", topic="t", partition=0, outcome="ok",

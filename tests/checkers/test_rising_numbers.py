@@ -1,0 +1,98 @@
+"""Numbers that only rise: each fall, its near miss, and when nothing can be said."""
+
+import pytest
+
+HIGH, STABLE, START, EPOCH = "high_watermark", "last_stable", "log_start", "leader_epoch"
+
+FALLS = {
+    "high-watermark-regression": (HIGH, {"leader_epoch": 4}),
+    "lso-regression": (STABLE, {"leader_epoch": 4}),
+    "log-start-regression": (START, {}),
+}
+
+
+def told(tale, call, ret, kind="fetch", **fields):
+    return tale.op(kind, "r", call=call, ret=ret, **fields)
+
+
+@pytest.fixture
+def asked(story):
+    tale = story()
+    tale.reader("r")
+    return tale
+
+
+@pytest.mark.parametrize("check", FALLS)
+def test_it_fell(asked, check):
+    column, more = FALLS[check]
+    first = told(asked, 0, 1, **{column: 9}, **more)
+    second = told(asked, 2_000_001, 2_000_002, **{column: 7}, **more)
+    found = asked.only(check)
+
+    assert (found.offsets, found.operations) == ((9, 7), (first, second))
+    assert "2 " in found.sentence and "2.000 ms" in found.sentence
+
+
+@pytest.mark.parametrize("check", FALLS)
+def test_what_was_asked_before_the_first_answer_may_be_older(asked, check):
+    column, more = FALLS[check]
+    told(asked, 0, 5, **{column: 9}, **more)
+    told(asked, 5, 8, **{column: 7}, **more)
+    judged = asked.judge(check)
+
+    assert (judged.anomalies, judged.judged) == ([], [check])
+
+
+@pytest.mark.parametrize("check", ["high-watermark-regression", "lso-regression"])
+@pytest.mark.parametrize("epochs", [(4, 5), (None, None)])
+def test_a_new_leader_may_know_of_less(asked, check, epochs):
+    column, _ = FALLS[check]
+    told(asked, 0, 1, **{column: 9}, leader_epoch=epochs[0])
+    told(asked, 2, 3, **{column: 7}, leader_epoch=epochs[1])
+
+    assert asked.anomalies(check) == []
+
+
+def test_one_node_without_faults_needs_no_epoch(story):
+    tale = story(nodes=1)
+    tale.reader("r")
+    told(tale, 0, 1, high_watermark=9)
+    told(tale, 2, 3, high_watermark=7)
+    assert tale.only("high-watermark-regression").offsets == (9, 7)
+
+    tale = story(nodes=1)
+    tale.reader("r")
+    told(tale, 0, 1, high_watermark=9)
+    told(tale, 2, 3, high_watermark=7)
+    tale.event("window-begin", window="w1")
+    assert "high-watermark-regression" in tale.judge("high-watermark-regression").not_applicable
+
+
+def test_the_start_of_a_log_may_go_back_after_a_crash(asked):
+    asked.event("hit", window="w1", fields='{"decision":"kill"}')
+    told(asked, 20, 21, log_start=9)
+    told(asked, 22, 23, log_start=7)
+
+    assert "log-start-regression" in asked.judge("log-start-regression").not_applicable
+
+
+def test_what_is_stable_is_committed(asked):
+    told(asked, 0, 1, last_stable=9, high_watermark=7)
+    found = asked.only("lso-regression")
+
+    assert (found.name, found.offsets) == ("lso-above-high-watermark", (9, 7))
+
+
+@pytest.mark.parametrize(("node", "count"), [(1, 1), (2, 0)])
+def test_one_node_does_not_forget_an_epoch(asked, node, count):
+    told(asked, 0, 1, node=1, leader_epoch=4)
+    told(asked, 2, 3, node=node, leader_epoch=3)
+
+    assert len(asked.anomalies("leader-epoch-regression")) == count
+
+
+def test_the_epoch_of_an_old_record_is_no_answer_about_now(asked):
+    told(asked, 0, 1, node=1, leader_epoch=4, high_watermark=5)
+    told(asked, 2, 3, kind="list_offsets", node=1, leader_epoch=3, log_start=0)
+
+    assert asked.anomalies("leader-epoch-regression") == []
