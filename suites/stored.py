@@ -18,7 +18,7 @@ from suites.probe.replay import ReplayExchanger
 from suites.probe.tape import read_tape
 from suites.probe.wire import Wire
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Reason
+from suites.result import Attempt, CaseResult, Evidence, Reason
 from suites.wire_case import attempt
 
 
@@ -74,9 +74,13 @@ def _wire(case: Case, history: History) -> Outcome:
 
 
 def _trial(case: Case, history: History) -> Outcome:
-    from suites.trial_verdict import judged  # the checkers bring a database along; wire cases need none
+    from checkers.crosscheck import second_opinions  # the checkers bring a database along; wire cases need none
+    from suites.trial_verdict import judged
 
-    return judged(case, history)
+    outcome = judged(case, history)
+    said = dict.fromkeys(opinion.sentence for opinion in second_opinions(history, outcome.anomalies))
+    lines = tuple(Evidence("cross-check", sentence) for sentence in said)
+    return msgspec.structs.replace(outcome, evidence=(*outcome.evidence, *lines))
 
 
 def _changed(case: Case, history: History, why: str) -> Outcome:
