@@ -14,6 +14,7 @@ import random
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Container
+from dataclasses import replace
 from typing import Any
 
 from reference_impl import api, emulated
@@ -69,7 +70,6 @@ class Node:
     """A broker. `groups` and `transactions` are the coordinators, started after the logs and stopped before them."""
 
     def __init__(self, config: BrokerConfig, clock: Clock | None = None, rng: random.Random | None = None) -> None:
-        emulated.check(config.emulate)
         self.config = config
         self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # ids that must differ between two runs of one seed; a test passes its own
@@ -100,7 +100,11 @@ class Node:
         unknown = self.config.without - {s.api.name for s in api.served().values()}
         if unknown:
             raise ValueError(f"--without names what is not served anyway: {', '.join(sorted(unknown))}")
-        return found
+        emulated.check(self.config.emulate, in_cluster=self.config.controller is not None)
+        newest = {key: emulated.newest(self.config.emulate, s.api.name, s.max_version) for key, s in found.items()}
+        return {
+            key: replace(s, max_version=newest[key]) for key, s in found.items() if newest[key] >= s.min_version
+        }
 
     @property
     def node_id(self) -> int:
@@ -305,6 +309,11 @@ class Node:
         """A group setting in force: the group's own, else the broker's."""
         own = self.image.group_configs.get(group_id, {})
         return own[name] if name in own else self.config.text(f"group.{name}")
+
+    def feature(self, name: str) -> int:
+        """The finalized level of a feature."""
+        config = self.config
+        return emulated.levels(config.emulate, config["group.version"], config["transaction.version"])[name][2]
 
     def ensure_internal(self, name: str) -> Topic | None:
         """The internal topic of this name, made if this is its first use; None while another node is making it."""

@@ -13,7 +13,7 @@ import re
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.emulated import newest
+from reference_impl.emulated import levels
 from reference_impl.node import Node
 from wire import errors
 from wire.messages import Struct, response
@@ -70,17 +70,12 @@ def _ranges(node: Node) -> list[dict[str, int]]:
         {
             "api_key": key,
             "min_version": 0 if key == _PRODUCE else served.min_version,
-            "max_version": min(served.max_version, newest(node.config.emulate, served.api.name)) + excess,
+            "max_version": served.max_version + excess,
         }
         for key, served in node.listener.served.items()
-        if newest(node.config.emulate, served.api.name) >= served.min_version
     ]
 
 
 def _features(node: Node) -> dict[str, tuple[int, int, int]]:
     """Feature -> (lowest, highest, finalized) level."""
-    return {
-        "group.version": (0, 1, node.config["group.version"]),
-        "metadata.version": (7, 33, 21 if node.config.emulate.startswith("3.") else 33),
-        "transaction.version": (0, 2, node.config["transaction.version"]),
-    }
+    return levels(node.config.emulate, node.config["group.version"], node.config["transaction.version"])

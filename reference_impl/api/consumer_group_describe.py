@@ -28,7 +28,7 @@ def consumer_group_describe(request: Struct, context: Context) -> Struct:
 
 def _describe(group_id: str, context: Context, allowed: int) -> dict[str, Any]:
     groups = context.node.groups
-    if context.node.config["group.version"] < 1:
+    if context.node.feature("group.version") < 1:
         return {"group_id": group_id, "error_code": errors.UNSUPPORTED_VERSION}
     if not group_id:
         return {"group_id": group_id, "error_code": errors.INVALID_GROUP_ID}

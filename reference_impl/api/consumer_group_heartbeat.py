@@ -26,7 +26,7 @@ from wire.messages import Struct, response
 def consumer_group_heartbeat(request: Struct, context: Context) -> Struct:
     """Checks the request's shape, then asks the group."""
     node = context.node
-    if node.config["group.version"] < 1:
+    if node.feature("group.version") < 1:
         return response("ConsumerGroupHeartbeat", error_code=errors.UNSUPPORTED_VERSION)
     node.ensure_internal("__consumer_offsets")
     answer = _misshapen(request, context.version) or node.groups.consumer.heartbeat(

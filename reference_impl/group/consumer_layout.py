@@ -94,7 +94,7 @@ def replay(group: ConsumerGroup, key: ConsumerKey, record: bytes | None) -> None
             group.remove(key.member)
     elif key.kind == PROGRESS and key.member in group.members:
         member = group.members[key.member]
-        group.put(ConsumerMember(key.member) if value is None else _progress(member, value))
+        group.put(_without_progress(member) if value is None else _progress(member, value))
 
 
 def _key(kind: int, group_id: str, member_id: str = "") -> bytes:
@@ -170,6 +170,14 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
         revoking=_parts(value.partitions_pending_revocation),
         since=since,
     )
+
+
+def _without_progress(member: ConsumerMember) -> ConsumerMember:
+    bare = ConsumerMember(member.member_id)
+    return replace(
+        member, epoch=bare.epoch, previous_epoch=bare.previous_epoch, progress=bare.progress, assigned=bare.assigned,
+        revoking=bare.revoking, since=bare.since,
+    )  # fmt: skip
 
 
 def _dated(member: ConsumerMember, parts: Parts) -> list[dict[str, Any]]:

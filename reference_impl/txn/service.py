@@ -203,7 +203,7 @@ class TransactionService:
 
     def _save(self, transaction: Transaction) -> None:
         key = layout.key(transaction.transactional_id)
-        value = layout.value(transaction, self._node.config["transaction.version"])
+        value = layout.value(transaction, self._node.feature("transaction.version"))
         batch = build_batch([Record(key=key, value=value, timestamp=self._node.clock.now_ms())])
         self._node.append_internal(STATE_TOPIC, self._partition_of(transaction.transactional_id), batch)
         self._transactions[transaction.transactional_id] = transaction

@@ -341,7 +341,8 @@ def a_pattern_is_a_subscription(story: Story) -> None:
     story.tell("joins", one.beat().error_code)
     settle(story, one, want=2)
     (shown,) = described(story, group).members
-    story.tell("described", shown.subscribed_topic_regex, str(len(shown.subscribed_topic_names)), shown.member_type == 1)
+    named = str(len(shown.subscribed_topic_names))
+    story.tell("described", shown.subscribed_topic_regex, named, shown.member_type == 1)
     one.beat(subscribed_topic_regex=f"b-.*{story.run}")
     settle(story, one, want=1)
     story.tell("another pattern", str(len(one.owned)))
