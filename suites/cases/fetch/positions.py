@@ -91,7 +91,7 @@ def a_reader_at_the_tail_is_given_every_record(wire, topic):
     position = 0
     for number in range(7):
         sent = [f"{number}a".encode(), f"{number}b".encode()]
-        waiting = wire.fetch(topic, offset=position, max_wait_ms=20_000, min_bytes=1, via="reader", wait=False)
+        waiting = wire.fetch(topic, offset=position, max_wait_ms=3_000, min_bytes=1, via="reader", wait=False)
         wire.produce(topic, batch(*sent))
         behind = waiting.batches[-1].header.last_offset + 1 if waiting.batches else position
         arrived = [*waiting.values, *wire.read_all(topic, offset=behind).values]

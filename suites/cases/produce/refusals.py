@@ -59,7 +59,8 @@ def a_partition_that_does_not_exist_is_named_so(wire, topic):
     """
     node = wire.leader(topic)
     by_name = min(wire.versions("Produce")[-1], 12)
-    asked = [wire.produce(topic, batch("a"), index, to=node, wait=False) for index in (-1, 1, 2**31 - 1)]
+    absent = (-1, len(wire.known_partitions(topic)), 2**31 - 1)
+    asked = [wire.produce(topic, batch("a"), index, to=node, wait=False) for index in absent]
     for version in sorted({wire.versions("Produce")[0], by_name}):
         asked.append(wire.produce(wire.name("absent"), batch("a"), to=node, version=version, wait=False))
     for answer in asked:
