@@ -23,6 +23,8 @@ class Bug:
     every: int = 1
     shows: tuple[str, ...] = ("statement",)
     """By what a case that catches it fails: an anomaly, or why a question failed (suites/mutants.py)."""
+    caught_by: tuple[str, ...] = ()
+    """Cases of the suite that must fail, beside those that name the bug themselves."""
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from reference_impl import bugs
 from wire import errors
 from wire.messages import Struct
 
@@ -50,7 +51,7 @@ class Session:
                 self.partitions[key].request = request
             else:
                 self.partitions[key] = Remembered(request)
-        for key in forgotten:
+        for key in () if bugs.on("N06") else forgotten:
             self.partitions.pop(key, None)
 
     def changed(self, key: Key, answer: Struct) -> bool:
@@ -119,7 +120,7 @@ class FetchSessions:
         session = self._sessions.get(session_id)
         if session is None:
             return Refused(errors.FETCH_SESSION_ID_NOT_FOUND)
-        if session.epoch != epoch:
+        if session.epoch != epoch and not bugs.on("N07"):
             return Refused(errors.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
             return Refused(errors.FETCH_SESSION_TOPIC_ID_ERROR)

@@ -213,7 +213,7 @@ class Partition:
 
     def _append(self, batch: bytearray) -> int:
         base = self.log.end_offset + (1 if bugs.on("M08") else 0)
-        batches.place(batch, base, self.leader_epoch)
+        batches.place(batch, base, 0 if bugs.on("M32c") else self.leader_epoch)
         if self.leading is not None:
             self.leading.appending(self.log.end_offset, self._clock.monotonic())
         try:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
+from reference_impl import bugs
 from reference_impl.settings.setting import InvalidSetting
 from reference_impl.settings.topic import TOPIC_SETTINGS
 from wire import errors
@@ -29,7 +30,7 @@ def name_fault(name: str) -> Fault | None:
         problem = f"Topic name is invalid: '{name}' is not allowed"
     elif len(name) > _LONGEST:
         problem = f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
-    elif not _LEGAL.fullmatch(name):
+    elif not _LEGAL.fullmatch(name) and not bugs.on("N08"):
         problem = (
             f"Topic name is invalid: '{name}' contains one or more characters other than "
             "ASCII alphanumerics, '.', '_' and '-'"
@@ -43,7 +44,7 @@ def collision(name: str, existing: Iterable[str]) -> Fault | None:
     """Names that differ only in dots and underscores would share a metric's name."""
     folded = name.replace(".", "_")
     for other in existing:
-        if other != name and other.replace(".", "_") == folded:
+        if other != name and other.replace(".", "_") == folded and not bugs.on("N09"):
             return Fault(errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
     return None
 
@@ -75,7 +76,7 @@ def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
             errors.INVALID_PARTITIONS,
             "Number of partitions was set to an invalid non-positive value.",
         )
-    if replicas > brokers:
+    if replicas > brokers and not bugs.on("N10"):
         return Fault(
             errors.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "

@@ -9,6 +9,7 @@ Gaps: two-phase commit (v6).
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.control.membership import NoBlockYet
 from wire import errors
@@ -32,7 +33,10 @@ def _answered(request: Struct, context: Context) -> Struct:
     if request.transactional_id is None:
         return response("InitProducerId", producer_id=transactions.fresh_producer_id(), producer_epoch=0)
     expected = None if request.producer_id == -1 else (request.producer_id, request.producer_epoch)
-    step = transactions.init_producer(request.transactional_id, request.transaction_timeout_ms, expected)
+    timeout_ms = request.transaction_timeout_ms
+    if timeout_ms > context.node.config["transaction.max.timeout.ms"] and bugs.on("M40l"):
+        timeout_ms = context.node.config["transaction.max.timeout.ms"]
+    step = transactions.init_producer(request.transactional_id, timeout_ms, expected)
     if step.error == errors.PRODUCER_FENCED and context.version < 4:
         return _refused(errors.INVALID_PRODUCER_EPOCH)
     if step.error:

@@ -105,7 +105,8 @@ def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, gene
     if generation != group.generation:
         return errors.ILLEGAL_GENERATION
     keep_alive(group, group.members[member_id], now)
-    return errors.REBALANCE_IN_PROGRESS if group.state is State.PREPARING else errors.NONE
+    called = group.state is State.PREPARING and not bugs.on("N04")
+    return errors.REBALANCE_IN_PROGRESS if called else errors.NONE
 
 
 def leave(

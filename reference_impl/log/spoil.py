@@ -20,6 +20,8 @@ def read(data: bytes, offset: int, *, woken: bool) -> bytes:
         return b""
     if read_header(data).base_offset < offset and bugs.on("M37b"):
         return data[read_header(data).size :]
+    if bugs.on("M06b"):
+        return _swapped(data)
     if bugs.on("M31b"):
         return _flipped(data)
     if bugs.on("M39d"):
@@ -37,6 +39,14 @@ def _emptied(data: bytes) -> bytes:
     struct.pack_into(">h", batch, 21, header.attributes & ~0x07)
     struct.pack_into(">i", batch, 57, 0)
     return _sealed(batch) + data[header.size :]
+
+
+def _swapped(data: bytes) -> bytes:
+    """The second batch before the first, where the answer holds two."""
+    size = read_header(data).size
+    if len(data) < size + HEADER_SIZE or len(data) < (both := size + read_header(data[size:]).size):
+        return data
+    return data[size:both] + data[:size] + data[both:]
 
 
 def _flipped(data: bytes) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reference_impl import bugs
+
 BLOCK = 1000
 
 
@@ -17,7 +19,8 @@ class ProducerIds:
     def next(self) -> int:
         """One producer id, for one caller, once."""
         if self._next == self._end:
-            self._next = self._allocate(BLOCK)
+            self._next = 0 if bugs.on("M11d") else self._allocate(BLOCK)
             self._end = self._next + BLOCK
-        self._next += 1
-        return self._next - 1
+        given = self._next
+        self._next += 0 if bugs.on("N11") else 1
+        return given

@@ -139,9 +139,10 @@ class TransactionService:
             return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         asked = [p for p in partitions if not self._is_open(p, producer_id, producer_epoch)]
         codes = dict.fromkeys(partitions, errors.NONE)
-        if asked and self._node.config["transaction.partition.verification.enable"] and not bugs.on("M20b"):
+        if asked and self._node.config["transaction.partition.verification.enable"]:
             found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
-            codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in found.items()})
+            wrong = {p: code for p, code in found.items() if code and not bugs.on("M20b")}
+            codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in wrong.items()})
         return codes
 
     async def ask_for_admission(
