@@ -1,0 +1,23 @@
+"""Producer ids over the life of a cluster: one that was given out is nobody else's, ever (KIP-98)."""
+
+from suites.case import case
+
+
+@case(
+    "idempotence/ids-after-a-crash",
+    guarantee="idem-001",
+    needs=["kill", "restart"],
+    apis={"InitProducerId": 0},
+    fails_on=["M11d", "N11"],
+)
+def a_crash_brings_no_producer_id_back(wire, nodes):
+    """A producer id MUST NOT be given out a second time, after a crash of the node that gave it out neither.
+
+    Two producers of one id would be taken for one, and the batches of one of them for duplicates.
+    """
+    node = wire.nodes[0]
+    before = [wire.init_producer_id(to=node).producer_id for _ in range(5)]
+    nodes.crash(node)
+    after = [wire.init_producer_id(to=node).producer_id for _ in range(5)]
+    given = before + after
+    wire.must(len(set(given)) == len(given), f"before the crash the ids {before} were given out, and {after} after it")

@@ -1,0 +1,31 @@
+"""OffsetForLeaderEpoch: where an epoch ended, by which a client notices that a log was cut (KIP-101, KIP-320)."""
+
+from suites.case import case
+from suites.probe import batch
+
+ROW = "topics[0].partitions[0]"
+
+
+@case(
+    "offsets/end-of-an-epoch",
+    guarantee="repl-008",
+    needs=["leaders", "terminate", "restart"],
+    apis={"OffsetForLeaderEpoch": 2, "Metadata": 7},
+    fails_on=["M32b"],
+)
+def an_epoch_ends_where_the_next_begins(wire, topic, nodes):
+    """Asked for an earlier leader epoch, a broker MUST name the newest epoch up to it that it knows, and the offset at
+    which the one after that began; for the current epoch the end of the log.
+    """
+    wire.produce(topic, batch("a", "b")).must_succeed()
+    old = wire.leader_epoch(topic)
+    nodes.stop_and_start(nodes.of(topic))
+    wire.await_topic(topic)
+    new = wire.leader_epoch(topic)
+    if old < 0 or new <= old:
+        wire.not_applicable(f"the leader epoch was {old} before the restart and is {new} after it")
+    wire.produce(topic, batch("c")).must_succeed()
+
+    for epoch, known, end in ((old, old, 2), (new - 1, old, 2), (new, new, 3)):
+        answer = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()
+        answer.must_have(f"{ROW}.leader_epoch", known).must_have(f"{ROW}.end_offset", end)

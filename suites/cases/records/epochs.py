@@ -1,0 +1,29 @@
+"""The leader epoch that a batch carries: it tells a client under which leader its records were written (KIP-320)."""
+
+from suites.case import case
+from suites.probe import batch
+
+
+@case(
+    "records/epoch-of-the-leader",
+    guarantees=["rec-005", "repl-007"],
+    needs=["leaders", "terminate", "restart"],
+    apis={"Fetch": 11, "Metadata": 7},
+    fails_on=["M32c"],
+)
+def a_batch_carries_the_epoch_it_was_written_in(wire, topic, nodes):
+    """A batch MUST carry the leader epoch under which it was appended, whatever its producer wrote there, and MUST keep
+    it when the leader changes.
+    """
+    wire.produce(topic, batch("old", leader_epoch=77)).must_be_at(0)
+    old = wire.leader_epoch(topic)
+    nodes.stop_and_start(nodes.of(topic))
+    wire.await_topic(topic)
+    new = wire.leader_epoch(topic)
+    if old < 0 or new <= old:
+        wire.not_applicable(f"the leader epoch was {old} before the restart and is {new} after it")
+    wire.produce(topic, batch("new", leader_epoch=77)).must_be_at(1)
+
+    log = wire.read_all(topic)
+    carried = [part.header.leader_epoch for part in log.batches]
+    log.must(carried == [old, new], f"the batches carry the leader epochs {carried}; they were {[old, new]}")

@@ -1,0 +1,68 @@
+"""Requests of a transaction that has ended, which arrive late: they sat in a router while the client went on (KIP-890).
+
+The client of the case sends them again itself, over another connection: to a broker that is the same.
+"""
+
+from suites.case import case
+from suites.probe import COMMITTED
+from wire import errors
+
+TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
+VERIFIED = 11
+VERIFICATION = "transaction.partition.verification.enable"
+FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
+
+
+@case(
+    "transactions/late-end",
+    guarantee="txn-017",
+    apis={**TRANSACTIONS, "EndTxn": 5},
+    features={"transaction.version": 2},
+    fails_on=["M20"],
+)
+def the_end_of_an_earlier_transaction_decides_nothing_later(wire, topic, transactional_id):
+    """With transaction.version 2 an EndTxn of an earlier transaction MUST be refused while a later one is open, and
+    the later one MUST stay open until its own end.
+
+    Commit and abort arrive late, then the later transaction is aborted: nothing of it may be seen.
+    """
+    producer = wire.producer(transactional_id)
+    producer.send(topic, "first")
+    late = {"producer_id": producer.id, "epoch": producer.epoch}
+    producer.commit().must_succeed()
+    second = producer.send(topic, "second").must_succeed()
+
+    for commit in (True, False):
+        wire.end_txn(transactional_id, **late, commit=commit, via="late").must_be_refused(*FENCED)
+    wire.list_offsets(topic, isolation=COMMITTED).must_name(offset=second.offset)
+
+    producer.abort().must_succeed()
+    wire.await_settled(topic)
+    wire.read_all(topic, isolation=COMMITTED).must_hold("first")
+
+
+@case(
+    "transactions/late-write", guarantee="txn-018", apis={**TRANSACTIONS, "Produce": VERIFIED}, fails_on=["M20"]
+)
+def a_write_of_an_ended_transaction_opens_none(wire, topic_of, transactional_id):
+    """A Produce that arrives after its transaction has ended MUST be refused, and MUST NOT open a transaction that
+    nobody will end: the last stable offset moves on.
+
+    The late batch is the producer's next one, so that its sequence alone gives no reason to refuse it. After a commit
+    and after an abort, each in a topic of its own.
+    """
+    if wire.setting(VERIFICATION) == "false":
+        wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")
+    version = None if wire.transaction_version >= 2 else VERIFIED
+    for commit in (True, False):
+        topic = topic_of(what="committed" if commit else "aborted")
+        producer = wire.producer(transactional_id)
+        producer.send(topic, "in time").must_succeed()
+        late = producer.batch("late", sequence=1)
+        (producer.commit if commit else producer.abort)().must_succeed()
+        end = wire.await_settled(topic)
+
+        answer = wire.produce(topic, late, transactional_id=transactional_id, version=version, via="late", retry=False)
+        answer.must_be_refused(*FENCED, errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
+        wire.list_offsets(topic).must_name(offset=end)
+        wire.list_offsets(topic, isolation=COMMITTED).must_name(offset=end)
