@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from checkers.anomaly import Anomaly
 from checkers.check import ROW, Check, Row, all_checks
@@ -55,7 +56,23 @@ def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[Histor
     judgements = [Judgement() for _ in histories]
     for check in checks:
         _put(engine.prepared(check), engine, histories, judgements)
+    if any(judgement.anomalies for judgement in judgements):
+        _lift(engine, judgements)
     return judgements
+
+
+def _lift(engine: Engine, judgements: Sequence[Judgement]) -> None:
+    """Takes the blame off the broker where a client asked for what happened: see `taken_for_another`."""
+    mistaken = {
+        (row["history"], row["op"]) for row in engine.ask("SELECT t.history, t.op FROM taken_for_another t")
+    }
+    for number, judgement in enumerate(judgements):
+        judgement.anomalies = [
+            replace(anomaly, attribution="client")
+            if any((number, operation) in mistaken for operation in anomaly.operations)
+            else anomaly
+            for anomaly in judgement.anomalies
+        ]
 
 
 def _chosen(names: Collection[str] | None) -> list[Check]:

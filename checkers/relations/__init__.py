@@ -22,6 +22,7 @@ from checkers.relations import (
     offsets,
     progress,
     records,
+    reuse,
     transactions,
     versions,
 )
@@ -53,4 +54,5 @@ RELATIONS: dict[str, Relation] = {
     **limits.RELATIONS,
     **progress.RELATIONS,
     **versions.RELATIONS,
+    **reuse.RELATIONS,
 }
