@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill as fill_lines
 from typing import Any
 
 from suites.targets.address import nearest
@@ -22,13 +23,16 @@ ACTIONS = ("kill", "pause", "resume", "restart")
 
 EXAMPLE = """\
 # A broker that a command starts, for `brokertrial run --target file:broker.toml`.
+# Only `start` is needed: that is one node on a free port. Every other key may be left out.
+# First `brokertrial doctor --target file:broker.toml`: it starts the broker once and says which of this works.
 # Commands are lists of arguments, never a line for a shell; they run in the folder of this file.
 # Filled in wherever a command or a log path has them:
 #   {node}  1, 2, ...        {port}  the node's port        {data}  a folder of its own
 #   {peers} host:port,... of all nodes                      {ports} port,... of all nodes
 
 nodes   = 3
-process = "per-node"          # or "all": one process serves all nodes; killing one is then not applicable
+process = "per-node"          # or "all": one process serves all nodes (give it {ports}); killing one is then
+                              # not applicable
 start   = ["./mybroker", "--id={node}", "--listen=127.0.0.1:{port}", "--data={data}", "--peers={peers}"]
 
 # What must run before the first node; `after` undoes it, also on Ctrl-C. Each command must end by itself.
@@ -55,12 +59,13 @@ alarm   = "panicked at"       # such a line during a case is a warning in that c
 # [reach]
 # "broker-1:9092" = "127.0.0.1:19092"
 
-# What the broker says that it can do: claimed and not offered is a failure, `claims/<feature>`.
+# What the broker says that it can do: claimed and not offered is a failure, `claims/<feature>`. The features are
+#   FEATURES_HERE
 [claims]
 transactions = true
 leaderless = false            # true: any node serves any partition; "leader" in a schedule is then the node
                               # that the client talks to
-"""
+""".replace("FEATURES_HERE", fill_lines(", ".join(FEATURES), 110, subsequent_indent="#   "))
 
 
 @dataclass(frozen=True, slots=True)
