@@ -27,16 +27,49 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock; timers run on the running asyncio loop."""
+    """The machine's clock, which a test may push ahead; timers run on the running asyncio loop."""
+
+    def __init__(self) -> None:
+        self._ahead_s = 0.0
+        self._running: set[_Running] = set()
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // 1_000_000 + round(self._ahead_s * 1000)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.monotonic() + self._ahead_s
 
     def call_later(self, delay_s: float, action: Callable[[], object]) -> Timer:
-        return asyncio.get_running_loop().call_later(delay_s, action)
+        return _Running(self._running, self.monotonic() + delay_s, delay_s, action)
+
+    def advance(self, seconds: float) -> None:
+        """Pushes time ahead: what was planned within these seconds happens now."""
+        self._ahead_s += seconds
+        for timer in sorted(self._running, key=lambda one: one.due_s):
+            timer.replan(max(0.0, timer.due_s - self.monotonic()))
+
+
+class _Running:
+    """A timer of the loop that can be planned anew."""
+
+    __slots__ = ("_action", "_among", "_handle", "due_s")
+
+    def __init__(self, among: set[_Running], due_s: float, delay_s: float, action: Callable[[], object]) -> None:
+        self.due_s, self._among, self._action = due_s, among, action
+        self._handle = asyncio.get_running_loop().call_later(delay_s, self._ring)
+        among.add(self)
+
+    def _ring(self) -> None:
+        self._among.discard(self)
+        self._action()
+
+    def cancel(self) -> None:
+        self._among.discard(self)
+        self._handle.cancel()
+
+    def replan(self, delay_s: float) -> None:
+        self._handle.cancel()
+        self._handle = asyncio.get_running_loop().call_later(delay_s, self._ring)
 
 
 class _Planned:

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 READY_WITHIN_S = 30.0
+_PYTHON = (sys.executable, "-P", "-m", "reference_impl")
 _STOP_WITHIN_S = 8.0
 
 
@@ -62,6 +63,7 @@ class Cluster:
     def __init__(self, folder: Path, nodes: int, port: int, rest: list[str]) -> None:
         self._folder, self._nodes, self._first_port, self._rest = folder, nodes, port, rest
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._commands: dict[int, list[str]] = {}
         self.ports: dict[int, int] = {}
 
     @property
@@ -71,27 +73,42 @@ class Cluster:
     def start(self) -> None:
         """Returns when every broker may lead; raises ClusterFailed and leaves the rest to `stop`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        controller_port = self._controller_port = _free_port()  # chosen here, so that all can start at once
-        copies = min(3, self._nodes)
-        shared = ["--set", f"default.replication.factor={copies}", "--set", f"min.insync.replicas={max(copies - 1, 1)}"]
-        for topic in ("offsets.topic", "transaction.state.log"):
-            shared += ["--set", f"{topic}.replication.factor={copies}", "--set", f"{topic}.num.partitions=8"]
-        self._launch(0, ["controller", "--node-id", "100", "--port", str(controller_port), *shared, *self._rest])
+        controller_port = _free_port()  # chosen here, so that all can start at once
+        shared = [*_replicated(min(3, self._nodes)), *self._rest]
+        self._commands[0] = ["controller", "--node-id", "100", "--port", str(controller_port), *shared]
         for node in range(1, self._nodes + 1):
-            port = self._first_port + node - 1 if self._first_port else 0
+            port = self._first_port + node - 1 if self._first_port else _free_port()
             where = ["--node-id", str(node), "--port", str(port), "--controller", f"127.0.0.1:{controller_port}"]
-            self._launch(node, ["node", *where, *shared, *self._rest])
+            self._commands[node] = ["node", *where, *shared]
+        for node in self._commands:
+            self._launch(node)
         deadline = time.monotonic() + READY_WITHIN_S
         for node in self._processes:
             self.ports[node] = self._ready(node, deadline)
         del self.ports[0]
 
-    def _launch(self, node: int, arguments: list[str]) -> None:
-        data = self._folder / (f"node-{node}" if node else "controller")
+    def kill(self, node: int) -> None:
+        """As `kill -9`; returns when the process is gone."""
+        process = self._processes[node]
+        process.kill()
+        process.wait()
+        _close(process)
+
+    def restart(self, node: int) -> None:
+        """Starts a killed broker on its port with its data; returns when it may lead."""
+        self._launch(node)
+        self._ready(node, time.monotonic() + READY_WITHIN_S)
+
+    def data_of(self, node: int) -> Path:
+        """Where a node keeps its data; 0 is the controller."""
+        return self._folder / (f"node-{node}" if node else "controller")
+
+    def _launch(self, node: int) -> None:
+        data = self.data_of(node)
         data.mkdir(parents=True, exist_ok=True)
         with (self._folder / f"{data.name}.log").open("ab") as log:
             self._processes[node] = subprocess.Popen(
-                [sys.executable, "-P", "-m", "reference_impl", *arguments, "--data", str(data), "--die-with-parent"],
+                [*_PYTHON, *self._commands[node], "--data", str(data), "--die-with-parent"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
             )  # fmt: skip
 
@@ -102,7 +119,7 @@ class Cluster:
         line = stdout.readline() if readable else b""
         if not line:
             name = f"node {node}" if node else "the controller"
-            log = self._folder / f"{f'node-{node}' if node else 'controller'}.log"
+            log = self._folder / f"{self.data_of(node).name}.log"
             last = log.read_text(errors="replace").splitlines()[-5:]
             raise ClusterFailed(f"{name} was not ready within {READY_WITHIN_S:g} s:\n  " + "\n  ".join(last))
         return int(json.loads(line)["port"])
@@ -128,10 +145,22 @@ class Cluster:
                 process.wait(max(0.1, deadline - time.monotonic()))
             process.kill()
             process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+            _close(process)
         self._processes.clear()
+
+
+def _replicated(copies: int) -> list[str]:
+    """How a cluster of so many copies replicates, as settings."""
+    settings = [f"default.replication.factor={copies}", f"min.insync.replicas={max(copies - 1, 1)}"]
+    for topic in ("offsets.topic", "transaction.state.log"):
+        settings += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=8"]
+    return [f"--set={setting}" for setting in settings]
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
 
 
 def _free_port() -> int:

@@ -18,13 +18,15 @@ from dataclasses import replace
 from typing import Any
 
 from reference_impl import api, emulated
+from reference_impl.channel import ControlChannel
 from reference_impl.cleaner import Cleaner
 from reference_impl.clock import Clock, SystemClock, Timer
 from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
-from reference_impl.control.image import Image, JsonRecord, Topic
+from reference_impl.control.image import JsonRecord, Topic
 from reference_impl.control.journal import Journal
 from reference_impl.control.membership import Membership
+from reference_impl.control.topics import Topics
 from reference_impl.fetch_sessions import FetchSessions
 from reference_impl.group.placement import partition_for
 from reference_impl.log.validate import Rejected
@@ -43,27 +45,6 @@ _INTERNAL = {
     CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact", "segment.bytes": "104857600"}),
     TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
 }
-
-
-class Topics:
-    """The topics of this broker, by name and by id."""
-
-    def __init__(self, image: Image) -> None:
-        self._image = image
-
-    def get(self, name: str) -> Topic | None:
-        return self._image.topics.get(name)
-
-    def by_id(self, topic_id: uuid.UUID) -> Topic | None:
-        return self._image.by_id.get(topic_id)
-
-    def has(self, name: str, index: int) -> bool:
-        """Whether there is such a partition, here or on another node."""
-        topic = self._image.topics.get(name)
-        return topic is not None and 0 <= index < topic.partitions
-
-    def all(self) -> list[Topic]:
-        return list(self._image.topics.values())
 
 
 class Node:
@@ -89,6 +70,7 @@ class Node:
         backoff_s = config["log.cleaner.backoff.ms"] / 1000
         self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
         self._isr_keeper = IsrKeeper(self)
+        self._channel = ControlChannel(self)
         self._timers: list[Timer] = []
         self._asked_for: dict[str, float] = {}
         self._opened = False
@@ -102,9 +84,7 @@ class Node:
             raise ValueError(f"--without names what is not served anyway: {', '.join(sorted(unknown))}")
         emulated.check(self.config.emulate, in_cluster=self.config.controller is not None)
         newest = {key: emulated.newest(self.config.emulate, s.api.name, s.max_version) for key, s in found.items()}
-        return {
-            key: replace(s, max_version=newest[key]) for key, s in found.items() if newest[key] >= s.min_version
-        }
+        return {key: replace(s, max_version=newest[key]) for key, s in found.items() if newest[key] >= s.min_version}
 
     @property
     def node_id(self) -> int:
@@ -151,6 +131,7 @@ class Node:
             await self.membership.read()
         self.recover()
         await self.listener.open(self.config.host, self.config.port)
+        await self._channel.open()
         if self.membership is not None:
             await self.membership.enter()
             self._isr_keeper.start()
@@ -213,6 +194,7 @@ class Node:
             await self.membership.leave()
         for timer in self._timers:
             timer.cancel()
+        self._channel.close()
         self._isr_keeper.stop()
         self._cleaner.stop()
         await self.listener.close()
