@@ -92,7 +92,8 @@ func (h *history) reach(info porcupine.LinearizationInfo) (prefix, blocked []int
 	return prefix, blocked
 }
 
-// model turns the machine into what porcupine searches. Where an operation may be without effect every state is a set.
+// model turns the machine into what porcupine searches. Where an operation may be without effect
+// every state is a set, unless the machine does without.
 func (h *history) model(steps *int64, guard *guard) porcupine.Model {
 	step := func(state, input, _ interface{}) (bool, interface{}) {
 		atomic.AddInt64(steps, 1)

@@ -42,6 +42,7 @@ func init() {
 	machines["key-value"] = machine{
 		start: func(json.RawMessage) (interface{}, error) { return "", nil },
 		read:  readKey,
+		late:  true,
 		hash:  func(state interface{}) uint64 { return mixText(state.(string)) },
 		part:  func(c call) string { return c.(keyCall).Key },
 	}

@@ -22,6 +22,9 @@ type machine struct {
 	hash  func(state interface{}) uint64
 	// part names the independent part of the object that a call is about; nil: it has only one.
 	part func(call) string
+	// late says that an unknown operation is always possible, so that one without effect is one after everything. Where
+	// many orders lead to few states that is found sooner than by keeping sets of states.
+	late bool
 }
 
 // machines holds every specification by name. A file of your own in this package adds to it from an init function.

@@ -68,7 +68,7 @@ type history struct {
 	request
 	machine machine
 	ops     []porcupine.Operation
-	forks   bool // some operation may be without effect
+	forks   bool // some operation may be without effect, and states have to be sets
 }
 
 // note is what an operation carries beside its call: who it is, and what the picture says about it.
@@ -126,7 +126,8 @@ func (h *history) fill(raw []operation) error {
 			return fmt.Errorf("history %q, operation %d: %w", h.ID, o.I, err)
 		}
 		if o.Ret == nil && !known(o.Out) {
-			c, h.forks = perhaps{c}, true
+			c = perhaps{c}
+			h.forks = h.forks || !h.machine.late
 		}
 		call, ret := first-1, last+1
 		if o.Call != nil {

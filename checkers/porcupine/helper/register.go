@@ -76,6 +76,7 @@ func init() {
 			return register{true, *from.Value}, nil
 		},
 		read: readRegister,
+		late: true,
 		hash: func(state interface{}) uint64 {
 			if r := state.(register); r.set {
 				return mix(r.value)
