@@ -1,0 +1,178 @@
+// franz-go against a broker: what a user of it does, one line printed for each thing that held.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	records  = 30
+	deadline = 60 * time.Second
+)
+
+func main() {
+	bootstrap := os.Args[1]
+	topics(bootstrap, "go-consumer", "go-classic", "go-in", "go-out")
+	group(bootstrap, "classic")
+	group(bootstrap, "consumer", kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
+	exactlyOnce(bootstrap)
+}
+
+func topics(bootstrap string, names ...string) {
+	client := connect(bootstrap)
+	defer client.Close()
+	request := kmsg.NewPtrCreateTopicsRequest()
+	request.TimeoutMillis = 30_000
+	for _, name := range names {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 3, 1
+		request.Topics = append(request.Topics, topic)
+	}
+	answer, err := request.RequestWith(within(), client)
+	must(err)
+	for _, topic := range answer.Topics {
+		must(kerr.ErrorForCode(topic.ErrorCode))
+	}
+	say("topics")
+}
+
+// group: two members read everything once between them, and one takes over when the other leaves.
+func group(bootstrap, protocol string, options ...kgo.Opt) {
+	topic := "go-" + protocol
+	fill(bootstrap, topic)
+	member := func() *kgo.Client {
+		return connect(bootstrap, append([]kgo.Opt{kgo.ConsumerGroup(topic), kgo.ConsumeTopics(topic),
+			kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())}, options...)...)
+	}
+	one := member()
+	defer one.Close()
+	seen := map[string]bool{}
+	for len(seen) < records {
+		read(one, protocol+": all records", seen)
+	}
+	must(one.CommitUncommittedOffsets(within()))
+
+	two := member()
+	fill(bootstrap, topic)
+	until(protocol+": a share for the second member", func() bool {
+		poll(one, map[string]bool{})
+		return poll(two, map[string]bool{}) > 0
+	})
+	two.Close()
+	fill(bootstrap, topic)
+	again := map[string]bool{}
+	for len(again) < records {
+		read(one, protocol+": everything again", again)
+	}
+	say("group protocol " + protocol)
+}
+
+// exactlyOnce copies a topic in transactions, every third of which is aborted.
+func exactlyOnce(bootstrap string) {
+	fill(bootstrap, "go-in")
+	session, err := kgo.NewGroupTransactSession(
+		kgo.SeedBrokers(bootstrap), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
+		kgo.ConsumeTopics("go-in"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets())
+	must(err)
+	copied, attempt := 0, 0
+	until("exactly once: all copied", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		batch := session.PollFetches(ctx).Records()
+		if len(batch) == 0 {
+			return copied == records
+		}
+		attempt++
+		must(session.Begin())
+		for _, record := range batch {
+			session.Produce(within(), &kgo.Record{Topic: "go-out", Value: record.Value}, nil)
+		}
+		must(session.Client().Flush(within()))
+		committed, err := session.End(within(), kgo.TransactionEndTry(attempt%3 != 1))
+		must(err)
+		if committed {
+			copied += len(batch)
+		}
+		return copied == records
+	})
+	session.Close()
+
+	sink := connect(bootstrap, kgo.ConsumeTopics("go-out"), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	defer sink.Close()
+	seen, count := map[string]bool{}, 0
+	until("exactly once: all read", func() bool {
+		count += poll(sink, seen)
+		return len(seen) == records
+	})
+	count += poll(sink, seen)
+	if count != records {
+		fail(fmt.Errorf("read %d records, %d of them different", count, len(seen)))
+	}
+	say("exactly once")
+}
+
+func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(bootstrap)}, more...)...)
+	must(err)
+	return client
+}
+
+func fill(bootstrap, topic string) {
+	client := connect(bootstrap, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	defer client.Close()
+	for number := range records {
+		record := &kgo.Record{Topic: topic, Partition: int32(number % 3), Value: []byte(strconv.Itoa(number))}
+		must(client.ProduceSync(within(), record).FirstErr())
+	}
+}
+
+func read(client *kgo.Client, what string, seen map[string]bool) {
+	until(what, func() bool { return poll(client, seen) > 0 })
+}
+
+func poll(client *kgo.Client, seen map[string]bool) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	found := client.PollFetches(ctx).Records()
+	for _, record := range found {
+		seen[string(record.Value)] = true
+	}
+	return len(found)
+}
+
+func until(what string, holds func() bool) {
+	for end := time.Now().Add(deadline); !holds(); {
+		if time.Now().After(end) {
+			fail(fmt.Errorf("waited in vain for %s", what))
+		}
+	}
+}
+
+func within() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	time.AfterFunc(deadline, cancel)
+	return ctx
+}
+
+func must(err error) {
+	if err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func say(what string) { fmt.Println("held:", what) }
