@@ -11,22 +11,27 @@ LONGEST = 8
 
 
 def _intervals(rng: random.Random, count: int) -> list[tuple[int, int]]:
-    spread = rng.choice((0, 1, 3))
+    spread = rng.choice((0, 0, 1))
     return [(2 * place - rng.randint(0, spread), 2 * place + rng.randint(0, spread)) for place in range(count)]
 
 
 def _history(rng: random.Random, model: str, step: Callable[[random.Random, dict], tuple[str, dict, dict]]) -> Question:
-    """Steps of a made-up object; some answers are lost, and in half of the histories one is exchanged."""
+    """Steps of a made-up object; some answers are lost, and in many histories two are exchanged."""
     state: dict = {}
     ops = []
     for number, (call, ret) in enumerate(_intervals(rng, rng.randint(2, LONGEST)), start=1):
         f, asked, told = step(rng, state)
-        lost = rng.random() < 0.15
+        lost = rng.random() < 0.1
         ops.append(Op(number, f, call, None if lost else ret, asked, None if lost else told, number))
-    if rng.random() < 0.5:
-        one, other = rng.choice(ops), rng.choice(ops)
-        if one.f == other.f and one.told is not None and other.told is not None:
-            ops[one.op - 1] = one._replace(told=other.told)
+    if rng.random() < 0.6:
+        pairs = [
+            (one.op - 1, other.told)
+            for one in ops
+            for other in ops
+            if one.f == other.f and None not in (one.told, other.told) and one.told != other.told
+        ]
+        for place, told in rng.sample(pairs, min(len(pairs), 2)):
+            ops[place] = ops[place]._replace(told=told)
     return Question(model, ops)
 
 
@@ -35,23 +40,22 @@ def transaction(rng: random.Random) -> Question:
 
     def step(rng: random.Random, state: dict) -> tuple[str, dict, dict]:
         epoch, phase = state.get("epoch", -1), state.get("phase", "empty")
-        match rng.choice(("init", "add", "add", "end", "end", "state")):
+        match rng.choice(("init", "add", "add", "end", "end", "state")) if epoch >= 0 else "init":
             case "init":
                 state.update(epoch=epoch + rng.randint(1, 2), phase="empty")
                 return "init", {}, {"epoch": state["epoch"]}
             case "state":
                 return "state", {}, {"state": phase}
             case "add":
-                mine = max(0, epoch - (rng.random() < 0.3))
-                if mine != epoch:
-                    return "add", {"epoch": mine}, {"error": "fenced"}
+                if epoch and rng.random() < 0.3:
+                    return "add", {"epoch": epoch - 1}, {"error": "fenced"}
                 state["phase"] = "ongoing"
-                return "add", {"epoch": mine}, {"error": ""}
+                return "add", {"epoch": epoch}, {"error": ""}
         commit = rng.random() < 0.6
-        asked = {"epoch": max(0, epoch), "commit": commit}
+        asked = {"epoch": epoch, "commit": commit}
         if phase != "ongoing":
-            return "end", asked, {"error": rng.choice(("state", "", "fenced"))}
-        state["phase"] = "committed" if commit else "aborted"
+            return "end", asked, {"error": "" if state.get("ended") == asked and phase != "empty" else "state"}
+        state.update(phase="committed" if commit else "aborted", ended=asked)
         if rng.random() < 0.3:
             state["epoch"] = epoch + 1
             return "end", asked, {"error": "", "next": epoch + 1}

@@ -107,9 +107,7 @@ def _foreign(spans: Sequence[tuple[int, int]], marks: Sequence[int], taken: int)
     """Appends by others, at any time, wherever the log must have grown and nobody says how."""
     points = sorted({0, *marks, *(point for span in spans for point in span)})
     holes = [
-        (low, high)
-        for low, high in pairwise(points)
-        if not any(begin <= low and high <= end for begin, end in spans)
+        (low, high) for low, high in pairwise(points) if not any(begin <= low and high <= end for begin, end in spans)
     ]
     return [
         Op(taken + number, "append", None, None, {"count": high - low}, {"base": low}, taken + number)
