@@ -220,7 +220,7 @@ def who_does_not_give_back_is_expelled(story: Story) -> None:
     story.tell("the other owns", two.indexes())
 
 
-def static_members(story: Story) -> None:
+def static_consumers(story: Story) -> None:
     topic, group = story.topic("t", 2), story.name("g")
     story.ready(0, group)
     one = Member(story, group, topic, instance_id="i-1")
@@ -390,7 +390,7 @@ SCENARIOS: list[Scenario] = [
     epochs_are_checked,
     nobody_gets_what_is_still_owned,
     who_does_not_give_back_is_expelled,
-    static_members,
+    static_consumers,
     commits_carry_the_member_epoch,
     classic_and_consumer_take_turns,
     topics_come_and_grow,

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference_impl_coordinators.consumer_group_scenarios import SCENARIOS as CONSUMER_GROUPS
 from tests.reference_impl_coordinators.group_scenarios import SCENARIOS as GROUPS
 from tests.reference_impl_coordinators.scenarios import Scenario, told
 from tests.reference_impl_coordinators.transaction_scenarios import SCENARIOS as TRANSACTIONS
 from tests.reference_impl_coordinators.version2_scenarios import SCENARIOS as VERSION_2
 
-ALL = GROUPS + TRANSACTIONS + VERSION_2
+ALL = GROUPS + TRANSACTIONS + VERSION_2 + CONSUMER_GROUPS
 SAYS = Path(__file__).with_name("kafka_says.txt")
 
 
