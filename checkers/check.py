@@ -58,7 +58,7 @@ class Check:
         """The row as an anomaly; a row may bring its own `name`, `sentence` and `attribution`."""
         sentence = row.get("sentence") or self.sentence.format(**row)
         return Anomaly(
-            name=row.get("name") or self.name,
+            name=row.get("name") or self.name.rpartition("/")[2],
             guarantee=self.guarantee,
             topic=row.get("topic"),
             partition=row.get("partition"),

@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from checkers.check import Check
 from checkers.duck import Duck
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts
 from histories.reader import History
 
-Oracle = Callable[[Facts], Iterator[Found]]
+Oracle = Callable[[Facts], Iterator[Mapping[str, Any]]]
 
 
 class Naive:
@@ -39,6 +40,14 @@ class Naive:
         """The rows of a query, as Arrow columns."""
         return self._duck.table(query)
 
+    def prepared(self, check: Check) -> Check:
+        """The check as it is."""
+        return check
+
+    def settled(self, check: str) -> frozenset[int]:
+        """Nothing is settled by shortcuts here."""
+        return frozenset()
+
     def close(self) -> None:
         """Forgets everything."""
         self._duck.close()
@@ -52,7 +61,7 @@ class Naive:
         self.close()
 
 
-def _sentence(row: Found) -> str:
+def _sentence(row: Mapping[str, Any]) -> str:
     where = f" in {row['topic']}" if row.get("topic") is not None else ""
     what = f" at offset {row['offset_a']}" if row.get("offset_a") is not None else ""
     operations = [str(row[name]) for name in ("op_a", "op_b", "op_c") if row.get(name) is not None]

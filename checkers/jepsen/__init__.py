@@ -6,6 +6,7 @@ know more. A row is `judged` 0 where the settings of the clients permit what it 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from sys import modules
 
@@ -14,5 +15,6 @@ from checkers.check import Check, checks_in
 
 @cache
 def jepsen_checks() -> Mapping[str, Check]:
-    """Every check of this folder by name."""
-    return checks_in(modules[__name__])
+    """Every check of this folder as `jepsen/NAME`, apart from the checks of the same name in checkers/checks."""
+    found = checks_in(modules[__name__])
+    return {name: replace(check, name=f"jepsen/{name}") for name, check in found.items()}

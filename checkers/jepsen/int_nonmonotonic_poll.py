@@ -18,6 +18,4 @@ QUERY = """
         w.before_value AS value_a, w.value AS value_b, w.version - w.before_version AS delta
     FROM read_steps w WHERE w.version - w.before_version < 1
     """
-SENTENCE = (
-    "In operation {op_a}, polls of key {topic} went from offset {offset_a} to {offset_b} ({delta} in its log)."
-)
+SENTENCE = "In operation {op_a}, polls of key {topic} went from offset {offset_a} to {offset_b} ({delta} in its log)."

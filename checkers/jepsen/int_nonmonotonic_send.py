@@ -26,6 +26,4 @@ QUERY = """
         AND y.version = w.version
     WHERE w.version - w.before_version < 1
     """
-SENTENCE = (
-    "Operation {op_a} sent two values to key {topic} that lie at {offset_a} and {offset_b}, in this order."
-)
+SENTENCE = "Operation {op_a} sent two values to key {topic} that lie at {offset_a} and {offset_b}, in this order."

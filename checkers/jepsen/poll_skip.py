@@ -17,7 +17,8 @@ NEEDS = ("records.offset", "records.value", "records.position", "records.stream"
 SUBJECT = "SELECT DISTINCT r.history FROM shown r"
 OTHERWISE = "nothing was polled"
 QUERY = """
-    SELECT w.history, w.topic, w.partition, w.before_op AS op_a, w.op AS op_b, MIN(v.op) AS op_c,
+    SELECT w.history, w.topic, w.partition, w.before_op AS op_a, w.op AS op_b,
+        MIN(CASE WHEN v.version = w.before_version + 1 THEN v.op END) AS op_c,
         MIN(v.log_offset) AS offset_a, MAX(v.log_offset) AS offset_b, MIN(v.value) AS value_a, COUNT(*) AS skipped,
         ARRAY_AGG(v.value) AS listed_values, ARRAY_AGG(v.log_offset) AS offsets,
         CASE WHEN MAX(v.binding) = 1 AND MIN(COALESCE(c.mode, 'assign')) <> 'subscribe' THEN 1 ELSE 0 END AS judged
@@ -26,7 +27,7 @@ QUERY = """
     JOIN version_order v ON v.history = w.history AND v.topic = w.topic AND v.partition = w.partition
         AND v.version > w.before_version AND v.version < w.version
     WHERE w.version - w.before_version > 1
-    GROUP BY w.history, w.topic, w.partition, w.before_op, w.op
+    GROUP BY w.history, w.topic, w.partition, w.before_op, w.op, w.before_version
     """
 SENTENCE = (
     "After operation {op_a} the next poll of key {topic} by its process, operation {op_b}, passed by {skipped} "

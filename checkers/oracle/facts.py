@@ -77,6 +77,11 @@ class Facts:
         """Records seen that name their value."""
         return [row for row in self.found if row.value is not None]
 
+    @cached_property
+    def shown(self) -> list[Record]:
+        """Records seen that name their value, wherever they were."""
+        return [row for row in self._rows if isinstance(row, Record) and row.side == "seen" and row.value is not None]
+
     def _records(self, side: str) -> list[Record]:
         records = [row for row in self._rows if isinstance(row, Record)]
         return [row for row in records if row.side == side and row.topic not in self.recreated]

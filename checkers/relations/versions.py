@@ -83,10 +83,10 @@ RELATIONS = {
     # Reads one after the other: the one before in the same operation, and where both lie.
     "read_steps": Relation(
         """
-        SELECT w.history, w.client, w.topic, w.partition, w.op, w.log_offset, w.value, w.version, w.before_version,
+        SELECT w.history, w.topic, w.partition, w.op, w.place, w.log_offset, w.value, w.version, w.before_version,
             w.before_value, w.before_offset
         FROM (
-            SELECT r.history, r.client, r.topic, r.partition, r.op, r.place, r.log_offset, r.value, v.version,
+            SELECT r.history, r.topic, r.partition, r.op, r.place, r.log_offset, r.value, v.version,
                 LAG(v.version) OVER (PARTITION BY r.history, r.op, r.topic, r.partition
                     ORDER BY r.place NULLS LAST) AS before_version,
                 LAG(r.value) OVER (PARTITION BY r.history, r.op, r.topic, r.partition
@@ -100,7 +100,7 @@ RELATIONS = {
         WHERE (w.version - w.before_version < 1 OR w.version - w.before_version > 1)
             AND NOT EXISTS (SELECT 1 FROM events e
                 JOIN operations o ON o.history = e.history AND o.client = e.client AND o.topic = e.topic
-                    AND o.partition = e.partition AND e.at_ns >= o.call_ns AND e.at_ns <= o.return_ns
+                    AND o.partition = e.partition AND e.at_ns > o.call_ns AND e.at_ns <= o.return_ns
                 WHERE e.kind = 'rebalance' AND e.history = w.history AND o.op = w.op AND o.topic = w.topic
                     AND o.partition = w.partition)
         """,
@@ -143,9 +143,10 @@ RELATIONS = {
     # Sends one after the other: the one before in the same operation, and where both lie.
     "send_steps": Relation(
         """
-        SELECT w.history, w.client, w.topic, w.partition, w.op, w.value, w.version, w.before_value, w.before_version
+        SELECT w.history, w.client, w.topic, w.partition, w.op, w.place, w.value, w.version, w.before_value,
+            w.before_version
         FROM (
-            SELECT s.history, s.client, s.topic, s.partition, s.op, s.value, v.version,
+            SELECT s.history, s.client, s.topic, s.partition, s.op, s.place, s.value, v.version,
                 LAG(s.value) OVER (PARTITION BY s.history, s.op, s.topic, s.partition
                     ORDER BY s.place NULLS LAST) AS before_value,
                 LAG(v.version) OVER (PARTITION BY s.history, s.op, s.topic, s.partition
@@ -174,4 +175,32 @@ RELATIONS = {
         ) w
         WHERE w.before_place IS NOT NULL
         """),
+    # Dependencies between operations: who wrote the value before one's own, and whose value one polled.
+    "write_write": Relation(
+        """
+        SELECT w.history, w.op AS from_op, s.op AS to_op, MIN(w.topic) AS topic, MIN(s.partition) AS partition,
+            MIN(v.value) AS value
+        FROM version_of v
+        JOIN version_order u ON u.history = v.history AND u.topic = v.topic AND u.partition = v.partition
+            AND u.version = v.version - 1
+        JOIN sent w ON w.history = u.history AND w.topic = u.topic AND w.partition = u.partition AND w.value = u.value
+        JOIN sent s ON s.history = v.history AND s.topic = v.topic AND s.partition = v.partition AND s.value = v.value
+        JOIN events e ON e.history = v.history AND e.kind = 'ww-edges'
+        WHERE w.op <> s.op
+        GROUP BY w.history, w.op, s.op
+        """,
+        kept=True,
+    ),
+    "write_read": Relation(
+        """
+        SELECT s.history, s.op AS from_op, r.op AS to_op, MIN(s.topic) AS topic, MIN(s.partition) AS partition,
+            MIN(s.value) AS value, MAX(CASE WHEN c.committed_only THEN 1 ELSE 0 END) AS binding
+        FROM sent s
+        JOIN shown r ON r.history = s.history AND r.topic = s.topic AND r.partition = s.partition AND r.value = s.value
+        JOIN readers c ON c.history = r.history AND c.client = r.client
+        WHERE s.op <> r.op
+        GROUP BY s.history, s.op, r.op
+        """,
+        kept=True,
+    ),
 }

@@ -135,7 +135,7 @@ class Jepsen:
         keys = keys_of(self.file, line, line.value)
         topics = {self.legend.key(key)[1] for key in keys}
         self.subscribes = self.subscribes or line.f == "subscribe"
-        if line.type != "fail" and returned is not None:
+        if line.type != "fail":
             process.keep_only(topics)
         for topic in sorted(topics) or (None,):
             yield self._operation(process, line, op, returned, topic)
