@@ -8,6 +8,8 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 OFFSETS = {"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch": 2}
 TRANSACTION = 1
 WITHIN_S = 30
+PATIENT_MS = 300_000
+"""Of a transaction: longer than any crash and the way back take."""
 
 
 @case(
@@ -22,7 +24,7 @@ def a_transaction_goes_on_after_its_coordinator_crashed(wire, topic_of, transact
     all of the transaction visible, what was written before the crash too.
     """
     before, after = topic_of(what="before"), topic_of(what="after")
-    producer = wire.producer(transactional_id)
+    producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
     producer.send(before, "a").must_succeed()
     nodes.crash(_coordinator(wire, transactional_id))
     for topic in (before, after):
@@ -48,7 +50,7 @@ def offsets_of_an_open_transaction_outlive_the_coordinator(wire, topic, group, t
     between, and MUST stay out of force until then.
     """
     wire.commit(group, topic, offset=1)
-    producer = wire.producer(transactional_id)
+    producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
     producer.send_offsets(group, {(topic, 0): 5}).must_succeed()
     nodes.crash(nodes.of_group(group))
     wire.await_topic(topic)
@@ -70,7 +72,7 @@ def of_a_plain_and_a_transactional_commit_the_later_in_the_log_wins(wire, topic_
     transaction has committed, and the same one after the coordinator has read its log again.
     """
     late, early = topic_of(what="plain-is-later"), topic_of(what="plain-is-earlier")
-    producer = wire.producer(transactional_id)
+    producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
     wire.commit(group, early, offset=5)
     producer.send_offsets(group, {(late, 0): 9, (early, 0): 9}).must_succeed()
     wire.commit(group, late, offset=5)
@@ -97,7 +99,7 @@ def a_topic_may_be_deleted_under_an_open_transaction(wire, topic_of, transaction
     Two topics are deleted, and one of them is made again before the transaction ends.
     """
     kept, gone, left = (topic_of(what=what) for what in ("kept", "gone", "left"))
-    producer = wire.producer(transactional_id)
+    producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
     for topic in (kept, gone, left):
         producer.send(topic, "old").must_succeed()
     wire.delete_topic(gone, left).must_succeed()
