@@ -64,6 +64,18 @@ def check(place: str, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("places", metavar="RUN...", nargs=-1, required=True)
+@click.option("--master", default="local[*]", show_default=True, help="local[N], spark://HOST:PORT, yarn, k8s://...")
+@click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Where results go: a folder or a URI.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable.")
+def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...]) -> None:
+    """Judge runs of any size on Spark, and profile their availability; folders, or URIs that Spark can read."""
+    from ci.analyze import analyze as command
+
+    sys.exit(command(places, master, out, conf))
+
+
+@cli.command()
 @click.argument("place", metavar="RUN/CASE")
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often.")
 @click.option(
@@ -115,7 +127,20 @@ def _passes_on(name: str, module: str, text: str) -> None:
         sys.exit(run_module(module, arguments))
 
 
-_passes_on("broker", "reference_impl", "Run the bundled broker by itself: broker node --data DIR --port N.")
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def broker(arguments: tuple[str, ...]) -> None:
+    """Run the bundled broker by itself: broker node --data DIR --port N. With --mutants: list its planted bugs."""
+    from ci.child import run_module
+
+    if arguments == ("--mutants",):
+        from ci.mutants import page
+
+        click.echo(page())
+    else:
+        sys.exit(run_module("reference_impl", arguments))
+
+
 _passes_on("proxy", "faults.proxy", "Run the Kafka-aware fault proxy by itself.")
 
 
@@ -128,7 +153,7 @@ def _not_built(name: str) -> None:
         raise Trouble(f"`brokertrial {name}` is not built yet.")
 
 
-for _name in ("shrink", "analyze", "compare", "gate"):
+for _name in ("shrink", "compare", "gate"):
     _not_built(_name)
 
 

@@ -1,0 +1,150 @@
+"""Puts every planted bug on trial with the cases that name it, and the healthy broker with the same cases.
+
+    python -P -m suites.mutation                  # make mutants: all of them, five times each
+    python -P -m suites.mutation M05 M09 --times 1
+
+Cases that name a bug are run, the quick ones first, until one shows it. Exit status 1 when a bug was not shown every
+time, or the healthy broker failed a case or left more than 2 % of them undecided. Writes docs/mutants.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from checkers.verdict import Verdict
+from suites import mutants, proof
+from suites.case import Case, all_cases
+from suites.result import CaseResult
+from suites.run import Options, Run
+
+WORKERS = 2
+UNDECIDED = 0.02
+LINE = "{:<7} {:>7}  {:>7}  {:<46} {}"
+
+
+class Try(msgspec.Struct, frozen=True):
+    """One bug on trial once."""
+
+    mutant: str
+    shown_by: str = ""
+    """The case that showed it; empty: none did."""
+    known_by: str = ""
+    instead: str = ""
+    """What the cases did that did not show it."""
+    ran: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs everything, prints one line a bug, writes the table."""
+    options = _options(argv)
+    began = time.monotonic()
+    wanted = options.mutants or list(mutants.mutants())
+    jobs = [(mutant, seed) for mutant in wanted for seed in range(1, options.times + 1)]
+    print(LINE.format("bug", "caught", "seconds", "by", "known by"), flush=True)
+    context = multiprocessing.get_context("spawn")  # a run handles signals, and so wants a main thread of its own
+    ran: dict[str, None] = {}
+    missed: list[str] = []
+    with ProcessPoolExecutor(options.workers, mp_context=context) as pool:
+        for mutant, group in groupby(pool.map(tried, *zip(*jobs, strict=True)), key=lambda one: one.mutant):
+            tries = list(group)
+            ran |= dict.fromkeys(case for one in tries for case in one.ran)
+            missed += [] if _line(mutant, tries) else [mutant]
+        healthy = list(pool.map(clean, [list(ran)] * options.clean, range(1, options.clean + 1)))
+    bad = [sentence for sentences in healthy for sentence in sentences]
+    print("\n".join(bad) if bad else f"the healthy broker: {options.clean} x {len(ran)} cases, none failed")
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} bugs caught {options.times} times of {options.times}; "
+          f"{time.monotonic() - began:.0f} s with {options.workers} workers")  # fmt: skip
+    if options.table:
+        options.table.write_text(mutants.page({name: e.fails_with for name, e in proof.record().items()}), "utf-8")
+    return 1 if missed or bad else 0
+
+
+def tried(mutant_id: str, seed: int) -> Try:
+    """Runs the cases that name a bug until one of them shows it."""
+    mutant, began = mutants.mutants()[mutant_id], time.monotonic()
+    ran: list[str] = []
+    instead: list[str] = []
+    for word, pairs in groupby(mutants.catchers(mutant_id), key=lambda pair: pair[0]):
+        with closing(results(f"reference?mutant={word}", [case for _, case in pairs], seed)) as found:
+            for result in found:
+                ran.append(result.case)
+                if said := mutants.known_by(mutant, result):
+                    return Try(mutant_id, result.case, said, "", tuple(ran), time.monotonic() - began)
+                instead.append(f"{result.case}: {result.verdict}{_why(result)}")
+    nobody = "no case names it"
+    return Try(mutant_id, "", "", "; ".join(instead) or nobody, tuple(ran), time.monotonic() - began)
+
+
+def clean(ids: Sequence[str], seed: int) -> list[str]:
+    """What the healthy broker did wrong in these cases: failures, and too many that were not decided."""
+    cases = [case for case in all_cases() if case.id in set(ids)]
+    found = list(results("reference", cases, seed)) if cases else []
+    failed = [f"the healthy broker: {one.case}: fail{_why(one)}" for one in found if one.verdict is Verdict.FAIL]
+    open_ = [one.case for one in found if one.verdict is Verdict.INCONCLUSIVE]
+    if len(open_) > UNDECIDED * len(found):
+        failed.append(f"the healthy broker: {len(open_)} of {len(found)} cases were not decided: {', '.join(open_)}")
+    return failed
+
+
+def results(target: str, cases: Sequence[Case], seed: int) -> Generator[CaseResult]:
+    """Runs cases one by one, in this process, on a target that is stopped when the caller has seen enough."""
+    folder = Path(tempfile.mkdtemp(prefix="brokertrial-mutation-"))
+    options = Options(
+        target, seed=seed, select=tuple(case.id for case in cases), run_dir=str(folder / "run"), unproven="fail"
+    )
+    run = Run(options, lambda event: None)
+    try:
+        chosen = run.choose(cases)
+        if run.start():
+            for case in chosen:
+                yield run.run(case)
+    finally:
+        run.finish()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _why(result: CaseResult) -> str:
+    names = sorted({anomaly.name for anomaly in result.anomalies})
+    reason = f" ({result.reason.kind}: {result.reason.sentence[:120]})" if result.reason else ""
+    return f" {names}{reason}" if names else reason
+
+
+def _line(mutant: str, tries: Sequence[Try]) -> bool:
+    """Prints what became of a bug; whether it was caught every time."""
+    caught = [one for one in tries if one.shown_by]
+    by = ", ".join(dict.fromkeys(one.shown_by for one in caught))
+    known = ", ".join(dict.fromkeys(one.known_by for one in caught))
+    seconds = f"{sum(one.seconds for one in tries):.1f}"
+    print(LINE.format(mutant, f"{len(caught)} of {len(tries)}", seconds, by, known), flush=True)
+    for sentence in dict.fromkeys(one.instead for one in tries if not one.shown_by):
+        print(f"        MISSED: {sentence}", flush=True)
+    return len(caught) == len(tries)
+
+
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -P -m suites.mutation", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("mutants", nargs="*", metavar="BUG", help="which ones (default: all)")
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--clean", type=int, default=5, help="runs of the healthy broker with the same cases")
+    parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help=f"write the table there (make: {mutants.TABLE.name})"
+    )
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""The bundled broker in this process, on virtual time, on the other side of an Exchanger: wire cases in milliseconds.
+
+The broker is the real one from the bytes on; what is left out are the socket, the process and the waiting. A crash
+drops the node as kill -9 does, a stop ends it in good order; both read their folder again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from checkers.verdict import Verdict
+from reference_impl import bugs
+from reference_impl.clock import ManualClock
+from reference_impl.config import BrokerConfig
+from reference_impl.net.server import Connection
+from reference_impl.node import Node
+from suites.case import Case
+from suites.outcome import Outcome
+from suites.probe.conditions import Scene
+from suites.probe.exchanger import Closed, Entry, Silence
+from suites.probe.wire import Wire
+from suites.wire_case import attempt
+
+NODE = 1
+STEP_S = 0.05
+SPINS = 3
+NOW_MS = 1_700_000_000_123
+
+
+class Pipe(asyncio.Transport):
+    """What the broker writes to a connection, until the case reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = bytearray()
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.data += data
+
+    def writelines(self, list_of_data: Any) -> None:
+        for data in list_of_data:
+            self.data += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 1) if name == "peername" else default
+
+    def pause_reading(self) -> None:
+        """Nothing is sent before it is read."""
+
+    def resume_reading(self) -> None:
+        """Nothing was held back."""
+
+
+class InProcess:
+    """An Exchanger, and the one Victim behind it."""
+
+    def __init__(self, data: Path, **settings: str) -> None:
+        self._data, self._settings = data, settings
+        self._loop = asyncio.new_event_loop()
+        self._numbers = itertools.count(1)
+        self._past_s = 0.0
+        self._ns = 0
+        self.tape: list[Entry] = []
+        self._lines: dict[str, tuple[Connection, Pipe]] = {}
+        self._begin(NOW_MS)
+
+    def _begin(self, now_ms: int) -> None:
+        self._now = ManualClock(now_ms)
+        self._node = Node(BrokerConfig(self._data, node_id=NODE, settings=self._settings), self._now, Random(7))
+        self._run(self._node.start)
+
+    # the Exchanger
+
+    def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
+        pipe = Pipe()
+        line = Connection(self._node.listener, next(self._numbers))
+        self._run(lambda: line.connection_made(pipe))
+        self._lines[connection] = line, pipe
+
+    def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int:
+        line, pipe = self._lines[connection]
+        if not pipe.closed:
+            self._run(lambda: line.data_received(frame))
+        return self._later()
+
+    def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
+        pipe, passed_s = self._lines[connection][1], 0.0
+        while (frame := _frame(pipe)) is None:
+            if pipe.closed:
+                raise Closed("the broker closed the connection")
+            if passed_s > timeout_s:
+                raise Silence
+            self.pause(STEP_S)
+            passed_s += STEP_S
+        return frame, self._later()
+
+    def close(self, connection: str) -> None:
+        if (line := self._lines.pop(connection, None)) is not None:
+            self._run(lambda: line[0].connection_lost(None))
+
+    def clock(self) -> tuple[int, int]:
+        return self._later(), self._now.now_ms()
+
+    def pause(self, seconds: float) -> None:
+        self._run(lambda: self._now.advance(seconds))
+
+    def act(self, what: str, do: Callable[[], str]) -> str:
+        return do()
+
+    # the Victim
+
+    node_id, pid = NODE, None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", self._node.port
+
+    def kill(self) -> None:
+        """The process is gone, and what it had not written with it; nothing of it runs any more."""
+        self._run(self._node.listener.close)
+        for topic in self._node.topics.all():
+            for index in range(topic.partitions):
+                if (partition := self._node.partition(topic.name, index)) is not None:
+                    partition.close(clean=False)
+        self._node.journal.close()
+
+    def terminate(self) -> None:
+        self._run(self._node.stop)
+
+    def restart(self) -> None:
+        self._past_s += self._now.monotonic()
+        self._begin(self._now.now_ms())
+
+    def end(self) -> None:
+        """Closes everything."""
+        self.kill()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
+
+    def _later(self) -> int:
+        self._ns = max(self._ns + 1, int((self._past_s + self._now.monotonic()) * 1e9))
+        return self._ns
+
+    def _run(self, act: Callable[[], Any]) -> None:
+        """Does something on the loop, and lets everything happen that it sets off."""
+
+        async def done() -> None:
+            found = act()
+            if asyncio.iscoroutine(found):
+                await found
+            for _ in range(SPINS):
+                await asyncio.sleep(0)
+            self._now.advance(0)
+            await asyncio.sleep(0)
+
+        self._loop.run_until_complete(done())
+
+
+def tried(case: Case, data: Path, bug: str = "", **settings: str) -> Outcome:
+    """One attempt at a wire case against the broker with one bug, or none."""
+    if bug:
+        bugs.plant(bug)
+    world = InProcess(data, **settings)
+    try:
+        scene = Scene(prefix="bt-x", case=case.id, latency_ms=0.1)
+        wire = Wire(world, scene, [world.address])
+        return attempt(case, wire, world, {NODE: world}, lambda: True)  # type: ignore[dict-item]
+    finally:
+        world.end()
+        bugs.clear()
+
+
+def told(outcome: Outcome) -> str:
+    """Verdict, reason and sentence, for a message."""
+    reason = f" {outcome.reason.kind}: {outcome.reason.sentence}" if outcome.reason else ""
+    return f"{Verdict(outcome.verdict)}{reason}"
+
+
+def _frame(pipe: Pipe) -> bytes | None:
+    size = int.from_bytes(pipe.data[:4], "big") if len(pipe.data) >= 4 else -1
+    if size < 0 or len(pipe.data) < 4 + size:
+        return None
+    frame = bytes(pipe.data[4 : 4 + size])
+    del pipe.data[: 4 + size]
+    return frame

@@ -1,0 +1,37 @@
+"""Every wire case against the broker in this process: the healthy one passes, and each planted bug shows.
+
+Trials and cases that need more than one node are for `make mutants`, which starts real processes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from suites import mutants
+from suites.case import all_cases
+from tests.suites.in_process import told, tried
+
+ASKING = [case for case in all_cases() if case.kind == "wire"]
+SHOWN = [
+    (word, case, mutant)
+    for mutant in mutants.mutants().values()
+    for word, case in mutants.catchers(mutant.id)
+    if case.kind == "wire" and "died" not in mutant.shows  # it would take this process with it
+]
+
+
+def test_there_are_enough_of_them_to_mean_something():
+    assert len({mutant.id for _, _, mutant in SHOWN}) >= 30
+    assert len(ASKING) >= 150
+
+
+@pytest.mark.parametrize("case", ASKING, ids=lambda case: case.id)
+def test_the_healthy_broker_passes(case, tmp_path):
+    outcome = tried(case, tmp_path)
+    assert outcome.verdict in ("pass", "not applicable"), told(outcome)
+
+
+@pytest.mark.parametrize(("word", "case", "mutant"), SHOWN, ids=[f"{word}-{case.id}" for word, case, _ in SHOWN])
+def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, tmp_path):
+    outcome = tried(case, tmp_path, word)
+    assert mutants.known_by(mutant, outcome), told(outcome)
