@@ -47,13 +47,17 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
 
 
 def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_with: str = "") -> None:
-    """Adds one observation; a case that has changed starts anew."""
+    """Adds one observation; a case that has changed starts anew.
+
+    An entry of before `built_from` was recorded keeps what it knows, and is of today once the case has passed today.
+    """
     entry = entries.get(case.id)
-    if entry is None or not entry.built_from or not holds(entry, case):
+    if entry is None or not holds(entry, case):
         entry = entries[case.id] = Entry(case.content_hash, built_from(case))
     if passed_on:
-        product = passed_on.split(",")[0]
-        others = [line for line in entry.passed_on if line.split(",")[0] != product]
+        product = passed_on.rpartition(" (")[0]
+        others = [line for line in entry.passed_on if line.rpartition(" (")[0] != product] if entry.built_from else []
+        entry.built_from = built_from(case)
         entry.passed_on = [*others[-KEEP + 1 :], passed_on]
     if fails_with and fails_with not in entry.fails_with:
         entry.fails_with = sorted([*entry.fails_with, fails_with])

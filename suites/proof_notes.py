@@ -5,6 +5,7 @@ python -P -m pytest -p suites.plugin -p suites.proof_notes --notes notes.jsonl -
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ class Note(msgspec.Struct, frozen=True):
     anomalies: tuple[str, ...]
     duration_s: float
     built_from: str = ""
+    day: str = ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,6 +67,7 @@ class _Notes:
             tuple(sorted({anomaly.name for anomaly in result.anomalies})),
             round(result.duration_s, 2),
             built_from(case) if case else "",
+            datetime.now(UTC).date().isoformat(),
         )
         with self.path.open("ab") as file:
             file.write(msgspec.json.encode(note) + b"\n")
