@@ -146,7 +146,8 @@ class InProcess:
         left = asyncio.all_tasks(self._loop)
         for task in left:
             task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        if left:
+            self._loop.run_until_complete(asyncio.wait(left))
         self._loop.close()
 
     def _later(self) -> int:

@@ -41,9 +41,7 @@ def the_end_of_an_earlier_transaction_decides_nothing_later(wire, topic, transac
     wire.read_all(topic, isolation=COMMITTED).must_hold("first")
 
 
-@case(
-    "transactions/late-write", guarantee="txn-018", apis={**TRANSACTIONS, "Produce": VERIFIED}, fails_on=["M20"]
-)
+@case("transactions/late-write", guarantee="txn-018", apis={**TRANSACTIONS, "Produce": VERIFIED}, fails_on=["M20"])
 def a_write_of_an_ended_transaction_opens_none(wire, topic_of, transactional_id):
     """A Produce that arrives after its transaction has ended MUST be refused, and MUST NOT open a transaction that
     nobody will end: the last stable offset moves on.
