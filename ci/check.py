@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
 from ci import manifest
 from ci.details import details, headline
+from ci.findings import STATUS, STRICT, Finding, Findings
 from ci.foreign import check_foreign
 from ci.places import find
 from ci.tally import Tally
@@ -17,6 +21,11 @@ from ci.trouble import Trouble, nearest
 from ci.writers import results as stored
 from suites.result import CaseResult
 from suites.stored import judge_stored
+
+if TYPE_CHECKING:
+    from checkers.judge import Judgement
+    from histories.reader import History
+    from suites.trial_verdict import Put
 
 
 def check(
@@ -30,19 +39,74 @@ def check(
     """Prints every verdict with its proof and returns the exit status."""
     if form is not None:
         return check_foreign(Path(text), form, engine, assume, strict, as_json)
-    place = find(text)
+    if assume:
+        raise Trouble("--assume is for --format: a history of ours tells the settings of its clients.")
+    place, judging = find(text), Judging(engine, strict, as_json)
+    if strict and not as_json:
+        click.echo(STRICT)
     if place.run is None:
         assert place.history is not None
-        judged = [_judge(place.history)]
+        judged = [judging.judge(place.history)]
     elif place.case is None:
-        judged = [_again(place.run, result) for result in _verified(place.run)]
+        judged = [_again(place.run, result, judging, as_json) for result in _verified(place.run)]
     else:
-        judged = [_again(place.run, _one(place.run, place.case))]
+        judged = [_again(place.run, _one(place.run, place.case, judging), judging, as_json)]
+    tally = Tally.of(judged)
+    if as_json:
+        click.echo(judging.findings(judged, tally.status()).as_json())
+        return tally.status()
     for result in judged:
         _print(result, str(place.run or place.history))
-    tally = Tally.of(judged)
     click.echo(tally.line())
     return tally.status()
+
+
+class Judging:
+    """Judges stored cases, and keeps what their settings permit."""
+
+    def __init__(self, engine: str, strict: bool, permitted: bool) -> None:
+        self.plain = engine == "duckdb" and not strict and not permitted
+        self.engine, self.strict, self.listing = engine, strict, permitted
+        self.permitted: dict[str, list[Anomaly]] = {}
+
+    def judge(self, folder: Path) -> CaseResult:
+        """The verdict on a stored history."""
+        from histories.header import HistoryRefused
+
+        listed: list[Anomaly] = []
+        try:
+            result = judge_stored(folder, None if self.plain else self._put(listed))
+        except HistoryRefused as refused:
+            raise Trouble(str(refused)) from None
+        self.permitted[result.case] = listed
+        return result
+
+    def _put(self, listed: list[Anomaly]) -> Put:
+        from ci.putting import Putting
+
+        putting = Putting(self.engine, self.strict, self.listing)
+
+        def put(history: History, names: Collection[str] | None) -> Judgement:
+            found = putting(history, names)
+            listed.extend(found.permitted)
+            return found
+
+        return put
+
+    def findings(self, results: Sequence[CaseResult], status: int) -> Findings:
+        """All of it as one object."""
+        verdicts = {number: verdict for verdict, number in STATUS.items()}
+        found = [Finding(anomaly, True, result.case) for result in results for anomaly in result.anomalies]
+        found += [Finding(anomaly, False, case) for case, some in self.permitted.items() for anomaly in some]
+        told = {result.case: result for result in results if result.verdict is not Verdict.PASS and result.reason}
+        return Findings(
+            verdict=verdicts.get(status, Verdict.INCONCLUSIVE),
+            found=found,
+            reasons={
+                case: f"{result.verdict}: {result.reason.sentence}" for case, result in told.items() if result.reason
+            },
+            strict=self.strict,
+        )
 
 
 def _verified(run: Path) -> list[CaseResult]:
@@ -51,45 +115,36 @@ def _verified(run: Path) -> list[CaseResult]:
     return results
 
 
-def _one(run: Path, case: str) -> CaseResult:
+def _one(run: Path, case: str, judging: Judging) -> CaseResult:
     """The stored result of one case. A killed run has no seal; its closed histories can be judged all the same."""
     if manifest.read(run)["complete"]:
         results = {result.case: result for result in _verified(run)}
         if case not in results and "~" in case:
-            return _attempt(run, case)
+            return _attempt(run, case, judging)
         if case not in results:
             raise Trouble(f"{run} has no case `{case}`.", nearest(case, results))
         return results[case]
-    return _attempt(run, case)
+    return _attempt(run, case, judging)
 
 
-def _attempt(run: Path, case: str) -> CaseResult:
+def _attempt(run: Path, case: str, judging: Judging) -> CaseResult:
     """A history by the name of its folder: `area.name`, or `area.name~2` of a second attempt."""
     folder = run / "histories" / case.replace("/", ".")
     if not folder.is_dir():
         raise Trouble(f"{run} has no history of `{case}`.", nearest(folder.name, _names(run / "histories")))
-    return msgspec.structs.replace(_judge(folder), history=str(folder.relative_to(run)))
+    return msgspec.structs.replace(judging.judge(folder), history=str(folder.relative_to(run)))
 
 
-def _again(run: Path, before: CaseResult) -> CaseResult:
+def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> CaseResult:
     """Judges one case again; one without a history keeps what was said of it."""
     if not before.history or not (run / before.history).is_dir():
         return before
-    after = _judge(run / before.history)
-    if after.verdict is not before.verdict:
+    after = judging.judge(run / before.history)
+    if not quiet and after.verdict is not before.verdict:
         click.echo(f"{before.case}: {before.verdict.name} when it was run, {after.verdict.name} now.")
     return msgspec.structs.replace(
         before, verdict=after.verdict, reason=after.reason, anomalies=after.anomalies, evidence=after.evidence
     )
-
-
-def _judge(folder: Path) -> CaseResult:
-    from histories.header import HistoryRefused
-
-    try:
-        return judge_stored(folder)
-    except HistoryRefused as refused:
-        raise Trouble(str(refused)) from None
 
 
 def _print(result: CaseResult, place: str) -> None:

@@ -60,7 +60,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     def _entry(self, finding: Finding) -> dict[str, Any]:
         anomaly, entry = finding.anomaly, dict[str, Any](name=finding.anomaly.name, judged=finding.judged)
         entry["guarantee"] = anomaly.guarantee
-        if self.legend is not None and anomaly.topic is not None:
+        if self.legend is not None and self.legend.keyed and anomaly.topic is not None:
             entry["key"] = self.legend.key_of(anomaly.topic)
         else:
             entry["topic"] = anomaly.topic
@@ -68,7 +68,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         entry["offsets"] = list(anomaly.offsets)
         entry["values"] = self._values(anomaly)
         entry["operations"] = list(anomaly.operations)
-        entry["sentence"] = anomaly.sentence
+        entry["sentence"] = self._sentence(anomaly)
         if anomaly.group is not None:
             entry["group"] = anomaly.group
         if anomaly.attribution != "broker":
@@ -76,6 +76,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         if finding.case is not None:
             entry["case"] = finding.case
         return entry
+
+    def _sentence(self, anomaly: Anomaly) -> str:
+        return anomaly.sentence if self.legend is None else self.legend.in_words(anomaly.sentence, anomaly.values)
 
     def _values(self, anomaly: Anomaly) -> list[Any]:
         return [value if self.legend is None else self.legend.value_of(value) for value in anomaly.values]
@@ -97,7 +100,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         click.echo(f"{title}:")
         for name, some in _by_name(anomalies).items():
             for anomaly in some[:LINES]:
-                click.echo(f"  {name}  [{anomaly.guarantee}]  {anomaly.sentence}")
+                click.echo(f"  {name}  [{anomaly.guarantee}]  {self._sentence(anomaly)}")
                 if values := self._values(anomaly):
                     click.echo(f"    values {', '.join(map(str, values))}")
             if len(some) > LINES:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from checkers.check import Check
 from checkers.judge import judge_by
-from checkers.naive import Oracle
 from ci.engines import opened
 from ci.findings import Findings, findings_of
 from ci.trouble import Trouble
@@ -27,7 +24,8 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
         raise Trouble(f"{file} is a folder; --format {form} reads one file.")
     try:
         with tempfile.TemporaryDirectory(prefix="brokertrial-") as folder:
-            findings = _jepsen(file, Path(folder), engine, assume, strict)
+            read = _jepsen if form == "jepsen" else _jsonl
+            findings = read(file, Path(folder), engine, assume, strict)
     except (HistoryRefused, BadSetting) as refused:
         raise Trouble(str(refused)) from None
     if as_json:
@@ -40,15 +38,26 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
 def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
     from checkers.jepsen import jepsen_checks
     from checkers.oracle.jepsen import ORACLES
+    from ci.putting import by_query
     from histories.formats.jepsen import import_jepsen
 
     reader = import_jepsen(file, folder / "history", Settings.of(assume))
     history = History.open(folder / "history")
     checks = jepsen_checks()
-    with opened(engine, [history], _by_query(checks, ORACLES)) as opened_engine:
+    with opened(engine, [history], by_query(checks, ORACLES)) as opened_engine:
         judgement = judge_by(checks.values(), opened_engine, [history])[0]
     return findings_of(judgement, strict, reader.legend)
 
 
-def _by_query(checks: Mapping[str, Check], oracles: Mapping[str, Oracle]) -> dict[str, Oracle]:
-    return {query: oracles[name] for name, check in checks.items() if name in oracles and (query := check.query)}
+def _jsonl(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
+    from ci.putting import Putting, assumed, under
+    from histories.formats.jsonl import import_jsonl
+    from histories.formats.settings import assumptions
+
+    stated = assumptions(assume)
+    reader = import_jsonl(file, folder / "history")
+    history = History.open(folder / "history")
+    if stated:
+        history = under(history, folder / "assumed", assumed(stated))
+    judgement = Putting(engine, strict, permitted=True)(history)
+    return findings_of(judgement, strict, reader.legend)

@@ -60,6 +60,11 @@ class History:
         """Whether the recorder closed it as complete."""
         return self.title.complete
 
+    @property
+    def tables(self) -> dict[str, list[Path]]:
+        """The part files of every table."""
+        return dict(self._parts)
+
     def parts(self, table: str) -> list[Path]:
         """The part files of a table, in the order in which they were written."""
         return self._parts[table]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,16 +21,22 @@ from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Reason
 from suites.wire_case import attempt
 
+if TYPE_CHECKING:
+    from suites.trial_verdict import Put
+
 
 class NotOurs(HistoryRefused):
     """A history that names no case of this suite."""
 
 
-def judge_stored(folder: Path | str) -> CaseResult:
-    """The verdict on a stored history; raises HistoryRefused (one sentence) when it must not be judged at all."""
+def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
+    """The verdict on a stored history; raises HistoryRefused (one sentence) when it must not be judged at all.
+
+    `put` puts the checks of a trial to it, in place of DuckDB.
+    """
     history = History.open(Path(folder))
     case = _case_of(history)
-    outcome = _wire(case, history) if case.kind == "wire" else _trial(case, history)
+    outcome = _wire(case, history) if case.kind == "wire" else _trial(case, history, put)
     header = history.header
     return CaseResult(
         case=case.id,
@@ -73,11 +79,11 @@ def _wire(case: Case, history: History) -> Outcome:
     return outcome
 
 
-def _trial(case: Case, history: History) -> Outcome:
+def _trial(case: Case, history: History, put: Put | None) -> Outcome:
     from checkers.crosscheck import second_opinions  # the checkers bring a database along; wire cases need none
     from suites.trial_verdict import judged
 
-    outcome = judged(case, history)
+    outcome = judged(case, history, put)
     said = dict.fromkeys(opinion.sentence for opinion in second_opinions(history, outcome.anomalies))
     lines = tuple(Evidence("cross-check", sentence) for sentence in said)
     return msgspec.structs.replace(outcome, evidence=(*outcome.evidence, *lines))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 import numpy as np
@@ -19,18 +19,21 @@ from suites.outcome import Outcome, inconclusive
 from suites.result import Evidence, Reason
 from suites.takeover import late_takeovers
 
+Put = Callable[[History, Collection[str] | None], Judgement]
+"""Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""
+
 SHOWN_ANOMALIES = 3
 LAG_MS = 50.0
 
 
-def judged(case: Case, history: History) -> Outcome:
-    """Anomalies fail it; then what withholds a pass; then it passes."""
+def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
+    """Anomalies fail it; then what withholds a pass; then it passes. `put`: see Put."""
     events = [event for event in history.rows("events") if isinstance(event, Event)]
     seen = _conclusion(events)
     if seen is None:
         return inconclusive("history", "the trial did not come to its end: its history has no conclusion")
     try:
-        found = _judgement(history)
+        found = _judgement(history, put or judge)
     except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
@@ -97,11 +100,11 @@ def _withheld(
         yield Reason("checks-inconclusive", f"{check}: {why}")
 
 
-def _judgement(history: History) -> Judgement:
+def _judgement(history: History, put: Put) -> Judgement:
     """All checks, and those that the trial asked for by name."""
-    found = judge(history)
+    found = put(history, None)
     if named := history.header.settings.get("checks"):
-        more = judge(history, named)
+        more = put(history, named)
         found.anomalies += more.anomalies
         found.totals |= more.totals
         found.not_applicable |= more.not_applicable

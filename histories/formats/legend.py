@@ -1,11 +1,14 @@
 """What the numbers and topics of an imported history were called in the file that it came from."""
 
+from collections.abc import Iterable
 from typing import Any
 
 Name = int | str
 
 _BITS = 31
 _SMALL = 1 << _BITS
+_ODD = -(1 << 50)
+"""The number of the first name that is no small number; others follow below. No offset or time looks like it."""
 
 
 class Legend:
@@ -15,7 +18,9 @@ class Legend:
     everything else (texts, negative and huge numbers, what no workload would send) is remembered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keyed: bool = True) -> None:
+        self.keyed = keyed
+        """Whether topics are keys of the file; if not, they are its topics."""
         self._keys: dict[str, int] = {}
         self._key_names: list[Name] = []
         self._guessed: set[int] = set()
@@ -43,17 +48,24 @@ class Legend:
         mark = (key, name if type(name) in (int, str) else ("odd", repr(name)))
         number = self._others.get(mark)
         if number is None:
+            number = self._others[mark] = _ODD - len(self._other_names)
             self._other_names.append(name)
-            number = self._others[mark] = -len(self._other_names)
         return number
 
     def key_of(self, topic: str) -> Name:
         """The key as the file wrote it."""
         return self._key_names[self._keys[topic]]
 
+    def in_words(self, sentence: str, values: Iterable[int]) -> str:
+        """A sentence about values, with their names in place of numbers that mean nothing to its reader."""
+        for number in values:
+            if number <= _ODD:
+                sentence = sentence.replace(str(number), repr(self.value_of(number)))
+        return sentence
+
     def value_of(self, number: int) -> Any:
         """The value as the file wrote it."""
-        return number & (_SMALL - 1) if number >= 0 else self._other_names[-number - 1]
+        return number & (_SMALL - 1) if number >= 0 else self._other_names[_ODD - number]
 
 
 def _as_number(name: Name) -> Name:

@@ -1,0 +1,88 @@
+"""How checks are put to a stored history: on which engine, under which settings, and what those permit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from checkers.anomaly import Anomaly
+from checkers.check import Check, all_checks
+from checkers.judge import Judgement, judge_by, judge_on
+from checkers.naive import Oracle
+from ci.engines import opened
+from histories.reader import History
+from histories.tables import schema_of
+
+STRICTEST: dict[str, Any] = {"acks": -1, "idempotence": True, "isolation": "read_committed"}
+MEASURED = ("longest-gap",)
+"""What is told with every history, and is no anomaly."""
+_MODE = {True: "subscribe", False: "assign"}
+
+
+@dataclass(frozen=True)
+class Putting:
+    """Puts the checks of checkers/checks to histories. `strict`: what the settings permit is held against it too."""
+
+    engine: str = "duckdb"
+    strict: bool = False
+    permitted: bool = False
+
+    def __call__(self, history: History, names: Collection[str] | None = None) -> Judgement:
+        """The judgement; with `permitted`, also what would be wrong if every client had the strictest settings."""
+        found = self._judge(history, names)
+        found.permitted = [anomaly for anomaly in found.permitted if anomaly.name not in MEASURED]
+        if self.strict or self.permitted:
+            with tempfile.TemporaryDirectory(prefix="brokertrial-") as folder:
+                would_be = self._judge(under(history, Path(folder), STRICTEST, unclean_election=False), names)
+            known = {_place(anomaly) for anomaly in (*found.anomalies, *found.permitted)}
+            found.permitted += [anomaly for anomaly in would_be.anomalies if _place(anomaly) not in known]
+        if self.strict:
+            found.anomalies, found.permitted = found.anomalies + found.permitted, []
+        return found
+
+    def _judge(self, history: History, names: Collection[str] | None) -> Judgement:
+        from checkers.oracle import ORACLES
+
+        checks = all_checks()
+        with opened(self.engine, [history], by_query(checks, ORACLES)) as engine:
+            if self.engine != "oracle":
+                return judge_on(engine, [history], names)[0]
+            chosen = [check for name, check in checks.items() if (name in names if names else check.default)]
+            return judge_by(chosen, engine, [history])[0]
+
+
+def by_query(checks: Mapping[str, Check], oracles: Mapping[str, Oracle]) -> dict[str, Oracle]:
+    """The naive definitions by the queries that they answer."""
+    return {query: oracles[name] for name, check in checks.items() if name in oracles and (query := check.query)}
+
+
+def under(history: History, folder: Path, settings: Mapping[str, Any], **header: Any) -> History:
+    """The same history, as if every client had these settings."""
+    clients = history.arrow("clients")
+    for name, value in settings.items():
+        field = schema_of("clients").field(name)
+        column = pa.array([value] * clients.num_rows, field.type)
+        at = clients.schema.get_field_index(name)
+        clients = clients.append_column(field, column) if at < 0 else clients.set_column(at, field, column)
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(clients, folder / "clients.parquet")
+    title = msgspec.structs.replace(history.title, header=msgspec.structs.replace(history.header, **header))
+    return History(history.folder, title, {**history.tables, "clients": [folder / "clients.parquet"]})
+
+
+def assumed(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What was assumed on the command line as columns of the clients."""
+    columns = {name: value for name, value in stated.items() if name not in ("ww", "subscribe")}
+    return columns | ({"mode": _MODE[stated["subscribe"]]} if "subscribe" in stated else {})
+
+
+def _place(anomaly: Anomaly) -> tuple[Any, ...]:
+    """What makes two anomalies the same, however they were found."""
+    return (anomaly.name, anomaly.topic, anomaly.partition, anomaly.group, anomaly.offsets[:1], anomaly.values[:1])
