@@ -1,6 +1,6 @@
-"""commit-changed: a group was told a committed offset that nobody committed, or one that a later commit had replaced.
+"""commit-changed, commit-regression: a group was told an offset that nobody committed, or that was no longer in force.
 
-    commit 10 (ok, 1 to 2)   commit 20 (ok, 3 to 4)   committed? 10 (5 to 6)      -> 20 was in force: went back unasked
+    commit 10 (ok, 1 to 2)   commit 20 (ok, 3 to 4)   committed? 10 (5 to 6)      -> 20 was in force: commit-regression
     commit 10 (ok, 1 to 2)                            committed? none (5 to 6)    -> forgotten
     commit 10 (ok, 1 to 2)                            committed? 15 (5 to 6)      -> nobody committed 15
 
@@ -23,6 +23,8 @@ OTHERWISE = "no group whose commits are all known asked for its committed offset
 QUERY = """
     SELECT m.history, m.group_id, m.topic, m.partition, m.committed_offset AS offset_a, m.op AS op_a, m.writer AS op_b,
         MIN(w.op) AS op_c, MIN(w.committed_offset) AS offset_b,
+        CASE WHEN m.committed_offset >= 0 AND m.writer IS NOT NULL AND m.committed_offset < MIN(w.committed_offset)
+             THEN 'commit-regression' ELSE 'commit-changed' END AS name,
         CASE WHEN m.committed_offset < 0 THEN 'nothing, although a commit was acknowledged before'
              WHEN m.writer IS NULL THEN 'an offset that nobody had committed'
              ELSE 'an offset that a later commit had replaced' END AS why

@@ -77,13 +77,16 @@ def commit_changed(facts: Facts) -> Iterator[Found]:
             for write in here
             if write.done < told.call_ns and (nothing or (replaced is not None and write.call > replaced))
         ]
+        lowest = min((write.row.committed_offset or 0 for write in later), default=None)
+        back = bool(sources) and not nothing and lowest is not None and told.committed_offset < lowest
         if later or (not nothing and not sources):
             yield {
+                "name": "commit-regression" if back else "commit-changed",
                 "group_id": told.group,
                 "topic": told.topic,
                 "partition": told.partition,
                 "offset_a": told.committed_offset,
-                "offset_b": min((write.row.committed_offset or 0 for write in later), default=None),
+                "offset_b": lowest,
                 "op_a": told.op,
                 "op_b": min((write.row.op for write in sources), default=None),
                 "op_c": min((write.row.op for write in later), default=None),

@@ -9,6 +9,20 @@ RELATIONS = {
     "first_faults": Relation("""
         SELECT e.history, MIN(e.at_ns) AS first_ns FROM events e WHERE e.kind = 'window-begin' GROUP BY e.history
         """),
+    # From when on a partition may be told of late: the first fault of all, or the first change of its leader.
+    "disturbances": Relation("""
+        SELECT f.history, CAST(NULL AS STRING) AS topic, CAST(NULL AS BIGINT) AS partition, f.first_ns
+        FROM first_faults f
+        UNION ALL
+        SELECT e.history, e.topic, e.partition, MIN(e.at_ns)
+        FROM events e
+        JOIN (
+            SELECT x.history, x.topic, x.partition, MIN(x.leader_epoch) AS first_epoch FROM events x
+            WHERE x.kind = 'leader' AND x.topic IS NOT NULL GROUP BY x.history, x.topic, x.partition
+        ) o ON o.history = e.history AND o.topic = e.topic AND o.partition = e.partition
+        WHERE e.kind = 'leader' AND e.leader_epoch > o.first_epoch
+        GROUP BY e.history, e.topic, e.partition
+        """),
     # When each history first had a node killed, or its power cut.
     "first_crashes": Relation("""
         SELECT e.history, MIN(e.at_ns) AS first_ns FROM events e

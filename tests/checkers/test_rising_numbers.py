@@ -96,3 +96,44 @@ def test_the_epoch_of_an_old_record_is_no_answer_about_now(asked):
     told(asked, 2, 3, kind="list_offsets", node=1, leader_epoch=3, log_start=0)
 
     assert asked.anomalies("leader-epoch-regression") == []
+
+
+def listed(tale, end, call, ret):
+    return tale.op("list_offsets", "r", call=call, ret=ret, high_watermark=end)
+
+
+@pytest.mark.parametrize(
+    ("fault_at", "leader_at", "judged"),
+    [
+        pytest.param(None, None, True, id="nothing disturbed it"),
+        pytest.param(1, None, False, id="a fault had begun"),
+        pytest.param(None, 1, False, id="it had another leader"),
+        pytest.param(3_000_009, 3_000_009, True, id="that came later"),
+    ],
+)
+def test_an_end_that_is_told_too_short_has_a_size(asked, fault_at, leader_at, judged):
+    asked.producer("p")
+    append = asked.send(1, at=0, call=0, ret=1)
+    asked.send(2, at=1, call=2, ret=3)
+    late = listed(asked, 0, 2_000_003, 2_000_004)
+    if fault_at is not None:
+        asked.event("window-begin", window="w1")
+        asked.rows[-1].at_ns = fault_at
+    for epoch in [1] if leader_at is None else [1, 2]:
+        asked.event("leader", topic="t", partition=0, leader_epoch=epoch)
+        asked.rows[-1].at_ns = 0 if epoch == 1 else leader_at
+    answer = asked.judge("stale-read")
+    (found,) = answer.anomalies + answer.permitted
+
+    assert (found.name, found.offsets, found.operations) == ("stale-read", (2, 0), (append + 1, late))
+    assert "2 record(s) behind, asked 2.000 ms after" in found.sentence
+    assert (answer.totals == {"stale-read": 1}) == judged
+
+
+def test_an_end_that_was_asked_for_at_the_same_time_is_not_stale(asked):
+    asked.producer("p")
+    asked.send(1, at=0, call=0, ret=5)
+    listed(asked, 0, 4, 6)
+    answer = asked.judge("stale-read")
+
+    assert (answer.anomalies, answer.permitted, answer.judged) == ([], [], ["stale-read"])
