@@ -58,3 +58,28 @@ def compaction_brings_nothing_back_that_was_aborted(wire, topic_of, transactiona
 
     cleaned(wire, topic)
     wire.read_all(topic, isolation=COMMITTED).must_hold("committed", "1")
+
+
+@case(
+    "compaction/producer-is-remembered",
+    guarantee="idem-007",
+    needs=["topic-settings", "compaction", "kill", "restart"],
+    apis={"InitProducerId": 0},
+    fails_on=["M11a"],
+)
+def a_producer_is_remembered_though_its_records_are_gone(wire, topic_of, nodes):
+    """A batch that an idempotent producer sends again MUST be known as a duplicate, although compaction has removed all
+    records of the first one and the leader has read its log again after a crash.
+    """
+    topic = cleanable(wire, topic_of)
+    now = wire.now_ms()
+    old = wire.producer().batch("old", sequence=0, key=b"k0", timestamp=now - 12 * HOUR_MS)
+    wire.produce(topic, old).must_be_at(0)
+    wire.produce(topic, batch("new", key=b"k0", timestamp=now - 6 * HOUR_MS)).must_be_at(1)
+    wire.produce(topic, batch("1", key=b"end", timestamp=now)).must_be_at(2)
+    cleaned(wire, topic)
+    nodes.crash(nodes.of(topic))
+    wire.await_topic(topic)
+
+    wire.produce(topic, old).must_be_at(0)
+    wire.read_all(topic).must_hold("new", "1")
