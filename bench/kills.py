@@ -241,7 +241,7 @@ class Copy(threading.Thread):
 
     def __init__(self, cluster: Cluster, stop: threading.Event) -> None:
         super().__init__(name="copy", daemon=True)
-        self._bootstrap, self._stop_now = cluster.bootstrap, stop
+        self._servers, self._stop_now = cluster.bootstrap, stop
         self.committed = self.aborted = 0
 
     def coordinator(self, states) -> int | None:
@@ -261,7 +261,7 @@ class Copy(threading.Thread):
 
     def _session(self) -> int:
         """One producer and one consumer, until something fatal or the end; how often there was nothing to do."""
-        common = {"bootstrap.servers": self._bootstrap, **QUICK}
+        common = {"bootstrap.servers": self._servers, **QUICK}
         consumer = Consumer(
             common | {"group.id": "copy", "enable.auto.commit": False, "auto.offset.reset": "earliest",
                       "isolation.level": "read_committed"}
@@ -305,7 +305,7 @@ class Copy(threading.Thread):
     def read_committed(self) -> list[int]:
         """Everything in `out` that a read_committed reader gets."""
         reader = Consumer(
-            {"bootstrap.servers": self._bootstrap, "group.id": "r", "isolation.level": "read_committed", **QUICK}
+            {"bootstrap.servers": self._servers, "group.id": "r", "isolation.level": "read_committed", **QUICK}
         )
         reader.assign([TopicPartition("out", 0, 0)])
         _, end = reader.get_watermark_offsets(TopicPartition("out", 0), timeout=30)

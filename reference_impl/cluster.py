@@ -99,6 +99,10 @@ class Cluster:
         self._launch(node)
         self._ready(node, time.monotonic() + READY_WITHIN_S)
 
+    def pid_of(self, node: int) -> int:
+        """Its process, for who wants to look at it."""
+        return self._processes[node].pid
+
     def data_of(self, node: int) -> Path:
         """Where a node keeps its data; 0 is the controller."""
         return self._folder / (f"node-{node}" if node else "controller")

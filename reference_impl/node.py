@@ -127,13 +127,14 @@ class Node:
     async def start(self) -> None:
         """Recovers everything from disk, then listens; a broker of a cluster returns when it may lead."""
         self._open_journal()
-        if self.membership is not None:
-            await self.membership.read()
-        self.recover()
-        await self.listener.open(self.config.host, self.config.port)
-        await self._channel.open()
+        await self.listener.bind(self.config.host, self.config.port)
         if self.membership is not None:
             await self.membership.enter()
+        self.recover()
+        await self.listener.serve()
+        await self._channel.open()
+        if self.membership is not None:
+            await self.membership.take_part()
             self._isr_keeper.start()
         if self.config.controller_only:
             self._every(0.02, self.controller.tick)

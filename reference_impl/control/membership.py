@@ -56,17 +56,26 @@ class Membership:
 
     # Life
 
-    async def read(self) -> None:
-        """Reads the metadata log up to its present end; it is followed from then on."""
-        end = await self._fetch_metadata(await self._open(), wait_ms=0)
+    async def enter(self) -> None:
+        """Reads the metadata log, registers, and reads on to its own registration.
+
+        Only then may logs be opened: before it, the log may say that this broker's earlier self still leads.
+        """
+        connection = await self._open()
+        end = await self._fetch_metadata(connection, wait_ms=0)
+        await connection.close()
         self._tasks.append(asyncio.create_task(self._follow()))
+        await self._read_to(end)
+        await self._register()
+        await self._read_to(self.broker_epoch + 1)
+
+    async def _read_to(self, end: int) -> None:
         while self._node.journal.end < end:
             self._applied.clear()
             await self._applied.wait()
 
-    async def enter(self) -> None:
-        """Registers with the controller, and returns when this broker may lead."""
-        await self._register()
+    async def take_part(self) -> None:
+        """Gives signs of life, and returns when this broker may lead."""
         self._tasks.append(asyncio.create_task(self._live()))
         self._tasks.append(asyncio.create_task(self._stock_producer_ids()))
         await self._unfenced.wait()

@@ -299,11 +299,18 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._when_closed: dict[int, Callable[[], None]] = {}
 
-    async def open(self, host: str, port: int) -> None:
-        """Listens; `port` tells where."""
+    async def bind(self, host: str, port: int) -> None:
+        """Takes its port, which `port` tells, but accepts nobody yet."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Connection(self, next(self._numbers)), host, port, backlog=512)
+        self._server = await loop.create_server(
+            lambda: Connection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
+        )
         self.port = self._server.sockets[0].getsockname()[1]
+
+    async def serve(self) -> None:
+        """Accepts clients from now on."""
+        assert self._server is not None
+        await self._server.start_serving()
 
     def admit(self, connection: Connection) -> bool:
         """Takes a connection in, unless there are too many."""

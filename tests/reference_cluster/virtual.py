@@ -113,7 +113,8 @@ class Cluster:
             self.counts["elections"] += 1
             known = self.leaders.setdefault(partition.leader_epoch, broker.id)
             assert known == broker.id, f"brokers {known} and {broker.id} both lead in epoch {partition.leader_epoch}"
-            self.check_leader(partition)
+            if partition.leader_epoch == self.topic.placements[0].leader_epoch:  # else it is deposed, and does not know
+                self.check_leader(partition)
         for following in broker.following.values():
             following.leave((self.topic.id, 0))
         if partition.leading is None and partition.leader_id != NOBODY:
