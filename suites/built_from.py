@@ -1,4 +1,5 @@
-"""What a case is built from: the definitions of the probe and of the workloads that it comes to, found by name.
+"""What a case is built from: the definitions of the probe and of the workloads that it comes to, found by name, and
+what it borrows from other files of cases.
 
 A case says `wire.commit`; the probe has a method of that name; what that method names is looked for in turn, and so on.
 A method counts once its class and its name have both been met, and so do two of one name: rather too much than too
@@ -36,22 +37,31 @@ class Definition(msgspec.Struct, frozen=True):
 
 def built_from(case: Case) -> str:
     """A hash that changes when the probe or a workload changes in a way that this case can come to notice."""
-    nodes = own_nodes(case.file.read_text(encoding="utf-8"), case.function.__name__)
+    nodes = list(own_nodes(case.file.read_text(encoding="utf-8"), case.function.__name__))
     names = {name for node in nodes for name in _names(node)}
     names |= {GIVEN[word] for word in ("wire", *case.parameters) if word in GIVEN}
-    return _hash(sorted(f"{found.place} {found.content}" for found in reached(names, ROOMS[case.kind])))
+    found = reached(names, [*_definitions(ROOMS[case.kind]), *_borrowed(nodes)])
+    return _hash(sorted(f"{one.place} {one.content}" for one in found))
 
 
-def reached(names: Iterable[str], rooms: tuple[str, ...]) -> list[Definition]:
-    """Every definition in these rooms that the names lead to."""
+def reached(names: Iterable[str], definitions: Iterable[Definition]) -> list[Definition]:
+    """Every one of these definitions that the names lead to."""
     met = set(names)
-    waiting = list(_definitions(rooms))
+    waiting = list(definitions)
     found: list[Definition] = []
     while new := [one for one in waiting if one.name in met and (not one.owner or one.owner in met)]:
         found += new
         met.update(*(one.names for one in new))
         waiting = [one for one in waiting if one not in new]
     return found
+
+
+def _borrowed(nodes: Iterable[ast.AST]) -> Iterator[Definition]:
+    """What other files of cases define that this one imports from."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("suites.cases."):
+            path = HERE.parent.joinpath(*node.module.split(".")).with_suffix(".py")
+            yield from _defined(ast.parse(path.read_text(encoding="utf-8")), node.module, by_method=False)
 
 
 @cache

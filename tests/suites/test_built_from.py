@@ -39,11 +39,8 @@ def rebalance(*members):
 
 
 def what(source, *names):
-    defined = list(built_from._defined(ast.parse(source), "probe/made", True))
-    monkey = pytest.MonkeyPatch()
-    monkey.setattr(built_from, "_definitions", lambda rooms: defined)
-    found = built_from.reached({"Family", *names}, ("probe",))
-    monkey.undo()
+    defined = built_from._defined(ast.parse(source), "probe/made", by_method=True)
+    found = built_from.reached({"Family", *names}, defined)
     return {one.place.split(".", 1)[1]: one.content for one in found}
 
 
@@ -95,4 +92,12 @@ def test_no_case_comes_to_everything():
             for node in built_from.own_nodes(case.file.read_text("utf-8"), case.function.__name__)
             for name in built_from._names(node)
         }
-        assert 20 < len(built_from.reached(names, ("probe",))) < everything / 2
+        assert 20 < len(built_from.reached(names, built_from._definitions(("probe",)))) < everything / 2
+
+
+def test_what_is_borrowed_from_another_file_of_cases_counts():
+    source = "from suites.cases.compaction.survivors import cleaned\n\ndef one(wire):\n    cleaned(wire)\n"
+    borrowed = built_from._borrowed(built_from.own_nodes(source, "one"))
+    places = {one.place for one in built_from.reached({"cleaned"}, borrowed)}
+    assert {"suites.cases.compaction.survivors.cleaned", "suites.cases.compaction.survivors.WITHIN_S"} <= places
+    assert "suites.cases.compaction.survivors.write" not in places
