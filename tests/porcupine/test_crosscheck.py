@@ -10,6 +10,7 @@ from checkers.crosscheck import second_opinions
 from checkers.judge import judge
 from checkers.porcupine.build import PorcupineMissing
 from checkers.search.question import Answer
+from checkers.verdict import Verdict
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
@@ -129,3 +130,18 @@ def test_no_end_confirms_nothing_and_a_disagreement_is_ours(told, monkeypatch, a
     opinion = second_opinions(history, judge(history, LOG_CHECKS).anomalies)[0]
 
     assert opinion.verdict == verdict and words in opinion.sentence
+
+
+def test_a_stored_failure_is_shown_with_the_second_opinion(told, monkeypatch, program):
+    from suites import stored, trial_verdict
+    from suites.outcome import Outcome
+
+    history = told(*BROKEN["stale-read"])
+    found = Outcome(Verdict.FAIL, anomalies=tuple(judge(history, LOG_CHECKS).anomalies))
+    monkeypatch.setattr(trial_verdict, "judged", lambda *_: found)
+    outcome = stored._trial(None, history)
+
+    assert outcome.verdict is Verdict.FAIL
+    assert [(line.what, line.text[:27]) for line in outcome.evidence] == [
+        ("cross-check", "Cross-checked by porcupine ")
+    ]
