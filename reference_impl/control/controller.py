@@ -22,6 +22,8 @@ from wire import errors
 
 log = logging.getLogger("controller")
 
+_TOLERATED_IMBALANCE = 0.1  # leader.imbalance.per.broker.percentage, as Kafka has it
+
 
 class Heard(NamedTuple):
     """The answer to a heartbeat."""
@@ -40,6 +42,7 @@ class Controller:
         self._session_s = config["broker.session.timeout.ms"] / 1000
         self._grace_s = config["broker.reconnect.grace.ms"] / 1000
         now_s = clock.monotonic()
+        self._balances_s = now_s + config["leader.imbalance.check.interval.seconds"]
         self._expires = dict.fromkeys(self.image.brokers, now_s + self._session_s)
 
     @property
@@ -84,8 +87,12 @@ class Controller:
             self._expires[broker] = min(self._expires[broker], self._clock.monotonic() + self._grace_s)
 
     def tick(self) -> None:
-        """Fences every broker that has been silent for too long."""
+        """Fences every broker that has been silent for too long, and gives leadership back now and then."""
         now_s = self._clock.monotonic()
+        if now_s >= self._balances_s:
+            self._balances_s = now_s + self._config["leader.imbalance.check.interval.seconds"]
+            if self._config["auto.leader.rebalance.enable"]:
+                self._balance()
         for broker, expires_s in list(self._expires.items()):
             if expires_s > now_s:
                 continue
@@ -94,6 +101,20 @@ class Controller:
             if not known.fenced:
                 log.info("broker %d is fenced", broker)
                 self._set_state(known, fenced=True, stopping=known.stopping)
+
+    def _balance(self) -> None:
+        """First replicas lead again, for every broker that leads too few of the partitions that it is first of."""
+        for broker in self.image.live():
+            of_it = [
+                (topic, index, placement)
+                for topic in self.image.topics.values()
+                for index, placement in enumerate(topic.placements)
+                if placement.replicas[0] == broker
+            ]
+            away = [(topic, index) for topic, index, placement in of_it if placement.leader != broker]
+            if len(away) > _TOLERATED_IMBALANCE * len(of_it):
+                found = (elections.preferred(self.image, topic, index) for topic, index in away)
+                self._write(record for record in found if record is not None)
 
     def _set_state(self, broker: Broker, *, fenced: bool, stopping: bool) -> None:
         record: JsonRecord = {"kind": "broker_state", "id": broker.id, "fenced": fenced, "stopping": stopping}

@@ -32,6 +32,8 @@ _ROWS = [
     Setting("replica.lag.time.max.ms", "long", "2000", low=1, doc="fast: Kafka's default is 30000"),
     Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
     Setting("controlled.shutdown.enable", "boolean", "true"),
+    Setting("auto.leader.rebalance.enable", "boolean", "true"),
+    Setting("leader.imbalance.check.interval.seconds", "long", "300", low=1),
     # fetch
     Setting("fetch.max.bytes", "int", "57671680", low=1024),
     Setting("max.incremental.fetch.session.cache.slots", "int", "1000", low=0),

@@ -94,7 +94,7 @@ def _replicated(nodes: int) -> list[str]:
     settings = [f"default.replication.factor={copies}", f"min.insync.replicas={copies - 1}"]
     for topic in ("offsets.topic", "transaction.state.log"):
         settings += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=3"]
-    return [*settings, "auto.create.topics.enable=false"]
+    return [*settings, "auto.create.topics.enable=false", "leader.imbalance.check.interval.seconds=5"]
 
 
 def _count(address: Address) -> int:
