@@ -23,7 +23,7 @@ from checkers.duck import Duck
 from checkers.porcupine.build import PorcupineMissing
 from checkers.porcupine.client import Mark, draw
 from checkers.porcupine.client import rule as ask_porcupine
-from checkers.porcupine.process import Limits
+from checkers.porcupine.process import Limits, PorcupineRefused
 from checkers.search.engine import search
 from checkers.search.question import Answer, Question
 from histories.reader import History
@@ -108,6 +108,8 @@ def _opinion(
         question, answer = _first_answered(questions, picture, marks, limits)
     except PorcupineMissing as missing:
         return _without_porcupine(anomaly, questions[-1], str(missing))
+    except (PorcupineRefused, OSError) as problem:
+        return Opinion(anomaly, "open", f"Not cross-checked: {problem}", ())
     operations = tuple(op.op for op in question.ops if op.op > 0)
     drawn = picture if picture is not None and picture.exists() else None
     return Opinion(anomaly, _verdict(answer), _sentence(answer, len(operations)), operations, drawn)

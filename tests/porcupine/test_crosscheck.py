@@ -9,6 +9,7 @@ from checkers.anomaly import Anomaly
 from checkers.crosscheck import second_opinions
 from checkers.judge import judge
 from checkers.porcupine.build import PorcupineMissing
+from checkers.porcupine.process import PorcupineRefused
 from checkers.search.question import Answer
 from checkers.verdict import Verdict
 from histories.header import Header
@@ -117,6 +118,18 @@ def test_without_go_it_is_said_that_nothing_was_cross_checked(told, monkeypatch)
     assert opinion.sentence == "Not cross-checked by porcupine: there is no Go. Our own search agrees."
 
 
+@pytest.mark.parametrize("problem", [PorcupineRefused("line 3 is odd."), OSError("no such program")])
+def test_a_cross_check_that_fails_leaves_the_verdict_alone(told, monkeypatch, problem):
+    def broken(*_):
+        raise problem
+
+    monkeypatch.setattr(crosscheck, "ask_porcupine", broken)
+    history = told(*BROKEN["stale-read"])
+    opinion = second_opinions(history, judge(history, LOG_CHECKS).anomalies)[0]
+
+    assert opinion.verdict == "open" and str(problem) in opinion.sentence
+
+
 @pytest.mark.parametrize(
     ("answer", "verdict", "words"),
     [
@@ -139,7 +152,7 @@ def test_a_stored_failure_is_shown_with_the_second_opinion(told, monkeypatch, pr
     history = told(*BROKEN["stale-read"])
     found = Outcome(Verdict.FAIL, anomalies=tuple(judge(history, LOG_CHECKS).anomalies))
     monkeypatch.setattr(trial_verdict, "judged", lambda *_: found)
-    outcome = stored._trial(None, history)
+    outcome = stored._trial(None, history, None)
 
     assert outcome.verdict is Verdict.FAIL
     assert [(line.what, line.text[:27]) for line in outcome.evidence] == [
