@@ -1,0 +1,34 @@
+"""How available the target stayed: for each kind of fault of a run, the longest gap and the time to be fast again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from checkers.duck import Duck
+from checkers.profile import QUERY, Kind, by_history, kinds, profile
+from ci.story import Story
+from histories.header import HistoryRefused
+from histories.reader import History
+
+WITHOUT_FAULTS = ("", "[]", "{}", "null")
+
+
+def availability(story: Story) -> list[Kind]:
+    """A row for each kind of fault that was injected, by the definitions of checkers/profile.py; the worst first."""
+    folders = [story.folder / each.history for each in story.results if each.schedule not in WITHOUT_FAULTS]
+    histories = list(_opened(folder for folder in folders if folder.is_dir()))
+    if not histories:
+        return []
+    with Duck.over(histories) as duck:
+        rows = by_history(duck.ask(QUERY))
+    profiles = (profile(rows.get(number, ()), history) for number, history in enumerate(histories))
+    return kinds(each for each in profiles if each is not None)
+
+
+def _opened(folders: Iterable[Path]) -> Iterator[History]:
+    for folder in folders:
+        try:
+            yield History.open(folder)
+        except (HistoryRefused, OSError):
+            continue  # its case is not green, and says why
