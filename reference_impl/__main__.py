@@ -21,6 +21,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0].startswith("--nodes"):
         given.insert(0, "cluster")
+    elif given and given[0] == "--mutants":
+        given[0] = "mutants"
     options = _parser().parse_args(given)
     if options.command == "mutants":
         return _list_mutants(as_json=options.json)
@@ -125,7 +127,13 @@ async def _serve(node: Node, *, die_with_parent: bool) -> None:
         loop.add_reader(sys.stdin.fileno(), _orphaned)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    await node.start()
+    starting, stopped = asyncio.ensure_future(node.start()), asyncio.ensure_future(stopping.wait())
+    await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():  # it may be waiting for a controller that never comes
+        starting.cancel()
+        return
+    stopped.cancel()
+    starting.result()
     print(json.dumps({"ready": True, "port": node.port, "node_id": node.node_id}), flush=True)
     await stopping.wait()
     await node.stop()

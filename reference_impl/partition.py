@@ -285,11 +285,13 @@ class Partition:
             return errors.OFFSET_OUT_OF_RANGE, -1
         if not bugs.on("M40h"):
             self.log.advance_start(target)
+            self._tell_watchers()
         return errors.NONE, self.log.start_offset
 
     def housekeeping(self) -> None:
         """Retention; called by a timer."""
-        self.log.apply_retention(self._clock.now_ms(), self.high_watermark)
+        if self.log.apply_retention(self._clock.now_ms(), self.high_watermark):
+            self._tell_watchers()
 
     def close(self, *, clean: bool) -> None:
         self.log.close(clean=clean)

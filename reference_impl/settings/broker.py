@@ -27,7 +27,7 @@ _ROWS = [
     Setting("broker.session.timeout.ms", "int", "2000", low=1, doc="fast: Kafka's default is 9000"),
     Setting("broker.heartbeat.interval.ms", "int", "200", low=1, doc="fast: Kafka's default is 2000"),
     Setting(
-        "broker.reconnect.grace.ms", "int", "200", low=0, doc="not in Kafka: a broken connection is a sign of death"
+        "broker.reconnect.grace.ms", "int", "100", low=0, doc="not in Kafka: a broken connection is a sign of death"
     ),
     Setting("replica.lag.time.max.ms", "long", "2000", low=1, doc="fast: Kafka's default is 30000"),
     Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
