@@ -130,7 +130,7 @@ def _passes_on(name: str, module: str, text: str) -> None:
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
-    """Run the bundled broker by itself: broker node --data DIR --port N. With --mutants: list its planted bugs."""
+    """Run the bundled broker by itself: broker node --data DIR, or broker --nodes 3. With --mutants: its planted bugs."""
     from ci.child import run_module
 
     if arguments == ("--mutants",):
