@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from checkers.check import Check
 from checkers.engine import titles, topics
 from checkers.fingerprint import SETTLED, settled
-from checkers.relations import BASES, RELATIONS, RENAMED
+from checkers.relations import BASES, RELATIONS
 from histories.reader import History
 from histories.rows import TABLES
-from histories.tables import schema_of
+from spark_analysis import narrow
+from spark_analysis.canaries import Planted
 from spark_analysis.session import open_session
+from spark_analysis.tables import frame_of, table_of
 
-_TYPES = {pa.int64(): "bigint", pa.int32(): "int", pa.bool_(): "boolean", pa.string(): "string", pa.binary(): "binary"}
 _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
 
@@ -39,12 +38,18 @@ class Spark:
     @classmethod
     def over(cls, histories: Sequence[History], master: str = "local[*]", **settings: str) -> Self:
         """Opens histories; nothing is read before the first question."""
-        spark = cls(open_session(master, **settings))
+        return cls.on(open_session(master, **settings), histories)
+
+    @classmethod
+    def on(cls, session: SparkSession, histories: Sequence[History], planted: Planted | None = None) -> Self:
+        """Opens histories on a session that runs, and beside them those that were planted."""
+        spark = cls(session)
         for table in (table for table in TABLES if table in BASES):
-            frames = [spark._read(table, number, history) for number, history in enumerate(histories)]
-            reduce(DataFrame.unionByName, frames).createOrReplaceTempView(table)
-        spark._show("histories", titles(histories))
-        spark._show("topics", topics(histories))
+            folder = planted.folder if planted else ""
+            table_of(session, table, histories, folder).createOrReplaceTempView(table)
+        everything = [*histories, *(planted.histories if planted else ())]
+        spark._show("histories", titles(everything))
+        spark._show("topics", topics(everything))
         return spark
 
     @classmethod
@@ -66,8 +71,8 @@ class Spark:
         return self._session.sql(query).toArrow()
 
     def prepared(self, check: Check) -> Check:
-        """The check as it is."""
-        return check
+        """The check; one about logs asks for what lies around suspicious operations alone."""
+        return narrow.narrowed(check)
 
     def settled(self, check: str) -> frozenset[int]:
         """Histories of which the fingerprint says that this check finds nothing."""
@@ -92,28 +97,18 @@ class Spark:
     ) -> None:
         self.close()
 
-    def _read(self, table: str, number: int, history: History) -> DataFrame:
-        """One history's table under the shared names; a column or a table that it lacks is null, or empty."""
-        schema = schema_of(table)
-        wanted = ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in schema)
-        files = [str(file) for file in history.parts(table)]
-        reader = self._session.read.schema(wanted)
-        frame = reader.parquet(*files) if files else self._session.createDataFrame([], wanted)
-        columns = [f.col(f"`{field.name}`").alias(RENAMED.get(field.name, field.name)) for field in schema]
-        return frame.select(f.lit(number).alias("history"), *columns)
-
     def _show(self, name: str, table: pa.Table) -> None:
-        schema = ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in table.schema)
-        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-        self._session.createDataFrame(rows, schema).createOrReplaceTempView(name)
+        frame_of(self._session, table).createOrReplaceTempView(name)
 
     def _make_what_it_names(self, query: str) -> None:
-        named = RELATIONS.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
+        relations = {**RELATIONS, **narrow.RELATIONS}
+        named = relations.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
         for name in sorted(named - self._made):
-            relation = RELATIONS[name]
+            relation = relations[name]
             self._make_what_it_names(relation.query)
             frame = self._session.sql(relation.query)
             if relation.kept:
                 self._kept.append(frame.persist())
+                frame.count()  # so that the planner knows how small it is
             frame.createOrReplaceTempView(name)
             self._made.add(name)

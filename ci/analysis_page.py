@@ -1,0 +1,84 @@
+"""The report of `brokertrial analyze`: one file, offline, with the plots of every history that drove load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from checkers.anomaly import Anomaly
+from checkers.profile import Profile, Sums, series
+from ci.picture import BUCKETS, Series, Shade, draw
+from ci.story import suite_version
+from ci.writers.report import KINDS, TEMPLATES
+from spark_analysis.job import Found, Outcome
+from spark_analysis.results import Results
+
+ROW, LEFT, WIDTH = 26, 150, 880
+PLOTS = 200
+"""Histories with a plot of their own; the tables hold all."""
+
+
+def page(outcome: Outcome, results: Results) -> str:
+    """The whole page."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    order = list(KINDS)
+    pairs = sorted(zip(results.cases, outcome.found, strict=True), key=lambda pair: order.index(pair[0].verdict))
+    return environment.get_template("analysis.html.j2").render(
+        results=results,
+        rows=[
+            {
+                "case": case,
+                "mark": KINDS[case.verdict][0],
+                "word": KINDS[case.verdict][1],
+                "plot": Markup(plot(found)) if number < PLOTS else "",
+                "proofs": [(anomaly, Markup(certificate(anomaly, found))) for anomaly in case.anomalies[:5]],
+            }
+            for number, (case, found) in enumerate(pairs)
+        ],
+        counts=[(KINDS[kind], sum(case.verdict == kind for case in results.cases)) for kind in order],
+        version=suite_version(),
+        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+    )
+
+
+def plot(found: Found) -> str:
+    """Acknowledgements a second and their latencies over time, with the fault windows; empty without any."""
+    profile = found.profile
+    if profile is None or profile.acknowledged < 20:
+        return ""
+    sums = Sums(found.sums, found.opened.history.title.started_ns)
+    length = max([float((sums.last.max() - sums.start) / 1e9), *(window.healed_s for window in profile.windows)])
+    rate, median, slow = (np.array(values) for values in series(sums, BUCKETS, length))
+    return draw(Series(length, rate, median, slow, tuple(_shades(profile))))
+
+
+def _shades(profile: Profile) -> Iterator[Shade]:
+    for window in profile.windows:
+        yield Shade(window.begin_s, window.healed_s, f"{window.window} {window.text}")
+
+
+def certificate(anomaly: Anomaly, found: Found) -> str:
+    """The two or three operations that prove an anomaly, each a bar from its call to its return."""
+    rows = [found.operations[op] for op in anomaly.operations if op in found.operations]
+    if not rows:
+        return ""
+    start = min(row["call_ns"] for row in rows)
+    end = max(row["return_ns"] or row["call_ns"] for row in rows)
+    scale = (WIDTH - LEFT - 220) / max(1, end - start)
+    lines = [f'<svg class="timeline" viewBox="0 0 {WIDTH} {ROW * len(rows) + 8}" role="img" aria-label="certificate">']
+    for number, row in enumerate(rows):
+        top, x = number * ROW + 6, LEFT + (row["call_ns"] - start) * scale
+        width = max(3.0, ((row["return_ns"] or end) - row["call_ns"]) * scale)
+        text = f"{row['kind']} {row['topic']}-{row['partition']} {_offset(row['base_offset'])}{row['outcome']}"
+        lines.append(f'<text x="0" y="{top + 12}">op {row["op"]}  {escape(str(row["client"]))}</text>')
+        lines.append(f'<rect class="rate" x="{x:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 10}"/>')
+        lines.append(f'<text x="{x + width + 6:.1f}" y="{top + 12}">{escape(text)}</text>')
+    return "".join([*lines, "</svg>"])
+
+
+def _offset(base: int | None) -> str:
+    return "" if base is None else f"at {base} "

@@ -1,0 +1,108 @@
+"""`brokertrial analyze`: many histories judged and profiled in one Spark job."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import click
+
+from checkers.verdict import Verdict
+from ci.tally import WORDS
+from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, Trouble
+from suites.guarantees import registry
+
+if TYPE_CHECKING:
+    from spark_analysis.results import Results
+
+
+def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = ()) -> int:
+    """Judges, profiles, writes `out`, prints the verdicts and returns the exit status."""
+    job, results, session = _modules()
+    began = time.monotonic()
+    try:
+        spark = session.open_session(master, **_settings(conf))
+    except (session.JavaMissing, session.NoSession) as problem:
+        raise Trouble(str(problem)) from None
+    with session.progress(spark, _tell) as tell:
+        try:
+            opened, refused = job.open_all(spark, places, tell)
+        except job.NothingThere as problem:
+            raise Trouble(str(problem)) from None
+        folder = _folder(out)
+        outcome = job.analyze(spark, opened, folder, tell)
+        found = results.results_of(outcome, refused, master, time.monotonic() - began)
+        tell("writing")
+        from ci.analysis_page import page
+
+        results.write(spark, folder, found, page(outcome, found))
+    _print(found, out)
+    return status(found)
+
+
+def _modules() -> tuple[ModuleType, ModuleType, ModuleType]:
+    try:
+        from spark_analysis import job, results, session
+    except ImportError as missing:
+        raise Trouble(
+            f"`brokertrial analyze` needs PySpark, which is not installed ({missing}).",
+            "pip install 'brokertrial[spark,java]'",
+        ) from None
+    return job, results, session
+
+
+def _settings(conf: Sequence[str]) -> dict[str, str]:
+    pairs = [setting.partition("=") for setting in conf]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise Trouble(f"--conf {wrong[0]}: a Spark setting is NAME=VALUE.")
+    return {name: value for name, _, value in pairs}
+
+
+def _folder(out: str) -> str:
+    return out.rstrip("/") if "://" in out else f"file://{Path(out).absolute()}"
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def status(found: Results) -> int:
+    """As for `run`: a failed `must` outranks all else; a check that missed its canary makes the job our own error."""
+    kinds = {case.verdict for case in found.cases}
+    if any(_must(case.anomalies) for case in found.cases if case.verdict == "fail"):
+        return FAILED
+    if found.wrong:
+        return INTERNAL
+    if "inconclusive" in kinds or found.refused:
+        return INCONCLUSIVE
+    return PASSED if kinds & {"pass", "fail"} else NOTHING_JUDGED
+
+
+def _must(anomalies: Sequence[object]) -> bool:
+    """Whether the broker broke a `must`; a guarantee that the registry lacks counts as one."""
+    for anomaly in anomalies:
+        known = registry().get(getattr(anomaly, "guarantee", ""))
+        if getattr(anomaly, "attribution", "") == "broker" and (known is None or known.level == "must"):
+            return True
+    return False
+
+
+def _print(found: Results, out: str) -> None:
+    for case in found.cases:
+        if case.verdict in ("fail", "inconclusive"):
+            click.echo(f"{case.verdict.upper():12}  {case.case}  {case.target}  {case.place}")
+            for anomaly in case.anomalies[:3]:
+                click.echo(f"              {anomaly.name}: {anomaly.sentence}")
+            for reason in case.reasons[:3]:
+                click.echo(f"              {reason}")
+    for place, why in found.refused.items():
+        click.echo(f"REFUSED       {place}: {why}")
+    for wrong in found.wrong:
+        click.echo(f"NOT PROVEN    {wrong}: planted anomalies were not found as they should be", err=True)
+    counts = [f"{sum(case.verdict == kind.name.lower() for case in found.cases)} {WORDS[kind]}" for kind in Verdict]
+    click.echo(f"{', '.join(counts)}, {len(found.refused)} refused; {out}/report.html, results.json")
+    sys.stdout.flush()

@@ -1,0 +1,135 @@
+"""Histories with known anomalies, judged in the same job: a check that misses one did not really run.
+
+A column that is read as null, a name in the wrong quotes, an engine that does nothing: each would let everything pass.
+The canaries (canaries.json: random small histories, chosen by bench/canaries.py so that every check finds something)
+are written as Parquet where the results go, are read back like the histories on trial, and must yield the rows that
+DuckDB finds in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from checkers.anomaly import Anomaly
+from checkers.duck import Duck
+from checkers.engine import titles, topics
+from checkers.judge import Judgement, judge_on
+from checkers.relations import BASES, RENAMED
+from histories.header import Header, Title
+from histories.reader import History
+from histories.rows import TABLES, Row
+from histories.tables import columns_of, schema_of
+from spark_analysis.tables import frame_of, gathered
+
+FILE = Path(__file__).with_name("canaries.json")
+
+
+class Stored(msgspec.Struct, kw_only=True):
+    """One canary as the file holds it."""
+
+    header: Header
+    tables: dict[str, list[dict[str, Any]]]
+
+
+class Canary(History):
+    """A small history that never was on a disk."""
+
+    def __init__(self, stored: Stored) -> None:
+        """All columns are there, null where the file does not name them."""
+        title = Title(identity="canary", clock="none", started_ns=0, started_at="", header=stored.header, complete=True)
+        super().__init__(Path(stored.header.case), title, {table: [Path(table)] for table in TABLES})
+        self._rows = {table: [TABLES[table](**row) for row in stored.tables.get(table, [])] for table in TABLES}
+
+    def count(self, table: str) -> int:
+        """How many rows a table has."""
+        return len(self._rows[table])
+
+    def columns(self, table: str) -> frozenset[str]:
+        """All of them."""
+        return frozenset(schema_of(table).names)
+
+    def arrow(self, table: str) -> pa.Table:
+        """The table in memory."""
+        return columns_of(table, self._rows[table]) if self._rows[table] else schema_of(table).empty_table()
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table."""
+        return iter(self._rows[table])
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The canaries of a job: where their tables are, and the first of their numbers."""
+
+    folder: str
+    first: int
+    histories: tuple[Canary, ...]
+
+
+@cache
+def canaries() -> tuple[Canary, ...]:
+    """All of them."""
+    return tuple(Canary(stored) for stored in msgspec.json.decode(FILE.read_bytes(), type=list[Stored]))
+
+
+def plant(session: SparkSession, folder: str, first: int) -> Planted:
+    """Writes the tables of the canaries, numbered from `first`, where the executors can read them."""
+    planted = Planted(folder, first, canaries())
+    numbered = list(enumerate(planted.histories, start=first))
+    for table in (table for table in TABLES if table in BASES):
+        frame_of(session, gathered(table, numbered)).coalesce(1).write.mode("overwrite").parquet(f"{folder}/{table}")
+    return planted
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the canaries say: checks that found theirs, checks that nothing was planted for, and what went wrong."""
+
+    proven: tuple[str, ...]
+    unproven: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+def proof(found: Sequence[Judgement], checks: Collection[str]) -> Proof:
+    """Compares what a job found in the canaries with what DuckDB finds in them."""
+    expected = judged(canaries(), checks)
+    proven: list[str] = []
+    unproven: list[str] = []
+    wrong: list[str] = []
+    for check in sorted(checks):
+        total = sum(judgement.totals.get(check, 0) for judgement in expected)
+        same = all(_of(check, one) == _of(check, two) for one, two in zip(found, expected, strict=True))
+        (unproven if not total and same else proven if same else wrong).append(check)
+    return Proof(tuple(proven), tuple(unproven), tuple(wrong))
+
+
+def judged(histories: Sequence[Canary], checks: Collection[str]) -> list[Judgement]:
+    """What DuckDB finds in them."""
+    tables = {"histories": titles(histories), "topics": topics(histories)}
+    for name in (name for name in TABLES if name in BASES):
+        table = gathered(name, list(enumerate(histories)))
+        tables[name] = table.rename_columns([RENAMED.get(column, column) for column in table.column_names])
+    with Duck.over_tables(tables) as duck:
+        return judge_on(duck, histories, checks)
+
+
+def _of(check: str, judgement: Judgement) -> tuple[int, frozenset[tuple[object, ...]], bool, bool]:
+    listed = frozenset(_place(anomaly) for anomaly in judgement.anomalies)
+    return (
+        judgement.totals.get(check, 0),
+        listed if check in judgement.totals else frozenset(),
+        check in judgement.judged,
+        check in judgement.inconclusive,
+    )
+
+
+def _place(anomaly: Anomaly) -> tuple[object, ...]:
+    return (anomaly.name, anomaly.topic, anomaly.partition, anomaly.offsets, anomaly.values, anomaly.operations)

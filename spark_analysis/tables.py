@@ -1,0 +1,117 @@
+"""The tables of many histories as one table each: small ones sent by the driver, large ones read where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from checkers.relations import RENAMED
+from histories.reader import History
+from histories.tables import schema_of
+from spark_analysis.elsewhere import files_of, is_elsewhere
+
+SMALL_ROWS = 200_000
+"""A table with fewer rows is read by the driver: a plan with a thousand branches would take longer."""
+
+FEW = 8
+"""So many large histories get a branch each; of more, each row asks its file's name whose it is."""
+
+_TYPES = {pa.int64(): "bigint", pa.int32(): "int", pa.bool_(): "boolean", pa.string(): "string", pa.binary(): "binary"}
+
+
+class UnknownFile(RuntimeError):
+    """Spark read a file that belongs to no history."""
+
+
+def columns_of(schema: pa.Schema) -> str:
+    """An Arrow schema as Spark's."""
+    return ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in schema)
+
+
+def table_of(session: SparkSession, name: str, histories: Sequence[History], planted: str = "") -> DataFrame:
+    """A table of all histories under the shared names; `history` is the place in the list, what is lacking is null.
+
+    `planted`: a folder with the tables of histories that have a number already.
+    """
+    numbered = list(enumerate(histories))
+    small = [(number, history) for number, history in numbered if not _large(name, history)]
+    large = [(number, history) for number, history in numbered if _large(name, history)]
+    frames = [_sent_along(session, name, small)]
+    if len(large) > FEW:
+        frames.append(_by_file(session, name, large))
+    else:
+        frames += [_numbered(_read(session, name, history), number) for number, history in large]
+    if planted:
+        schema = f"history int, {columns_of(schema_of(name))}"
+        frames.append(_renamed(name, session.read.schema(schema).parquet(f"{planted}/{name}"), "history"))
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _large(name: str, history: History) -> bool:
+    files = files_of(history, name)
+    return bool(files) and (is_elsewhere(files[0]) or history.count(name) > SMALL_ROWS)
+
+
+def _sent_along(session: SparkSession, name: str, histories: list[tuple[int, History]]) -> DataFrame:
+    return _renamed(name, frame_of(session, gathered(name, histories)), "history")
+
+
+def gathered(name: str, histories: Sequence[tuple[int, History]]) -> pa.Table:
+    """A table of several histories in memory, each with its number."""
+    fields = [pa.field("history", pa.int32()), *(pa.field(each.name, each.type) for each in schema_of(name))]
+    tables = [pa.schema(fields).empty_table()]
+    for number, history in histories:
+        table = history.arrow(name)
+        columns = [pa.repeat(pa.scalar(number, pa.int32()), table.num_rows)]
+        columns += [_column(table, field) for field in schema_of(name)]
+        tables.append(pa.Table.from_arrays(columns, schema=pa.schema(fields)))
+    return pa.concat_tables(tables)
+
+
+def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    if field.name in table.column_names:
+        return table.column(field.name).cast(field.type)
+    return pa.nulls(table.num_rows, field.type)
+
+
+def _renamed(name: str, frame: DataFrame, owner: str) -> DataFrame:
+    columns = [f.col(f"`{field.name}`").alias(RENAMED.get(field.name, field.name)) for field in schema_of(name)]
+    return frame.select(owner, *columns)
+
+
+def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
+    """An Arrow table as a frame."""
+    if not table.num_rows:
+        return session.createDataFrame([], columns_of(table.schema))
+    return session.createDataFrame(table, columns_of(table.schema))
+
+
+def _read(session: SparkSession, name: str, *histories: History) -> DataFrame:
+    schema = schema_of(name)
+    files = [file for history in histories for file in files_of(history, name)]
+    frame = session.read.schema(columns_of(schema)).parquet(*files)
+    return _renamed(name, frame, "_metadata.file_path")
+
+
+def _numbered(frame: DataFrame, number: int) -> DataFrame:
+    return frame.drop("file_path").withColumn("history", f.lit(number))
+
+
+def _by_file(session: SparkSession, name: str, histories: list[tuple[int, History]]) -> DataFrame:
+    frame = _read(session, name, *(history for _, history in histories)).withColumnRenamed("file_path", "place")
+    owners = {_plain(file): number for number, history in histories for file in files_of(history, name)}
+    places = [row["place"] for row in frame.select("place").distinct().collect()]
+    if strangers := [place for place in places if _plain(place) not in owners]:
+        raise UnknownFile(f"{strangers[0]} belongs to none of the histories.")
+    known = session.createDataFrame([(place, owners[_plain(place)]) for place in places], "place string, history int")
+    return frame.join(f.broadcast(known), "place").drop("place")
+
+
+def _plain(uri: str) -> tuple[str, str]:
+    parts = urlsplit(uri)
+    return parts.netloc, unquote(parts.path)
