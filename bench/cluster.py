@@ -1,159 +1,143 @@
-"""How fast a reference cluster is: ready, failover, idle memory, throughput, against the targets of its design.
+"""The same job on a real Spark cluster, one worker killed in its middle: the same rows as DuckDB's.
 
-    python bench/cluster.py [--starts 5] [--failovers 20] [--megabytes 100]
+    python bench/cluster.py [records]        default 1000000
 
-Three nodes and a controller on loopback, replication factor 3. Every figure is of this machine and this moment: the
-load beside each line says how busy it was. Throughput: one raw client, batches of 1 MiB, acks=all, one at a time and
-four partitions at once; beside it a single node, the same client and the same bytes.
+A standalone master and two workers run as processes on loopback, from the PySpark wheel. The history holds a lost
+write, a duplicate, a phantom and a stream that goes back. As soon as tasks run on both workers, one is killed with all
+that it started; the job must end with the same anomalies.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import shutil
-import statistics
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from confluent_kafka.admin import AdminClient, NewTopic
-from kill_support import QUICK, Trouble, placement, wait_for
+from checking import FUSED
+from synthetic import Planted, write_history
 
-from reference_impl.cluster import Cluster
-from wire.client import Connection
-from wire.messages import request
-from wire.records import Record, build_batch
+from checkers.judge import judge, judge_on
+from histories.reader import History
+from spark_analysis.engine import Spark
+from spark_analysis.session import open_session
 
-MIB = 1 << 20
-_ONE = build_batch([Record(key=None, value=b"x", timestamp=1)])
-
-
-def main() -> int:
-    """Prints one line a figure."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--failovers", type=int, default=20)
-    parser.add_argument("--megabytes", type=int, default=100)
-    options = parser.parse_args()
-    _line("ready, three nodes", [_ready() for _ in range(options.starts)], "s", "at most 2.5")
-    with _running(3) as cluster:
-        _line("idle memory a node (RSS)", [_rss_mib(cluster, node) for node in (1, 2, 3)], "MiB", "at most 60")
-        _line("killed leader to acknowledged write", _failovers(cluster, options.failovers), "s", "median at most 2")
-    with _running(3) as cluster:
-        rate = _throughput(cluster, 3, options.megabytes)
-    with _running(1) as cluster:
-        alone = _throughput(cluster, 1, options.megabytes)
-    print(f"{'acks=all, RF 3, 1 MiB':<40} {rate:8.1f} MiB/s   target 40, beside {alone:.1f} MiB/s with one replica")
-    return 0
+LOOPBACK = "127.0.0.1"
+START_S = 300.0
 
 
-class _running:
-    """A cluster in a folder of its own, for a with-block."""
-
-    def __init__(self, nodes: int) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="brokertrial-bench-"))
-        self._cluster = Cluster(self._folder, nodes, 0, ["--log-level", "WARNING"])
-
-    def __enter__(self) -> Cluster:
-        self._cluster.start()
-        return self._cluster
-
-    def __exit__(self, *_: object) -> None:
-        self._cluster.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
 
 
-def _line(what: str, figures: list[float], unit: str, target: str) -> None:
-    ordered = sorted(figures)
-    shown = f"median {statistics.median(ordered):.2f}, {ordered[0]:.2f} to {ordered[-1]:.2f} {unit}"
-    print(f"{what:<40} {shown} of {len(ordered)}   target {target}   load {os.getloadavg()[0]:.1f}", flush=True)
+def wait_until(true: Callable[[], bool], what: str, seconds: float = START_S) -> None:
+    """Polls; raises TimeoutError that names what it waited for."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not true():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not within {seconds:.0f} s")
+        pause.wait(0.2)
 
 
-def _ready() -> float:
-    began = time.monotonic()
-    with _running(3):
-        return time.monotonic() - began
+def listens(port: int) -> bool:
+    """Whether somebody serves the port."""
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
 
 
-def _rss_mib(cluster: Cluster, node: int) -> float:
-    status = Path(f"/proc/{cluster.pid_of(node)}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-def _failovers(cluster: Cluster, count: int) -> list[float]:
-    """Each by a raw client that asks again every 10 ms: nothing of a client library's patience is in it."""
-    _make(cluster, "failover", 1, 3)
-    figures = []
-    for _ in range(count):
-        leader = placement(cluster, "failover")["leader"]
-        _written(cluster, "failover")
-        began = time.monotonic()
-        cluster.kill(leader)
-        wait_for("an acknowledged write", lambda: _written(cluster, "failover"), 30)
-        figures.append(time.monotonic() - began)
-        cluster.restart(leader)
-        wait_for("all in sync", lambda: len(placement(cluster, "failover")["isr"]) == 3, 60)
-    return figures
-
-
-def _written(cluster: Cluster, topic: str) -> bool:
-    """One record, acks=all, to whom the controller calls the leader."""
-    leader = placement(cluster, topic)["leader"]
-    if leader < 0:
-        return False
+@contextmanager
+def daemon(scratch: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen]:
+    """A Spark daemon in a process group of its own, ended with all that it started."""
+    script = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    settings = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_WORKER_DIR": str(scratch / name), "SPARK_DAEMON_MEMORY": "256m"}
+    with (scratch / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(script), *arguments], env={**os.environ, **settings}, stdout=log, stderr=log, start_new_session=True
+        )
     try:
-        with Connection("127.0.0.1", cluster.ports[leader], timeout_s=2.0) as connection:
-            answer = connection.call(_produce(topic, 0, _ONE), 9)
-    except Exception:  # noqa: BLE001  whatever went wrong, the write was not acknowledged
-        return False
-    return answer.responses[0].partition_responses[0].error_code == 0
+        yield process
+    finally:
+        end(process)
 
 
-def _produce(topic: str, partition: int, batch: bytes):
-    data = [{"name": topic, "partition_data": [{"index": partition, "records": batch}]}]
-    return request("Produce", acks=-1, timeout_ms=5000, topic_data=data)
+def end(process: subprocess.Popen) -> None:
+    """Kills a daemon and its executors."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait(30)
 
 
-def _throughput(cluster: Cluster, copies: int, megabytes: int) -> float:
-    _make(cluster, "load", 4, copies)
-    batch = build_batch([Record(key=None, value=os.urandom(1 << 16), timestamp=1) for _ in range(16)])
-    leaders = {index: placement(cluster, "load", index)["leader"] for index in range(4)}
-    count = max(1, megabytes // 4)
-    failures: list[int] = []
+def kill_when_busy(session, victim: subprocess.Popen, killed: threading.Event) -> None:
+    """Waits for a stage that is partly done, and kills one worker then."""
+    tracker = session.sparkContext.statusTracker()
 
-    def send(index: int) -> None:
-        with Connection("127.0.0.1", cluster.ports[leaders[index]], timeout_s=30.0) as connection:
-            for _ in range(count):
-                answer = connection.call(_produce("load", index, batch), 9)
-                if error := answer.responses[0].partition_responses[0].error_code:
-                    failures.append(error)
+    def busy() -> bool:
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        return any(stage and stage.numTasks > 2 and stage.numActiveTasks > 1 for stage in stages)
 
-    threads = [threading.Thread(target=send, args=(index,)) for index in range(4)]
-    began = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.monotonic() - began
-    if failures:
-        raise Trouble(f"{len(failures)} batches were refused, the first with {failures[0]}")
-    return 4 * count * len(batch) / MIB / seconds
+    wait_until(busy, "a stage with tasks on both workers")
+    end(victim)
+    killed.set()
 
 
-def _make(cluster: Cluster, topic: str, partitions: int, copies: int) -> None:
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
-    config = {"max.message.bytes": "2097152", "min.insync.replicas": str(max(1, copies - 1))}
-    for done in admin.create_topics([NewTopic(topic, partitions, copies, config=config)]).values():
-        done.result(30)
+def main() -> None:
+    """Prints what both engines found, and whether it is the same."""
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    planted = Planted(lost=(records // 2 + 1,), duplicate=(400,), phantom=(records // 3 + 1,), back=(records // 5,))
+    scratch = Path(tempfile.mkdtemp(prefix="brokertrial-cluster-"))
+    port = free_port()
+    master = f"spark://{LOOPBACK}:{port}"
+    worker = ("org.apache.spark.deploy.worker.Worker", "--host", LOOPBACK, "-c", "1", "-m", "1g", "--webui-port", "0")
+    try:
+        write_history(scratch / "history", records, planted=planted)
+        history = History.open(scratch / "history")
+        expected = judge(history, FUSED).anomalies
+        place = ("--host", LOOPBACK, "--port", str(port), "--webui-port", "0")
+        with (
+            daemon(scratch, "master", "org.apache.spark.deploy.master.Master", *place),
+            daemon(scratch, "one", *worker, master),
+            daemon(scratch, "two", *worker, master) as victim,
+        ):
+            wait_until(lambda: listens(port), "the master")
+            session = open_session(
+                master,
+                **{
+                    "spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.ui.enabled": "false",
+                    "spark.executor.memory": "800m", "spark.executor.cores": "1", "spark.sql.shuffle.partitions": "8",
+                    "spark.sql.files.maxPartitionBytes": "1m",
+                },
+            )  # fmt: skip
+            killed = threading.Event()
+            threading.Thread(target=kill_when_busy, args=(session, victim, killed), daemon=True).start()
+            begin = time.monotonic()
+            with Spark.on(session, [history]) as engine:
+                found = judge_on(engine, [history], FUSED)[0].anomalies
+            took = time.monotonic() - begin
+            session.stop()
+        for anomaly in found:
+            print(f"{anomaly.name}: {anomaly.sentence}")
+        same = found == expected
+        print(f"{len(found)} anomalies in {took:.0f} s; one worker killed: {killed.is_set()}; same rows: {same}")
+        sys.exit(0 if same and killed.is_set() else 1)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Trouble as trouble:
-        sys.exit(f"cluster: {trouble}")
+    main()
