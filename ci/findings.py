@@ -118,7 +118,7 @@ def findings_of(judgement: Judgement, strict: bool = False, legend: Legend | Non
     """The verdict on one history: what is broken, then what withholds a pass, then whether anything was judged."""
     found = [Finding(anomaly, True) for anomaly in judgement.anomalies]
     found += [Finding(anomaly, strict) for anomaly in judgement.permitted]
-    reasons = dict(judgement.inconclusive)
+    reasons = {name.rpartition("/")[2]: sentence for name, sentence in judgement.inconclusive.items()}
     for finding in found:
         if finding.judged and finding.anomaly.attribution != "broker":
             reasons.setdefault(finding.anomaly.name, "the history does not show whether the broker or a client did it")
@@ -126,7 +126,7 @@ def findings_of(judgement: Judgement, strict: bool = False, legend: Legend | Non
         verdict=_verdict(judgement, found, reasons),
         found=found,
         reasons=reasons,
-        totals=judgement.totals,
+        totals={name.rpartition("/")[2]: total for name, total in judgement.totals.items()},
         strict=strict,
         legend=legend,
     )

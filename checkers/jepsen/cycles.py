@@ -40,6 +40,7 @@ PROJECTIONS = {
         FROM operations o WHERE o.kind IN ('send', 'poll', 'txn')
         GROUP BY o.history, o.op
         """,
+    "asked": "SELECT DISTINCT e.history FROM events e WHERE e.kind = 'ww-edges'",
     "ww": """
         SELECT w.history, w.from_op, w.to_op, w.topic, w.partition, w.value, 0 AS binding FROM write_write w
         """,
@@ -77,7 +78,7 @@ class _Graph:
         returns = operations.column("return_ns").fill_null(np.iinfo(np.int64).max)
         self.returns: Numbers = returns.to_numpy()
         self.data = {kind: self._edges(kind) for kind in ("ww", "wr")}
-        self.weak = not len(self.data["ww"].source)
+        self.weak = not tables["asked"].num_rows
 
     def _edges(self, kind: str) -> Edges:
         table = self.tables[kind]

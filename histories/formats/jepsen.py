@@ -82,7 +82,7 @@ class Jepsen:
                 yield from self._abandon(process)
                 begun = None
             if begun is None:
-                process.called = process.returned
+                process.called = process.returned + 1 if process.returned else 0
             elif line.value is None:
                 line.value = begun.value
             process.begun = None

@@ -1,5 +1,6 @@
 """Jepsen histories from short texts, judged as the command line does."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -68,9 +69,10 @@ def _op(op: Op | str) -> Op:
 @pytest.fixture
 def judged(written: Any, tmp_path: Path) -> Callable[..., Findings]:
     """What is found in operations."""
+    numbers = itertools.count()
 
     def judge(*ops: Op | str, strict: bool = False, assume: str = "") -> Findings:
-        return judge_file(written(ops), tmp_path / "history", strict, assume)
+        return judge_file(written(ops), tmp_path / f"history-{next(numbers)}", strict, assume)
 
     return judge
 
