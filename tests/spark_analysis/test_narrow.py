@@ -1,0 +1,74 @@
+"""What Spark leaves out of a search in logs cannot matter: the search finds the same rows in what is left.
+
+The queries are shared SQL, so that DuckDB can show it without a Java.
+"""
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge on Spark")
+
+from checkers.check import ROW, all_checks
+from checkers.duck import Duck
+from checkers.relations import RELATIONS
+from histories.header import Header
+from histories.rows import Client, Operation
+from spark_analysis import narrow
+
+_spec = importlib.util.spec_from_file_location(
+    "test_oracle", Path(__file__).parent.parent / "checkers" / "test_oracle.py"
+)
+test_oracle = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(test_oracle)
+
+SEARCHES = sorted(name for name, check in all_checks().items() if check.projections.keys() >= narrow.NARROWED)
+
+
+def rows(check, engine):
+    found = check.find({name: engine.table(query) for name, query in check.projections.items()})
+    return sorted(repr([row.get(name) for name in ("history", "name", *ROW)]) for row in found)
+
+
+def small_blocks(monkeypatch, shift):
+    for name, relation in narrow.relations(shift, margin=3).items():
+        monkeypatch.setitem(RELATIONS, name, relation)
+
+
+@pytest.fixture(scope="module")
+def tales():
+    return [test_oracle.Facts(*test_oracle.random_histories.random_history(20_000 + seed)) for seed in range(150)]
+
+
+@pytest.mark.parametrize("shift", (0, 1, 12))
+def test_the_same_rows_come_of_what_is_left(tales, shift, monkeypatch):
+    small_blocks(monkeypatch, shift)
+    with Duck.over_tables(test_oracle.relations(tales)) as duck:
+        for name in SEARCHES:
+            check = all_checks()[name]
+            expected = rows(check, duck)
+            assert expected, "the random histories do not try this check"
+            assert rows(narrow.narrowed(check), duck) == expected, name
+
+
+def sequential(appends, late=None):
+    """One append after the other; `late`: one that was called only after all that lies above it had returned."""
+    operations = [Client(client="p", library="wire", acks=-1, idempotence=True)]
+    for number in range(appends):
+        call = 10 * number if number != late else 10 * appends + 50
+        operations.append(Operation(op=number, client="p", kind="send", topic="t", partition=0, call_ns=call,
+                                    return_ns=call + 5, outcome="ok", base_offset=number, count=1))  # fmt: skip
+    return test_oracle.Facts(Header(case="c", target="t", nodes=1), operations)
+
+
+def test_of_a_legal_log_nothing_is_left_and_of_another_little(monkeypatch):
+    small_blocks(monkeypatch, 6)
+    check = all_checks()["log-order"]
+    with Duck.over_tables(test_oracle.relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
+        near = narrow.narrowed(check)
+        left = duck.table(near.projections["appends"])
+        assert set(left.column("log").to_pylist()) == {2}
+        assert left.num_rows < 1_100
+        assert rows(near, duck) == rows(replace(check), duck) != []
