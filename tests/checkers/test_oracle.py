@@ -68,7 +68,7 @@ def crowd():
 
 
 def test_every_check_has_an_oracle():
-    assert ORACLES.keys() | {"log-order", "log-recency", "stale-read", "commit-order"} == all_checks().keys()
+    assert ORACLES.keys() | {"log-order", "log-recency", "stale-read", "commit-order", "dependency-cycle"} == all_checks().keys()
 
 
 @pytest.mark.parametrize("check", sorted(ORACLES))
