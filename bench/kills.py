@@ -16,6 +16,8 @@ Exit status 1 when something was lost, doubled or reordered without that excuse.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import shutil
 import statistics
 import sys
@@ -27,7 +29,10 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import TopicPartition as Place
+from aiokafka.errors import KafkaError
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from kill_support import QUICK, Trouble, control, final_read, placement, recorded, wait_for
 
@@ -36,6 +41,7 @@ from histories.reader import History
 from histories.rows import Client, Operation, Record
 from reference_impl import powercut
 from reference_impl.cluster import Cluster
+from reference_impl.group.placement import partition_for
 
 TOPIC = "t"
 
@@ -237,7 +243,10 @@ def _fill(cluster: Cluster, stop: threading.Event) -> _Fill:
 
 
 class Copy(threading.Thread):
-    """Copies `in` to `out` in transactions that carry the input's offsets; begins anew after anything fatal."""
+    """Copies `in` to `out` in transactions that carry the input's offsets; begins anew after anything that fails.
+
+    With aiokafka: librdkafka 2.16 waits for ever for a group coordinator that has left the metadata in mid-transaction.
+    """
 
     def __init__(self, cluster: Cluster, stop: threading.Event) -> None:
         super().__init__(name="copy", daemon=True)
@@ -246,61 +255,56 @@ class Copy(threading.Thread):
 
     def coordinator(self, states) -> int | None:
         """Who coordinates the transactional id, as `__transaction_state` is led now."""
-        from reference_impl.group.placement import partition_for
-
         wanted = partition_for("copy", 8)
         return next((one["leader"] for one in states if one["partition"] == wanted), None)
 
     def run(self) -> None:
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
         quiet = 0
         while not (self._stop_now.is_set() and quiet >= 3):
             try:
-                quiet = self._session()
-            except KafkaException:
-                quiet = 0
+                quiet = await self._session()
+            except (KafkaError, TimeoutError) as error:
+                self.aborted += 1
+                print(f"  again, after {type(error).__name__}", flush=True)
 
-    def _session(self) -> int:
-        """One producer and one consumer, until something fatal or the end; how often there was nothing to do."""
-        common = {"bootstrap.servers": self._servers, **QUICK}
-        consumer = Consumer(
-            common | {"group.id": "copy", "enable.auto.commit": False, "auto.offset.reset": "earliest",
-                      "isolation.level": "read_committed"}
-        )  # fmt: skip
-        producer = Producer(common | {"transactional.id": "copy", "transaction.timeout.ms": 20_000})
-        quiet = 0
+    async def _session(self) -> int:
+        """One producer and one consumer, until something fails or the end; how often there was nothing to do."""
+        quick = {"bootstrap_servers": self._servers, "retry_backoff_ms": 30, "request_timeout_ms": 5000}
+        consumer = AIOKafkaConsumer(group_id="copy", enable_auto_commit=False, metadata_max_age_ms=1000, **quick)
+        producer = AIOKafkaProducer(
+            transactional_id="copy", transaction_timeout_ms=10_000, metadata_max_age_ms=1000, **quick
+        )
+        quiet, where = 0, Place("in", 0)
+        async with asyncio.timeout(60):
+            await consumer.start()
+            await producer.start()
         try:
-            producer.init_transactions(60)
-            place = consumer.committed([TopicPartition("in", 0)], 60)[0]
-            consumer.assign([TopicPartition("in", 0, max(place.offset, 0))])
+            consumer.assign([where])
+            async with asyncio.timeout(30):
+                place = await consumer.committed(where)
+            consumer.seek(where, place or 0)
             while not (self._stop_now.is_set() and quiet >= 3):
-                messages = [one for one in consumer.consume(50, 0.3) if not one.error()]
+                found = await consumer.getmany(where, timeout_ms=300, max_records=50)
+                messages = found.get(where, [])
                 quiet = 0 if messages else quiet + 1
                 if messages:
-                    self._copy(producer, consumer, messages)
+                    async with asyncio.timeout(30):
+                        await self._copy(producer, where, messages)
         finally:
-            consumer.close()
+            for client in (producer, consumer):
+                with contextlib.suppress(KafkaError, TimeoutError):
+                    await asyncio.wait_for(client.stop(), 20)
         return quiet
 
-    def _copy(self, producer, consumer, messages) -> None:
-        producer.begin_transaction()
-        try:
+    async def _copy(self, producer: AIOKafkaProducer, where: Place, messages) -> None:
+        async with producer.transaction():
             for message in messages:
-                producer.produce("out", value=message.value(), partition=0)
-            ahead = [TopicPartition("in", 0, messages[-1].offset() + 1)]
-            producer.send_offsets_to_transaction(ahead, consumer.consumer_group_metadata(), 60)
-            while True:
-                try:
-                    producer.commit_transaction(60)
-                    break
-                except KafkaException as error:
-                    if not error.args[0].retriable():
-                        raise
-            self.committed += 1
-        except KafkaException as error:
-            self.aborted += 1
-            if error.args[0].txn_requires_abort():
-                producer.abort_transaction(60)
-            raise
+                await producer.send("out", value=message.value, partition=0)
+            await producer.send_offsets_to_transaction({where: messages[-1].offset + 1}, "copy")
+        self.committed += 1
 
     def read_committed(self) -> list[int]:
         """Everything in `out` that a read_committed reader gets."""
