@@ -163,8 +163,10 @@ class Jsonl:
 
     def _poll(self, line: lines.PollLine) -> Iterator[Row]:
         places = dict.fromkeys((record.topic, record.partition) for record in line.records)
-        for topic, partition in list(places) or [(None, None)]:
+        for topic, partition in places:
             yield self._operation(line, topic, partition)
+        if not places:
+            yield self._operation(line, None, None)
         for record in line.records:
             spot = (line.client, record.topic, record.partition)
             stream = self._streams.get(spot) or self._begin(spot, None)
