@@ -88,7 +88,8 @@ def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a frame."""
     if not table.num_rows:
         return session.createDataFrame([], columns_of(table.schema))
-    return session.createDataFrame(table, columns_of(table.schema))
+    # in one piece: Spark stops at the first piece without rows, and silently leaves out all that follow
+    return session.createDataFrame(table.combine_chunks(), columns_of(table.schema))
 
 
 def _read(session: SparkSession, name: str, *histories: History) -> DataFrame:

@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge on Spark")
@@ -13,6 +14,7 @@ if shutil.which("java") is None:
 from checkers.check import ROW, all_checks
 from checkers.duck import Duck
 from spark_analysis.engine import Spark
+from spark_analysis.tables import frame_of
 
 SMALL = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.sql.adaptive.enabled": "false"}
 BESIDE = Path(__file__).parent.parent / "checkers"
@@ -56,3 +58,11 @@ def test_the_projections_are_the_same(engines):
         for query in check.projections.values():
             ours, theirs = duck.table(query), spark.table(query)
             assert sorted(map(repr, ours.to_pylist())) == sorted(map(repr, theirs.to_pylist()))
+
+
+def test_a_piece_of_a_table_without_rows_ends_nothing(engines):
+    _, spark = engines
+    one = pa.table({"number": pa.array([1, 2], pa.int64())})
+    frame = frame_of(spark._session, pa.concat_tables([one, one.slice(0, 0), one]))
+
+    assert [row.number for row in frame.collect()] == [1, 2, 1, 2]
