@@ -84,9 +84,9 @@ class Sums:
     """The rows of QUERY for one history, in the order of time."""
 
     def __init__(self, rows: Iterable[Row], started_ns: int) -> None:
-        """`started_ns`: where the history's seconds begin."""
+        """`started_ns`: where its seconds begin; a history with times of another clock begins with its first."""
         ordered = sorted(rows, key=lambda row: (row["tick"], row["step"]))
-        self.start = started_ns
+        self.start = min([started_ns, *(int(row["first_ns"]) for row in ordered[:1])])
         self.tick, self.step, self.acks, self.first, self.last = (
             np.array([int(row[name]) for row in ordered], dtype=np.int64)
             for name in ("tick", "step", "acks", "first_ns", "last_ns")
