@@ -73,20 +73,20 @@ def early_deletion(facts: Facts) -> Iterator[Found]:
         asked = min(each.return_ns for each in told if each.return_ns is not None)
         gone = [row for row in facts.sent if same_place(row, told[0]) and row.outcome == "ok"]
         young = []
-        for row in (row for row in gone if row.offset is not None and row.offset < start):
-            call = _call(facts, row)
-            if call is None or not any(each.timestamp is not None for each in facts.sent):
+        for each in (each for each in gone if each.offset is not None and each.offset < start):
+            call = _call(facts, each)
+            if call is None or all(other.timestamp is None for other in facts.sent):
                 continue
-            fresh = asked - call.call_ns < kept_ms * MS and _stamped_when_sent(facts, row, call)
+            fresh = asked - call.call_ns < kept_ms * MS and _stamped_when_sent(facts, each, call)
             if kept_ms == -1 or fresh:
-                young.append(row)
+                young.append(each)
         if young:
             yield {
                 "topic": topic,
                 "partition": partition,
-                "offset_a": min(row.offset for row in young if row.offset is not None),
+                "offset_a": min(each.offset for each in young if each.offset is not None),
                 "offset_b": start,
-                "op_a": min(row.op for row in young),
+                "op_a": min(each.op for each in young),
                 "op_b": min(each.op for each in told),
             }
 
@@ -96,9 +96,9 @@ def lost_latest(facts: Facts) -> Iterator[Found]:
     looks: dict[tuple[str, int, str], int] = {}
     for event in facts.events:
         if event.kind == "final-read" and event.client is not None and event.topic is not None:
-            key = (event.topic, event.partition or 0, event.client)
+            look = (event.topic, event.partition or 0, event.client)
             if event.offset is not None:
-                looks[key] = max(event.offset, looks.get(key, event.offset))
+                looks[look] = max(event.offset, looks.get(look, event.offset))
     for (topic, partition, reader), end in looks.items():
         if topic in facts.recreated or not facts.compacted(topic) or _deletes(facts, topic):
             continue
