@@ -112,7 +112,7 @@ class BatchFilter:
         if header.last_offset + 1 == self.end:
             return True
         entry = self.producers.entries.get(header.producer_id)
-        if entry is None or bugs.on("M36g"):
+        if entry is None:
             return False
         if entry.batches:
             return not header.is_control and header.last_offset == entry.batches[-1].last_offset

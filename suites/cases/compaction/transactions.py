@@ -47,7 +47,7 @@ def aborted_records_stay_gone_and_take_nothing_with_them(wire, topic_of, transac
     "compaction/sequence-outlives-records",
     guarantee="idem-007",
     needs=["topic-settings", "compaction", "kill", "restart"],
-    fails_on=["M36g"],
+    fails_on=["M11a"],
 )
 def a_producers_sequence_outlives_its_records(wire, nodes, topic_of):
     """A producer whose records were all cleaned away MUST be known by its sequence still, after a crash too.
