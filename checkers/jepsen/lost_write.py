@@ -19,26 +19,7 @@ OTHERWISE = "no send surely happened, or nothing was polled"
 QUERY = """
     SELECT m.history, m.topic, m.partition, m.value AS value_a, m.first_offset AS offset_a, m.op AS op_a,
         MIN(b.first_offset) AS offset_b, MIN(r.op) AS op_b, m.reach, m.judged
-    FROM (
-        SELECT v.history, v.topic, v.partition, v.value, v.first_offset, q.reach, MIN(s.op) AS op,
-            MAX(CASE WHEN p.durable THEN 1 ELSE 0 END) AS judged
-        FROM version_span v
-        JOIN (
-            SELECT y.history, y.topic, y.partition, MAX(y.first_version) AS reach
-            FROM version_span y
-            JOIN shown_ok r ON r.history = y.history AND r.topic = y.topic AND r.partition = y.partition
-                AND r.value = y.value
-            GROUP BY y.history, y.topic, y.partition
-        ) q ON q.history = v.history AND q.topic = v.topic AND q.partition = v.partition
-            AND v.last_version <= q.reach
-        LEFT JOIN shown_ok n ON n.history = v.history AND n.topic = v.topic AND n.partition = v.partition
-            AND n.value = v.value
-        JOIN sent s ON s.history = v.history AND s.topic = v.topic AND s.partition = v.partition AND s.value = v.value
-        JOIN settled t ON t.history = s.history AND t.op = s.op
-        JOIN producers p ON p.history = s.history AND p.client = s.client
-        WHERE n.value IS NULL
-        GROUP BY v.history, v.topic, v.partition, v.value, v.first_offset, q.reach
-    ) m
+    FROM lost_versions m
     JOIN version_span b ON b.history = m.history AND b.topic = m.topic AND b.partition = m.partition
         AND b.first_version = m.reach
     JOIN shown_ok r ON r.history = b.history AND r.topic = b.topic AND r.partition = b.partition

@@ -80,6 +80,41 @@ RELATIONS = {
         """,
         kept=True,
     ),
+    # How far successful polls surely came, and what lies there that none of them showed: little or nothing.
+    "poll_reach": Relation(
+        """
+        SELECT y.history, y.topic, y.partition, MAX(y.first_version) AS reach
+        FROM version_span y
+        JOIN shown_ok r ON r.history = y.history AND r.topic = y.topic AND r.partition = y.partition
+            AND r.value = y.value
+        GROUP BY y.history, y.topic, y.partition
+        """,
+        kept=True,
+    ),
+    "unshown": Relation(
+        """
+        SELECT v.history, v.topic, v.partition, v.value, v.first_offset, v.last_version
+        FROM version_span v
+        LEFT JOIN shown_ok n ON n.history = v.history AND n.topic = v.topic AND n.partition = v.partition
+            AND n.value = v.value
+        WHERE n.value IS NULL
+        """,
+        kept=True,
+    ),
+    "lost_versions": Relation(
+        """
+        SELECT v.history, v.topic, v.partition, v.value, v.first_offset, q.reach, MIN(s.op) AS op,
+            MAX(CASE WHEN p.durable THEN 1 ELSE 0 END) AS judged
+        FROM unshown v
+        JOIN poll_reach q ON q.history = v.history AND q.topic = v.topic AND q.partition = v.partition
+            AND v.last_version <= q.reach
+        JOIN sent s ON s.history = v.history AND s.topic = v.topic AND s.partition = v.partition AND s.value = v.value
+        JOIN settled t ON t.history = s.history AND t.op = s.op
+        JOIN producers p ON p.history = s.history AND p.client = s.client
+        GROUP BY v.history, v.topic, v.partition, v.value, v.first_offset, q.reach
+        """,
+        kept=True,
+    ),
     # Reads one after the other: the one before in the same operation, and where both lie.
     "read_steps": Relation(
         """

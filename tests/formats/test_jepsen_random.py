@@ -237,7 +237,7 @@ def folder(tmp_path_factory):
 
 def test_all_three_agree_and_every_definition_is_tried(folder):
     counts = compare([Tale(seed, folder) for seed in range(4 * BATCH)])
-    assert min(counts.values()) > 2, counts
+    assert min(counts.values()) > 1, counts
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
