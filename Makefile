@@ -6,7 +6,7 @@ FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test lint types layers unit slow mutants prove wheel clean
+.PHONY: trial test lint types layers unit slow mutants differential prove wheel clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -34,6 +34,10 @@ slow: .venv/dev
 # Every planted bug must be shown by a case that names it, five times of five; the healthy broker by none.
 mutants: .venv/dev
 	$(BIN)/python -P -m suites.mutation --table docs/mutants.md
+
+# Random sequences of requests, to Apache Kafka and to the bundled broker: the same answers (needs Java and Maven).
+differential: .venv/dev
+	$(BIN)/python -m tests.differential
 
 # The proof record: every case on Apache Kafka, then every planted bug and every lie (needs Java and Maven; an hour).
 # What was shown is kept in runs/proof-notes.jsonl and not run again: say it again to go on. One target at a time:

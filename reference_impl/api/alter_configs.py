@@ -1,8 +1,8 @@
 """AlterConfigs replaces all settings of a resource (KIP-133); IncrementalAlterConfigs those named (KIP-339).
 
 Each resource succeeds or fails as a whole. Unknown setting or bad value: INVALID_CONFIG (40); a null value, an
-unknown operation, a key twice, a resource twice: INVALID_REQUEST; unknown topic: 3. APPEND and SUBTRACT are for
-lists. Effective at once, durable first.
+unknown operation, a key twice, a resource twice: INVALID_REQUEST; unknown topic: 3, once its settings would do.
+APPEND and SUBTRACT are for lists. Effective at once, durable first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.resources import Resource, find
+from reference_impl.resources import Resource, find, unborn
 from reference_impl.topic_rules import Fault
 from wire import errors
 from wire.messages import Struct, response
@@ -54,13 +54,16 @@ def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: 
     if twice:
         return Fault(errors.INVALID_REQUEST, "Each resource must appear at most once.")
     found = find(context.node, wanted.resource_type, wanted.resource_name)
-    if isinstance(found, Fault):
+    if isinstance(found, Fault) and found.error != errors.UNKNOWN_TOPIC_OR_PARTITION:
         return found
+    resource = unborn(context.node, wanted.resource_name) if isinstance(found, Fault) else found
     if len({entry.name for entry in wanted.configs}) != len(wanted.configs):
         return Fault(errors.INVALID_REQUEST, "Error due to duplicate config keys")
-    configs = change(found, wanted.configs)
+    configs = change(resource, wanted.configs)
     if isinstance(configs, Fault):
         return configs
+    if isinstance(found, Fault):
+        return found
     if make:
         found.replace(configs)
     return None

@@ -36,7 +36,7 @@ def _delete(name: str, part: Struct, context: Context) -> dict[str, Any]:
         error = errors.INVALID_TOPIC_EXCEPTION
     elif isinstance(partition, int):
         error = partition
-    elif not partition.rules.log.delete:
+    elif partition.rules.log.compact and not partition.rules.log.delete:
         error = errors.POLICY_VIOLATION
     else:
         error, low_watermark = partition.delete_records(part.offset)

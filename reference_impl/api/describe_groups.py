@@ -25,7 +25,7 @@ def describe_groups(request: Struct, context: Context) -> Struct:
 
 def _describe(group_id: str, context: Context, allowed: int) -> dict[str, object]:
     group = context.node.groups.classic(group_id)
-    if group is not None:
+    if group is not None and group.logged:
         return {**_of(group), "authorized_operations": allowed}
     consumers = context.node.groups.find(group_id) is not None
     if context.version < 6:

@@ -22,10 +22,10 @@ async def join_group(request: Struct, context: Context) -> Struct:
     """Parks the request until the generation is complete."""
     config = context.node.config
     if not request.group_id:
-        return response("JoinGroup", error_code=errors.INVALID_GROUP_ID, member_id=request.member_id)
+        return _refused(errors.INVALID_GROUP_ID, request, context)
     low, high = config["group.min.session.timeout.ms"], config["group.max.session.timeout.ms"]
     if not low <= request.session_timeout_ms <= high:
-        return response("JoinGroup", error_code=errors.INVALID_SESSION_TIMEOUT, member_id=request.member_id)
+        return _refused(errors.INVALID_SESSION_TIMEOUT, request, context)
     groups = context.node.groups
     joined = await groups.join(
         request.group_id,
@@ -44,6 +44,11 @@ async def join_group(request: Struct, context: Context) -> Struct:
         ),
     )
     return _answer(joined, context.version)
+
+
+def _refused(error: int, request: Struct, context: Context) -> Struct:
+    nothing = None if context.version >= 7 else ""
+    return response("JoinGroup", error_code=error, member_id=request.member_id, protocol_name=nothing)
 
 
 def _answer(joined: Joined, version: int) -> Struct:

@@ -53,13 +53,12 @@ def list_offsets(request: Struct, context: Context) -> Struct:
 def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice: bool) -> Struct:
     index, time = part.partition_index, part.timestamp
     partition = context.node.led(name, index)
-    error = errors.NONE
-    if isinstance(partition, int):
-        error = partition
-    elif twice:
+    if twice:
         error = errors.INVALID_REQUEST
     elif time < 0 and context.version < _SINCE.get(time, 1 << 15):
         error = errors.UNSUPPORTED_VERSION
+    elif isinstance(partition, int):
+        error = partition
     else:
         error = partition.check_epoch(part.current_leader_epoch)
     if error or isinstance(partition, int):

@@ -35,7 +35,7 @@ def metadata(request: Struct, context: Context) -> Struct:
         topics = [_wanted(node, wanted, request.allow_auto_topic_creation) for wanted in asked_once]
     if request.include_topic_authorized_operations:
         for found in topics:
-            found["topic_authorized_operations"] = TOPIC_OPERATIONS if found["error_code"] == 0 else NOT_ASKED
+            found["topic_authorized_operations"] = TOPIC_OPERATIONS
     asked = request.include_cluster_authorized_operations
     return response(
         "Metadata",

@@ -79,6 +79,8 @@ def store(
     """Writes the offsets whose metadata is short enough, or gives all of them the group's refusal."""
     limit = context.node.config["offset.metadata.max.bytes"]
     offsets = []
+    if not refusal:
+        context.node.groups.open_to_commits(group_id)
     for each in wanted:
         each.line["error_code"] = refusal
         if not refusal and _length(each.value.metadata) > limit:

@@ -12,12 +12,12 @@ takes too long, 20 if too few are left by then, 6 with the new leader's address 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from reference_impl import bugs, hints
 from reference_impl.api import CloseConnection, Context, handles
 from reference_impl.log import batch as batches
-from reference_impl.log.validate import Rejected
+from reference_impl.log.validate import Rejected, check_frame
 from reference_impl.node import Node
 from reference_impl.partition import Partition
 from reference_impl.replica.waiting import Mark, mark, settled
@@ -57,7 +57,7 @@ async def _appended_later(request: Struct, unverified: Awaitable[Verdicts], cont
     answer = _appended(request, errors.NONE, await unverified, context)
     if answer is None or isinstance(answer, Struct):
         return answer
-    return await answer
+    return await cast("Awaitable[Struct | None]", answer)
 
 
 def _appended(
@@ -162,14 +162,14 @@ def _is_open(partition: Partition, header: batches.Header) -> bool:
 
 def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | Waiting:
     node = context.node
-    if name is None:
-        return _failed(part.index, errors.UNKNOWN_TOPIC_ID)
-    partition = node.led(name, part.index)
-    if isinstance(partition, int):
-        answer = _failed(part.index, partition)
-        if partition == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE:
+    partition = errors.UNKNOWN_TOPIC_OR_PARTITION if name is None else node.led(name, part.index)
+    if partition == errors.NOT_LEADER_OR_FOLLOWER:
+        answer = _failed(part.index, errors.NOT_LEADER_OR_FOLLOWER)
+        if context.version >= _HINTS_SINCE:
             hints.set_leader(node, name, answer, part.index)
         return answer
+    if name is None or isinstance(partition, int):
+        return _nowhere(part, named=name is not None, version=context.version)
     if _is_internal(node, name) and context.client_id != _ADMIN:
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
     try:
@@ -187,6 +187,16 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     )
     where = mark(partition, done.end_offset)
     return Waiting(answer, where) if request.acks == -1 and where.state() is None else answer
+
+
+def _nowhere(part: Struct, *, named: bool, version: int) -> Struct:
+    """No such partition; but what is no record batch at all is told first."""
+    try:
+        check_frame(part.records, version)
+    except Rejected as rejected:
+        if rejected.error == errors.CORRUPT_MESSAGE:
+            return _failed(part.index, rejected.error, rejected.message if rejected.shows_message else None)
+    return _failed(part.index, errors.UNKNOWN_TOPIC_OR_PARTITION if named else errors.UNKNOWN_TOPIC_ID)
 
 
 def _is_internal(node: Node, name: str) -> bool:

@@ -77,6 +77,8 @@ class ClassicGroup:
     deadlines: dict[tuple[str, str], int] = field(default_factory=dict)
     initial_wait: tuple[int, int] = (0, 0)
     grew: bool = False
+    logged: bool = True
+    """False until the next record of its partition: Kafka lists and describes groups as of what is in the log."""
     since_ms: int = -1
     """Wall time of the last completed change of state."""
 

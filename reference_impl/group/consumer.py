@@ -63,6 +63,7 @@ class ConsumerGroup:
     """One group. Changed only by the functions in `consumer_heartbeat.py`, and by replay of the log."""
 
     group_id: str
+    logged: bool = True
     epoch: int = 0
     assignment_epoch: int = 0
     metadata_hash: int = 0

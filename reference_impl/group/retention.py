@@ -28,7 +28,6 @@ def spent(group: ClassicGroup | ConsumerGroup, offsets: Offsets) -> bool:
     """True for an empty group with nothing committed and nothing staged: it may go."""
     return (
         group.state is State.EMPTY
-        and not group.pending
         and not offsets.of_group(group.group_id)
         and not offsets.has_staged(group.group_id)
     )

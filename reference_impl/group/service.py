@@ -43,6 +43,7 @@ class GroupService:
         self._timers: dict[str, tuple[int, Timer]] = {}
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
+        self._unlogged: list[ClassicGroup] = []
         self.consumer = ConsumerGroups(node, self._groups, self._write, self.now)
 
     # -- life ----------------------------------------------------------------------------------------------------
@@ -212,7 +213,10 @@ class GroupService:
 
     def open_to_commits(self, group_id: str) -> ClassicGroup | ConsumerGroup:
         """The group that commits go to: made by the first one, even if none of its offsets can be stored."""
-        return self._groups.setdefault(group_id, ClassicGroup(group_id, logged=False))
+        if group_id not in self._groups:
+            made = self._groups[group_id] = ClassicGroup(group_id, logged=False)
+            self._unlogged.append(made)
+        return self._groups[group_id]
 
     def keep_alive(self, group_id: str, member_id: str) -> None:
         """A commit is a sign of life too."""
@@ -270,12 +274,19 @@ class GroupService:
     def _write(
         self, group_id: str, rows: Sequence[tuple[bytes, bytes | None]], producer: tuple[int, int] = (-1, -1)
     ) -> int:
+        self._reach(self.partition_of(group_id))
         now_ms = self._node.clock.now_ms()
         records = [Record(key=key, value=value, timestamp=now_ms) for key, value in rows]
         batch = build_batch(
             records, producer_id=producer[0], producer_epoch=producer[1], transactional=producer[0] >= 0
         )
         return self._node.append_internal(OFFSETS_TOPIC, self.partition_of(group_id), batch)
+
+    def _reach(self, index: int) -> None:
+        """Something is written to a partition: groups that were only in memory are as good as written too."""
+        for group in self._unlogged:
+            group.logged = group.logged or self.partition_of(group.group_id) == index
+        self._unlogged = [group for group in self._unlogged if not group.logged]
 
     def _load(self, index: int) -> None:
         partition = self._node.partition(OFFSETS_TOPIC, index)
@@ -316,6 +327,7 @@ class GroupService:
 
     def _marker_written(self, topic: str, index: int, producer_id: int, commit: bool) -> None:
         if topic == OFFSETS_TOPIC:
+            self._reach(index)
             self._offsets.setdefault(index, Offsets()).transaction_ended(producer_id, commit)
 
     def _topic_deleted(self, topic: str) -> None:

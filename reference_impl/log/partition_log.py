@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reference_impl import bugs
+from reference_impl.log import synced
 from reference_impl.log.batch import Header
 from reference_impl.log.epochs import LeaderEpochs
 from reference_impl.log.producers import Completed, ProducerTable
@@ -68,8 +69,12 @@ class PartitionLog:
         return sum(segment.size for segment in self.segments)
 
     def first_unstable(self) -> int | None:
-        """Where the oldest open transaction begins, never below the log's start."""
-        return None if self._unstable is None else max(self._unstable, self.start_offset)
+        """Where the oldest open transaction begins; in Kafka never below the batch of the log's start."""
+        if self._unstable is None or self._unstable >= self.start_offset:
+            return self._unstable
+        segment = self.segments[self.segment_index(self.start_offset)]
+        held = next(segment.headers(segment.position_of(self.start_offset)), None)
+        return self.start_offset if held is None else min(held[1].base_offset, self.start_offset)
 
     def first_unreplicated(self, high_watermark: int) -> int | None:
         """Where the oldest transaction begins whose marker lies at or above this offset; those below are forgotten."""
@@ -274,9 +279,7 @@ class PartitionLog:
         if not self.folder.exists():
             return
         path = self.folder / f"{self.end_offset:020d}.snapshot"
-        temporary = path.with_suffix(".snapshot.new")
-        temporary.write_bytes(self.producers.snapshot())
-        temporary.replace(path)
+        synced.write_whole(path, self.producers.snapshot())
         for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
             old.unlink(missing_ok=True)
 

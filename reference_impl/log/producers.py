@@ -111,7 +111,7 @@ class ProducerTable:
         if batch.producer_epoch < entry.epoch and not bugs.on("M13a"):
             return Refused(errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}")
         epoch, lowest = self._awaited.get(batch.producer_id, (0, first))
-        if first > lowest and batch.is_transactional:
+        if first > lowest:
             return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest} of epoch {epoch}")
         if entry.epoch == -1:
             return None  # nothing is known, perhaps because retention took it: any first sequence will do

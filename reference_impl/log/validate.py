@@ -48,6 +48,8 @@ def check_frame(data: memoryview | None, version: int) -> Header:
     if size < HEADER_SIZE:
         raise Rejected(errors.CORRUPT_MESSAGE, "the record batch is smaller than its own header")
     header = read_header(data)
+    if version < 7 and header.codec not in NAMES:  # the look for zstd is where Kafka first reads the codec
+        raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}")
     if version < 7 and header.codec == 4:
         raise Rejected(errors.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
     if len(data) > size and _size_of_first(data[size:]) is not None:
@@ -165,6 +167,8 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
         if codec != "none" and not found.dense:  # Kafka means to rewrite such a batch, and fails at it
             raise Rejected(errors.UNKNOWN_SERVER_ERROR, "offset deltas are not dense", shows_log_start=True)
         return bytearray(data)
+    if header.producer_id >= 0 > header.producer_epoch:  # Kafka's builder refuses to write what its log would take
+        raise Rejected(errors.UNKNOWN_SERVER_ERROR, "a producer id without an epoch", shows_log_start=True)
     rebuilt = records.build_batch(
         [
             records.Record(r.key, r.value, r.headers, timestamp=r.timestamp)

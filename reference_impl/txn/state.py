@@ -145,7 +145,9 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) ->
 
 def fenced(t: Transaction, now: int) -> Transaction:
     """The coordinator aborts on its own: the epoch rises first, so that the old producer cannot go on."""
-    return replace(t, state=State.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=NONE, updated_ms=now, client_version=0)
+    return replace(
+        t, state=State.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=t.epoch, updated_ms=now, client_version=0
+    )
 
 
 def overdue(t: Transaction, now: int) -> bool:

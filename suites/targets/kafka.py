@@ -24,12 +24,17 @@ class Kafka(ProcessTarget):
     scheme = "kafka"
     summary = "Apache Kafka (KRaft) from Maven Central, or the folder of an unpacked Kafka"
     examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:/opt/kafka_2.13-4.4.0")
-    options: ClassVar[Mapping[str, str]] = {"nodes": "1 or 3", "mode": "kraft"}
+    options: ClassVar[Mapping[str, str]] = {
+        "nodes": "1 or 3",
+        "mode": "kraft",
+        "set": "a broker setting, such as message.max.bytes=2000 (several: separated by commas)",
+    }
 
     def __init__(self, address: Address, workdir: Path) -> None:
         super().__init__(address, workdir)
         self._where = address.where
         self._count = _count(address)
+        self._given = address.options["set"].split(",") if "set" in address.options else []
         if not address.where:
             raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
         if not _is_version(address.where) and not Path(address.where).is_dir():
@@ -57,7 +62,7 @@ class Kafka(ProcessTarget):
         members = [settings.Member(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
         run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
-        storage.format_all(run, members, self.data)
+        storage.format_all(run, members, self.data, self._given)
         return {
             member.node_id: self.plan(
                 member.node_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -59,8 +60,8 @@ offsets.retention.check.interval.ms=5000
 """
 
 
-def text(member: Member, members: list[Member], data: str) -> str:
-    """The server.properties of one combined node (broker and controller) of this cluster."""
+def text(member: Member, members: list[Member], data: str, given: Sequence[str] = ()) -> str:
+    """The server.properties of one combined node (broker and controller); `given` comes last and wins."""
     copies = min(3, len(members))
     quorum = ",".join(f"127.0.0.1:{each.controller_port}" for each in members)
     listeners = f"PLAINTEXT://127.0.0.1:{member.port},CONTROLLER://127.0.0.1:{member.controller_port}"
@@ -81,7 +82,7 @@ def text(member: Member, members: list[Member], data: str) -> str:
         lines += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=3"]
     for topic in ("transaction.state.log", "share.coordinator.state.topic"):
         lines.append(f"{topic}.min.isr={max(1, copies - 1)}")
-    return "\n".join(lines) + _TIMERS
+    return "\n".join(lines) + _TIMERS + "".join(f"\n{each}" for each in given)
 
 
 # Without shutdownHook the logger ends first, and an orderly stop leaves no word of its end.

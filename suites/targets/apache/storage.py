@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 from suites.targets import guardian, readiness
@@ -37,7 +38,7 @@ def logging_flags(release: Release, workdir: Path) -> list[str]:
     return [f"-Dlog4j.configuration=file:{path}" if old else f"-Dlog4j2.configurationFile={path}"]
 
 
-def format_all(run: list[str], members: list[Member], data: Path) -> None:
+def format_all(run: list[str], members: list[Member], data: Path, given: Sequence[str] = ()) -> None:
     """Writes settings and formats the storage of every node; `run` is java with its class path.
 
     One JVM formats the first node; the others get a copy with their own ids, for the checkpoint (which holds the
@@ -48,7 +49,7 @@ def format_all(run: list[str], members: list[Member], data: Path) -> None:
     for member in members:
         place = folder(data, member)
         place.mkdir(parents=True)
-        (place / "server.properties").write_text(settings.text(member, members, str(place / "log")))
+        (place / "server.properties").write_text(settings.text(member, members, str(place / "log"), given))
     voters = ",".join(f"{m.node_id}@127.0.0.1:{m.controller_port}:{directories[m.node_id]}" for m in members)
     first = folder(data, members[0])
     _format([*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")], voters)

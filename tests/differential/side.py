@@ -1,0 +1,148 @@
+"""One broker in a differential run: its connections, its names for things, and requests made out of symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic, sleep
+from typing import Any
+
+from suites.probe.core import fitted
+from tests.differential.step import BatchOf, Step, Symbol
+from tests.differential.telling import Names, codes, told
+from wire import errors
+from wire.client import AnswerTimeout, Connection, ConnectionClosed
+from wire.messages import Struct, request
+from wire.records import Record, build_batch
+
+#: Said while something is under way inside; asked again until it is done or the deadline of a step passes.
+PASSING = frozenset(
+    {
+        errors.COORDINATOR_LOAD_IN_PROGRESS,
+        errors.COORDINATOR_NOT_AVAILABLE,
+        errors.NOT_COORDINATOR,
+        errors.CONCURRENT_TRANSACTIONS,
+    }
+)
+ANSWER_WITHIN_S = 20.0
+PASSING_WITHIN_S = 5.0
+CLOSED, WAITING = "closed", "waiting"
+
+
+@dataclass(slots=True)
+class Heard:
+    """What came of a step: the answer, `closed`, or `waiting`; and answers to earlier steps that came with it."""
+
+    answer: dict[str, Any] | str
+    late: list[tuple[int, dict[str, Any] | str]] = field(default_factory=list)
+
+    def codes(self) -> list[int]:
+        return codes(self.answer) if isinstance(self.answer, dict) else []
+
+
+class Side:
+    """A context manager: leaving it closes the connections. `patience_s`: how long a held request is given."""
+
+    def __init__(self, bootstrap: str, ours: str, patience_s: float) -> None:
+        host, port = bootstrap.split(",")[0].rsplit(":", 1)
+        self._address = (host, int(port))
+        self._ours, self._patience_s = ours, patience_s
+        self._lines: dict[int, Connection] = {}
+        self._waiting: dict[int, Step] = {}
+        self.names = Names()
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def put(self, step: Step) -> Heard:
+        """Sends a step and hears what comes of it, and of those that still wait."""
+        answer = self._answer(step)
+        return Heard(answer, self._late(apart=step.line))
+
+    def ask(self, api: str, version: int, **fields: Any) -> Struct:
+        """A question of the run's own, on a connection of its own."""
+        return self._line(-1).call(fitted(request(api, **fields), version), version, ANSWER_WITHIN_S)
+
+    def waits(self, line: int) -> bool:
+        return line in self._waiting
+
+    def _answer(self, step: Step) -> dict[str, Any] | str:
+        message = fitted(request(step.api, **self._resolved(step.fields)), step.version)
+        deadline = monotonic() + PASSING_WITHIN_S
+        while True:
+            line = self._line(step.line)
+            try:
+                line.send(message, step.version)
+                answer = line.receive(self._patience_s if step.blocks else ANSWER_WITHIN_S).struct
+            except AnswerTimeout:
+                self._waiting[step.line] = step
+                return WAITING
+            except ConnectionClosed:
+                self._forget(step.line)
+                return CLOSED
+            if not PASSING & set(_raw_codes(answer)) or monotonic() > deadline:
+                return told(answer, step.version, self.names, self._ours)
+            sleep(0.01)  # paced polling up to the deadline above
+
+    def _late(self, apart: int) -> list[tuple[int, dict[str, Any] | str]]:
+        found: list[tuple[int, dict[str, Any] | str]] = []
+        for number in sorted(self._waiting.keys() - {apart}):
+            step = self._waiting[number]
+            try:
+                answer = self._lines[number].receive(self._patience_s).struct
+            except AnswerTimeout:
+                continue
+            except ConnectionClosed:
+                self._forget(number)
+                found.append((number, CLOSED))
+                continue
+            del self._waiting[number]
+            found.append((number, told(answer, step.version, self.names, self._ours)))
+        return found
+
+    def _line(self, number: int) -> Connection:
+        if number not in self._lines:
+            self._lines[number] = Connection(*self._address, client_id=f"line-{number}", timeout_s=ANSWER_WITHIN_S)
+        return self._lines[number]
+
+    def _forget(self, number: int) -> None:
+        self._lines.pop(number).close()
+        self._waiting.pop(number, None)
+
+    def _resolved(self, value: Any) -> Any:
+        if isinstance(value, Symbol):
+            return self.names.actual(value)
+        if isinstance(value, BatchOf):
+            return self._batch(value)
+        if isinstance(value, dict):
+            return {key: self._resolved(inner) for key, inner in value.items()}
+        return [self._resolved(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+    def _batch(self, batch: BatchOf) -> memoryview:
+        records = [
+            Record(key=batch.key, value=bytes(batch.size), timestamp=batch.timestamp + number)
+            for number in range(batch.count)
+        ]
+        made = build_batch(
+            records,
+            producer_id=self._resolved(batch.producer),
+            producer_epoch=batch.epoch,
+            base_sequence=batch.sequence,
+            transactional=batch.transactional,
+            compression=batch.compression,
+            **dict(batch.wrong),
+        )
+        return memoryview(made)
+
+
+def _raw_codes(value: Any) -> list[int]:
+    if isinstance(value, Struct):
+        found = []
+        for name in value._names:
+            inner = getattr(value, name)
+            found += [inner] if name.endswith("error_code") else _raw_codes(inner)
+        return found
+    return [code for each in value for code in _raw_codes(each)] if isinstance(value, (list, tuple)) else []

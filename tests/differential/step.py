@@ -1,0 +1,62 @@
+"""What one request of a sequence is, before it is known what either broker calls its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+TOPIC, PRODUCER, MEMBER, SESSION = "T", "P", "M", "S"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An id that each broker chose itself, by the order in which it was first told: `P1`, `M2`."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOf:
+    """A record batch; built for each broker alone, for a batch names its producer by id."""
+
+    count: int
+    producer: Symbol | int = -1
+    epoch: int = -1
+    sequence: int = -1
+    transactional: bool = False
+    compression: str = "none"
+    key: bytes | None = None
+    timestamp: int = 0
+    size: int = 8
+    wrong: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What has to be visible on a broker before the next request: `kind` names a wait in settling.py."""
+
+    kind: str
+    name: str
+    value: Any = None
+
+
+@dataclass(slots=True)
+class Step:
+    """One request: which API in which version, on which connection, with which fields (Symbols and BatchOf inside).
+
+    `learn` takes what the judge's broker answered into the model of the world; `settle` says what both brokers must
+    show first. `blocks` marks a request that a broker may hold back until something else happens.
+    """
+
+    api: str
+    version: int
+    fields: dict[str, Any]
+    line: int = 0
+    blocks: bool = False
+    learn: Callable[[dict[str, Any]], None] | None = None
+    settle: list[Settled] = field(default_factory=list)
