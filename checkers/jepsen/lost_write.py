@@ -14,7 +14,7 @@ NAME = "lost-write"
 GUARANTEE = "prod-002"
 STRENGTH = "durability"
 NEEDS = ("records.offset", "records.value", "records.outcome")
-SUBJECT = "SELECT DISTINCT s.history FROM settled s JOIN shown_ok r ON r.history = s.history"
+SUBJECT = "SELECT DISTINCT s.history FROM settled s WHERE s.history IN (SELECT r.history FROM shown_ok r)"
 OTHERWISE = "no send surely happened, or nothing was polled"
 QUERY = """
     SELECT m.history, m.topic, m.partition, m.value AS value_a, m.first_offset AS offset_a, m.op AS op_a,
