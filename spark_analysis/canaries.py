@@ -8,7 +8,7 @@ DuckDB finds in them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,37 +98,32 @@ class Proof:
     wrong: tuple[str, ...]
 
 
-def proof(found: Sequence[Judgement], checks: Collection[str]) -> Proof:
-    """Compares what a job found in the canaries with what DuckDB finds in them."""
-    expected = judged(canaries(), checks)
+def proof(found: Mapping[str, Sequence[Judgement]]) -> Proof:
+    """Compares what each check of a job found in the canaries with what DuckDB finds in them."""
+    expected = judged(canaries(), found)
     proven: list[str] = []
     unproven: list[str] = []
     wrong: list[str] = []
-    for check in sorted(checks):
-        total = sum(judgement.totals.get(check, 0) for judgement in expected)
-        same = all(_of(check, one) == _of(check, two) for one, two in zip(found, expected, strict=True))
-        (unproven if not total and same else proven if same else wrong).append(check)
+    for check in sorted(found):
+        same = [_of(each) for each in found[check]] == [_of(each) for each in expected[check]]
+        planted = any(each.anomalies for each in expected[check])
+        (wrong if not same else proven if planted else unproven).append(check)
     return Proof(tuple(proven), tuple(unproven), tuple(wrong))
 
 
-def judged(histories: Sequence[Canary], checks: Collection[str]) -> list[Judgement]:
-    """What DuckDB finds in them."""
+def judged(histories: Sequence[Canary], checks: Iterable[str]) -> dict[str, list[Judgement]]:
+    """What each check finds in them on DuckDB."""
     tables = {"histories": titles(histories), "topics": topics(histories)}
     for name in (name for name in TABLES if name in BASES):
         table = gathered(name, list(enumerate(histories)))
         tables[name] = table.rename_columns([RENAMED.get(column, column) for column in table.column_names])
     with Duck.over_tables(tables) as duck:
-        return judge_on(duck, histories, checks)
+        return {check: judge_on(duck, histories, [check]) for check in checks}
 
 
-def _of(check: str, judgement: Judgement) -> tuple[int, frozenset[tuple[object, ...]], bool, bool]:
+def _of(judgement: Judgement) -> tuple[object, ...]:
     listed = frozenset(_place(anomaly) for anomaly in judgement.anomalies)
-    return (
-        judgement.totals.get(check, 0),
-        listed if check in judgement.totals else frozenset(),
-        check in judgement.judged,
-        check in judgement.inconclusive,
-    )
+    return judgement.totals, listed, judgement.judged, set(judgement.inconclusive)
 
 
 def _place(anomaly: Anomaly) -> tuple[object, ...]:

@@ -102,12 +102,15 @@ def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tel
     everything = [*(each.history for each in opened), *planted.histories]
     checks = [check for check in all_checks().values() if check.default]
     with Spark.on(session, [each.history for each in opened], planted) as engine:
-        judgements = [Judgement() for _ in everything]
+        judgements = [Judgement() for _ in opened]
+        canaries: dict[str, list[Judgement]] = {}
         for number, check in enumerate(checks, start=1):
             tell(f"{check.name} ({number} of {len(checks)})")
-            for whole, part in zip(judgements, judge_by([check], engine, everything), strict=True):
+            parts = judge_by([check], engine, everything)
+            canaries[check.name] = parts[len(opened) :]
+            for whole, part in zip(judgements, parts, strict=False):
                 _add(whole, part)
-        found = [Found(each, judgement) for each, judgement in zip(opened, judgements, strict=False)]
+        found = [Found(each, judgement) for each, judgement in zip(opened, judgements, strict=True)]
         tell("availability")
         for number, rows in by_history(engine.ask(QUERY)).items():
             if number < len(found):
@@ -116,8 +119,7 @@ def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tel
         tell("certificates")
         _certify(engine, found)
         miscounted = _miscounted(engine, opened)
-    proven = proof(judgements[len(opened) :], [check.name for check in checks])
-    return Outcome(found, kinds(each.profile for each in found if each.profile), proven, miscounted)
+    return Outcome(found, kinds(each.profile for each in found if each.profile), proof(canaries), miscounted)
 
 
 def _add(whole: Judgement, part: Judgement) -> None:
