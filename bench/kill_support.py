@@ -52,6 +52,13 @@ def wait_for(what: str, question: Callable[[], object], seconds: float = 30.0) -
         pulse.wait(0.01)
 
 
+def revive(cluster) -> None:
+    """Starts every broker that does not run."""
+    for node in cluster.ports:
+        if not cluster.runs(node):
+            cluster.restart(node)
+
+
 @contextmanager
 def recorded(folder: Path, case: str, seed: int) -> Iterator[Recorder]:
     """A history of this bench, closed at the end."""

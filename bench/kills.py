@@ -34,7 +34,7 @@ from aiokafka import TopicPartition as Place
 from aiokafka.errors import KafkaError
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from kill_support import QUICK, Trouble, control, final_read, placement, recorded, wait_for
+from kill_support import QUICK, Trouble, control, final_read, placement, recorded, revive, wait_for
 
 from checkers.judge import judge
 from histories.reader import History
@@ -44,13 +44,14 @@ from reference_impl.cluster import Cluster
 from reference_impl.group.placement import partition_for
 
 TOPIC = "t"
+_CONFIG = {"min.insync.replicas": "2", "segment.bytes": "2097152"}  # a restart reads the newest segment again
 
 
 def main() -> int:
     """Kills, reads, judges, prints."""
     options = _options()
     folder = Path(options.keep or tempfile.mkdtemp(prefix="brokertrial-kills-"))
-    cluster = Cluster(folder / "cluster", 3, 0, ["--set", f"flush.mode={options.flush}", "--log-level", "WARNING"])
+    cluster = Cluster(folder / "cluster", 3, 0, ["--set", f"flush.mode={options.flush}", "--log-level", "INFO"])
     try:
         cluster.start()
         return _transactions(cluster, folder, options) if options.transactions else _kills(cluster, folder, options)
@@ -67,6 +68,7 @@ def _kills(cluster: Cluster, folder: Path, options: argparse.Namespace) -> int:
     with recorded(folder / "history", f"kills seed {options.seed}", options.seed) as recorder:
         load = Load(cluster, recorder)
         load.start()
+        done = 0
         try:
             for number in range(1, options.kills + 1):
                 load.pause.wait(rng.uniform(0.05, 0.5))
@@ -88,16 +90,20 @@ def _kills(cluster: Cluster, folder: Path, options: argparse.Namespace) -> int:
                     failovers.append(load.first_after(killed_at) - killed_at)
                     cluster.restart(leader)
                     wait_for("all replicas in sync", lambda: len(placement(cluster, TOPIC)["isr"]) == 3, 60)
+                done = number
                 if number % 10 == 0:
                     print(f"{number} kills, {load.acked} acknowledged, {time.monotonic() - began:.0f} s", flush=True)
             wait_for("all replicas in sync", lambda: len(placement(cluster, TOPIC)["isr"]) == 3, 60)
+        except KeyboardInterrupt:
+            print(f"told to stop after {done} kills")
+            revive(cluster)
         finally:
             load.stop()
         end = final_read(cluster.bootstrap, TOPIC, recorder)
     judgement = judge(History.open(folder / "history"))
     seconds = time.monotonic() - began
     print(
-        f"{options.kills} kills in {seconds:.0f} s ({seconds / options.kills:.2f} s each): {load.acked} acknowledged, "
+        f"{done} kills in {seconds:.0f} s ({seconds / max(done, 1):.2f} s each): {load.acked} acknowledged, "
         f"{load.failed} not, {end} stored, {lonely} cuts of the last in-sync replica"
     )
     if failovers:
@@ -330,7 +336,7 @@ def _all_in_sync(cluster: Cluster) -> bool:
 
 def _make(cluster: Cluster, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
-    for done in admin.create_topics([NewTopic(topic, 1, 3, config={"min.insync.replicas": "2"})]).values():
+    for done in admin.create_topics([NewTopic(topic, 1, 3, config=_CONFIG)]).values():
         done.result(30)
 
 

@@ -99,6 +99,10 @@ class Cluster:
         self._launch(node)
         self._ready(node, time.monotonic() + READY_WITHIN_S)
 
+    def runs(self, node: int) -> bool:
+        """Whether its process is there."""
+        return self._processes[node].poll() is None
+
     def pid_of(self, node: int) -> int:
         """Its process, for who wants to look at it."""
         return self._processes[node].pid

@@ -2,8 +2,8 @@
 
 `kill -9` keeps the page cache, so it cannot show a missing fsync. Every sync notes beside its file how much of it was
 safe (`synced.py`); here each log is cut back to that, and what was never synced is gone. The metadata journal is synced
-before every answer. What a start can rebuild or do without (indexes, snapshots, checkpoints, the clean-stop marker) is
-removed: nobody synced it.
+before every answer, indexes and producer snapshots when they are written. What nobody syncs and a start can rebuild or
+do without (leader epochs, aborted transactions of a cut segment, checkpoints, the clean-stop marker) is removed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reference_impl.log import synced
 
-_UNSYNCED = ("*.index", "*.txnindex", "*.snapshot", "leader-epochs", "high-watermarks", "clean-shutdown")
+_UNSYNCED = ("leader-epochs", "high-watermarks", "clean-shutdown")
 _TORN_BYTES = 4096
 
 
@@ -38,6 +38,8 @@ def cut(data: Path, rng: random.Random | None) -> int:
         if size <= kept:
             continue
         lost += size - kept
+        for suffix in ("index", "txnindex"):
+            log.with_suffix(f".{suffix}").unlink(missing_ok=True)
         with log.open("r+b") as file:
             file.truncate(kept)
             if rng is not None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from wire import errors, records
 from wire.aio import Connection
@@ -64,7 +66,7 @@ class Membership:
         connection = await self._open()
         end = await self._fetch_metadata(connection, wait_ms=0)
         await connection.close()
-        self._tasks.append(asyncio.create_task(self._follow()))
+        self._keep(self._follow())
         await self._read_to(end)
         await self._register()
         await self._read_to(self.broker_epoch + 1)
@@ -76,8 +78,8 @@ class Membership:
 
     async def take_part(self) -> None:
         """Gives signs of life, and returns when this broker may lead."""
-        self._tasks.append(asyncio.create_task(self._live()))
-        self._tasks.append(asyncio.create_task(self._stock_producer_ids()))
+        self._keep(self._live())
+        self._keep(self._stock_producer_ids())
         await self._unfenced.wait()
         while not self._blocks:
             await asyncio.sleep(0.01)
@@ -98,6 +100,13 @@ class Membership:
             task.cancel()
         if self._connection is not None:
             await self._connection.close()
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does this in the background. Should it fail, the broker ends: better dead than deaf to the controller."""
+        task = asyncio.create_task(work)
+        self._tasks = [one for one in self._tasks if not one.done()]
+        self._tasks.append(task)
+        task.add_done_callback(_must_not_fail)
 
     # The metadata log
 
@@ -136,6 +145,7 @@ class Membership:
             for record in batch.records():
                 if record.offset == journal.end and record.value is not None:
                     journal.follow(bytes(record.value))
+                    await asyncio.sleep(0)  # a record may mean much work: signs of life go out in between
         self._applied.set()
         end: int = part.high_watermark
         return end
@@ -225,9 +235,7 @@ class Membership:
 
     def soon(self, message: Struct, version: int) -> None:
         """The same for something that this broker wants itself, such as an internal topic; nobody waits for it."""
-        task = asyncio.create_task(self._quietly(message, version))
-        self._tasks = [one for one in self._tasks if not one.done()]
-        self._tasks.append(task)
+        self._keep(self._quietly(message, version))
 
     async def _quietly(self, message: Struct, version: int) -> None:
         try:
@@ -242,7 +250,7 @@ class Membership:
         if not self._blocks:
             raise NoBlockYet("no producer ids yet")
         block = self._blocks.pop(0)
-        self._tasks.append(asyncio.create_task(self._stock_producer_ids()))
+        self._keep(self._stock_producer_ids())
         return block
 
     async def _stock_producer_ids(self) -> None:
@@ -250,3 +258,9 @@ class Membership:
             request("AllocateProducerIds", broker_id=self._node.node_id, broker_epoch=self.broker_epoch)
         )
         self._blocks.append(answer.producer_id_start)
+
+
+def _must_not_fail(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("the link to the controller is broken for good; this broker ends", exc_info=error)
+        os._exit(1)

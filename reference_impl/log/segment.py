@@ -173,9 +173,7 @@ class Segment:
         first = -1 if self.first_timestamp is None else self.first_timestamp
         footer = _FOOTER.pack(self.size, self.max_timestamp, self.offset_of_max, first, self.created_ms, _MAGIC)
         entries = b"".join(map(_ENTRY.pack, self._offsets, self._positions, self._times))
-        temporary = self._beside("index.new")
-        temporary.write_bytes(entries + footer)
-        temporary.replace(self._beside("index"))
+        synced.write_whole(self._beside("index"), entries + footer)
 
     def load_index(self) -> bool:
         """Takes over a saved index; False when there is none that fits."""

@@ -9,6 +9,16 @@ import os
 from pathlib import Path
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a small file that is there whole or not at all, whatever happens, and on the disk when this returns."""
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
 def note(path: Path, size: int) -> None:
     """Everything below this size is safe."""
     fd = os.open(path.with_suffix(".synced"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -68,6 +68,8 @@ class Fetcher:
                     await self._converse(*address)
             except (ConnectionFailed, Malformed, OSError) as error:
                 log.info("following the leader at %s: %s", address, error)
+            except Exception:
+                log.exception("following the leader at %s failed", address)
             await asyncio.sleep(_AGAIN_S)
 
     async def _has_work(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from wire import errors
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from reference_impl.replica.leading import Proposal
 
 _LOOK_S = 0.02
+log = logging.getLogger("replicas")
 _WRONG = (errors.INVALID_REQUEST, errors.INELIGIBLE_REPLICA)
 
 
@@ -45,8 +47,13 @@ class IsrKeeper:
             if proposal is not None:
                 task = asyncio.get_running_loop().create_task(self._ask(partition, proposal))
                 self._asking.add(task)
-                task.add_done_callback(self._asking.discard)
+                task.add_done_callback(self._done)
         self.start()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._asking.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a proposal failed", exc_info=error)
 
     async def _ask(self, partition: Partition, proposal: Proposal) -> None:
         """Until the controller answers: a proposal without an answer may hold or not, so both sets count meanwhile."""

@@ -24,7 +24,7 @@ _ROWS = [
     Setting("producer.id.expiration.check.interval.ms", "int", "600000", low=1),
     Setting("flush.mode", "string", "never", choices=("never", "interval", "always"), doc="not in Kafka"),
     # the cluster
-    Setting("broker.session.timeout.ms", "int", "2000", low=1, doc="fast: Kafka's default is 9000"),
+    Setting("broker.session.timeout.ms", "int", "4000", low=1, doc="fast: Kafka's default is 9000"),
     Setting("broker.heartbeat.interval.ms", "int", "200", low=1, doc="fast: Kafka's default is 2000"),
     Setting(
         "broker.reconnect.grace.ms", "int", "100", low=0, doc="not in Kafka: a broken connection is a sign of death"

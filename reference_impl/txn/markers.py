@@ -69,8 +69,12 @@ class MarkerSender:
         partition = self._node.partition(_STATE_TOPIC, self._where(transaction))
         if partition is None:
             return False
-        states = await settled([mark(partition)], self._node.clock, _REPLICATED_WITHIN_S)
-        return states[0] in (errors.NONE, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        where = mark(partition)
+        while (
+            state := (await settled([where], self._node.clock, _REPLICATED_WITHIN_S))[0]
+        ) == errors.REQUEST_TIMED_OUT:
+            log.warning("%s: its decision is not replicated yet", transaction.transactional_id)
+        return state in (errors.NONE, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     async def _sent(
         self, transaction: Transaction, missing: set[TopicPartition], epoch: int, commit: bool
