@@ -63,16 +63,19 @@ def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[Histor
 
 def _lift(engine: Engine, judgements: Sequence[Judgement]) -> None:
     """Takes the blame off the broker where a client asked for what happened: see `taken_for_another`."""
-    mistaken = {
-        (row["history"], row["op"]) for row in engine.ask("SELECT t.history, t.op FROM taken_for_another t")
-    }
+    asked_for = mistaken(engine)
     for number, judgement in enumerate(judgements):
         judgement.anomalies = [
             replace(anomaly, attribution="client")
-            if any((number, operation) in mistaken for operation in anomaly.operations)
+            if any((number, operation) in asked_for for operation in anomaly.operations)
             else anomaly
             for anomaly in judgement.anomalies
         ]
+
+
+def mistaken(engine: Engine) -> set[tuple[int, int]]:
+    """History and operation of what a client asked for itself: see `taken_for_another`."""
+    return {(row["history"], row["op"]) for row in engine.ask("SELECT t.history, t.op FROM taken_for_another t")}
 
 
 def _chosen(names: Collection[str] | None) -> list[Check]:
@@ -94,7 +97,7 @@ def _put(check: Check, engine: Engine, histories: Sequence[History], judgements:
     if not able:
         return
     subjects = {row["history"] for row in engine.ask(check.subject)}
-    rows = _rows(check, engine) if subjects & set(able) - engine.settled(check.name) else {}
+    rows = rows_of(check, engine) if subjects & set(able) - engine.settled(check.name) else {}
     gaps = _first_by_history(engine.ask(check.gaps)) if check.gaps and subjects else {}
     for number in able:
         judgement = judgements[number]
@@ -119,7 +122,8 @@ def _missing(check: Check, history: History) -> str | None:
     return None
 
 
-def _rows(check: Check, engine: Engine) -> Mapping[int, list[Row]]:
+def rows_of(check: Check, engine: Engine) -> Mapping[int, list[Row]]:
+    """What a check finds, by history, in an order that does not depend on how it ran."""
     if check.find is not None:
         found = list(check.find({name: engine.table(query) for name, query in check.projections.items()}))
     else:

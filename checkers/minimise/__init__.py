@@ -1,0 +1,1 @@
+"""From an anomaly of a judged history to the smallest part of that history which still shows it."""

@@ -1,0 +1,177 @@
+"""Minimises: the anomaly stays the same in name, place, offsets, values and operations; all else goes that can go.
+
+    minimum = minimise(history, anomaly, go_on=lambda: now() < deadline)
+    minimum.part.operations        # 3, of 20,481
+    minimum.part.write(folder)     # a history of its own: every check says the same of it
+
+What is left out could only have explained the anomaly away, and it did not: it was there when the anomaly was found.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec.structs import replace
+
+from checkers.anomaly import Anomaly
+from checkers.check import Check, all_checks
+from checkers.duck import Duck
+from checkers.engine import topics
+from checkers.judge import mistaken, rows_of
+from checkers.minimise.part import SHARED, Atoms, Numbers, Part, relations
+from checkers.minimise.search import OutOfTime, smallest
+from checkers.minimise.slices import slices
+from histories.reader import History
+
+ROWS = 400_000
+"""Rows of one question: more parts than this holds are asked about in several."""
+
+SINGULAR = {"operations": "operation", "batches": "batch", "memberships": "membership", "events": "event"}
+
+GoOn = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The part, out of how many operations it was made, and whether the search came to its end."""
+
+    anomaly: Anomaly
+    part: Part
+    before: int
+    complete: bool
+
+    @property
+    def sentence(self) -> str:
+        """How small it is, and what that is worth."""
+        counts = {name: self.part.count(name) for name in ("batches", "memberships", "events")}
+        sizes = [(self.part.operations, "operations"), *((count, name) for name, count in counts.items())]
+        what = ", ".join(f"{count:,} {name if count > 1 else SINGULAR[name]}" for count, name in sizes if count)
+        size = f"{what}, out of a history of {self.before:,} operations, still show it"
+        if self.complete:
+            return f"{size}; without any one of them, it is gone."
+        return f"{size}; the search was stopped before its end, so that fewer may do."
+
+
+class NotMinimised(Exception):
+    """No check says this of the history by itself; the message is one sentence."""
+
+
+def minimise(
+    history: History,
+    anomaly: Anomaly,
+    go_on: GoOn = lambda: True,
+    *,
+    judged: bool = True,
+    checks: Mapping[str, Check] | None = None,
+) -> Minimum:
+    """The smallest part of a history that still shows the anomaly; raises NotMinimised. The same every time.
+
+    `go_on` is asked before each question to the judge: false ends the search with what there is. `judged` false: an
+    anomaly that is permitted, and must stay so.
+    """
+    oracle = _Oracle(history, anomaly, judged, all_checks() if checks is None else checks, go_on)
+    part = oracle.first_slice()
+    before = _operations(history)
+    try:
+        while True:
+            part = _shrunk(part, Atoms.calls(part), oracle)
+            size = _size(part)
+            part = _shrunk(part, Atoms.lines(part), oracle)
+            if _size(part) == size:
+                return Minimum(anomaly, part, before, complete=True)
+    except _Stopped as stopped:
+        return Minimum(anomaly, stopped.part, before, complete=False)
+
+
+class _Stopped(Exception):
+    def __init__(self, part: Part) -> None:
+        super().__init__("stopped")
+        self.part = part
+
+
+def _shrunk(part: Part, atoms: Atoms, oracle: "_Oracle") -> Part:
+    def shows(choices: Sequence[Numbers]) -> list[bool]:
+        return oracle.shown([part.kept(atoms.choice(choice)) for choice in choices])
+
+    try:
+        return part.kept(atoms.choice(smallest(atoms.count, shows)))
+    except OutOfTime as stopped:
+        raise _Stopped(part if stopped.best is None else part.kept(atoms.choice(stopped.best))) from None
+
+
+class _Oracle:
+    """Whether parts of a history still show one anomaly, as the judge would say it."""
+
+    def __init__(
+        self, history: History, anomaly: Anomaly, judged: bool, checks: Mapping[str, Check], go_on: GoOn
+    ) -> None:
+        self._history, self._judged, self._go_on = history, judged, go_on
+        self._wanted = replace(anomaly, sentence="")
+        self._topics = topics([history])
+        self._checks = _likely(checks, anomaly)
+
+    def first_slice(self) -> Part:
+        """The narrowest part in which a check finds it; from then on, this check is the one that is asked."""
+        for read in slices(self._history, self._wanted):
+            part = read()
+            for check in self._checks:
+                if self._found(check, [part]) == [True]:
+                    self._checks = [check]
+                    return part
+        raise NotMinimised(
+            f"{self._wanted.name} does not follow from the operations alone, so that nothing can be left out: "
+            "it was found in how the trial went on."
+        )
+
+    def shown(self, parts: Sequence[Part]) -> list[bool]:
+        """The answers, in the order of the parts; raises OutOfTime."""
+        answers: list[bool] = []
+        while len(answers) < len(parts):
+            if not self._go_on():
+                raise OutOfTime
+            some = _fitting(parts[len(answers) :])
+            answers += self._found(self._checks[0], some)
+        return answers
+
+    def _found(self, check: Check, parts: Sequence[Part]) -> list[bool]:
+        with Duck.over_tables(relations(parts, self._topics)) as duck:
+            subjects = {row["history"] for row in duck.ask(check.subject)}
+            rows = {number: rows for number, rows in rows_of(check, duck).items() if number in subjects}
+            asked_for = mistaken(duck) if rows else set()
+        found = []
+        for number in range(len(parts)):
+            anomalies = [
+                check.anomaly(row) for row in rows.get(number, []) if bool(row.get("judged", 1)) is self._judged
+            ]
+            found.append(any(self._is_it(each, number, asked_for) for each in anomalies))
+        return found
+
+    def _is_it(self, found: Anomaly, number: int, asked_for: Collection[tuple[int, int]]) -> bool:
+        if any((number, operation) in asked_for for operation in found.operations):
+            found = replace(found, attribution="client")
+        return replace(found, sentence="") == self._wanted
+
+
+def _likely(checks: Mapping[str, Check], anomaly: Anomaly) -> list[Check]:
+    """The checks that may have found it: of its own name, else of its guarantee."""
+    own = [check for check in checks.values() if check.name.rpartition("/")[2] == anomaly.name]
+    return own or [check for check in checks.values() if check.guarantee == anomaly.guarantee]
+
+
+def _fitting(parts: Sequence[Part]) -> Sequence[Part]:
+    number, rows = 0, 0
+    while number < len(parts) and (number == 0 or rows + _size(parts[number]) <= ROWS):
+        rows += _size(parts[number])
+        number += 1
+    return parts[:number]
+
+
+def _size(part: Part) -> int:
+    return sum(part.count(table) for table in SHARED)
+
+
+def _operations(history: History) -> int:
+    """How many calls a history has."""
+    tables = [pq.read_table(file, columns=["op"]) for file in history.parts("operations")]
+    return len(pa.concat_tables(tables)["op"].unique()) if tables else 0
