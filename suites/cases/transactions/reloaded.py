@@ -8,8 +8,8 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 OFFSETS = {"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch": 2}
 TRANSACTION = 1
 WITHIN_S = 30
-PATIENT_MS = 300_000
-"""Of a transaction: longer than any crash and the way back take."""
+PATIENT_MS = 60_000
+"""Of a transaction: longer than any crash and the way back take, and no longer than a careful broker allows."""
 
 
 @case(
