@@ -82,7 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     except UnknownSelection as error:
         raise pytest.UsageError(str(error)) from error
     chosen = [item for item in items if isinstance(item, CaseItem) and item.case.id in place]
-    items[:] = sorted(chosen, key=lambda item: place[item.case.id])
+    chosen.sort(key=lambda item: place[item.case.id])
+    items[:] = chosen
 
 
 @pytest.hookimpl(tryfirst=True)
