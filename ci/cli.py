@@ -64,9 +64,20 @@ def check(place: str, **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("place", metavar="RUN/CASE")
+@click.argument("anomaly", required=False)
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Where the page goes.")
+def explain(place: str, anomaly: str | None, html: str | None) -> None:
+    """Tell the story of one anomaly (its name, or its number), with the picture; without one, list them."""
+    from ci.explain import explain as command
+
+    sys.exit(command(place, anomaly, Path(html) if html else None))
+
+
+@cli.command()
 @click.argument("places", metavar="RUN...", nargs=-1, required=True)
 @click.option("--master", default="local[*]", show_default=True, help="local[N], spark://HOST:PORT, yarn, k8s://...")
-@click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Where results go: a folder or a URI.")
+@click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Results: a folder or a URI.")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable.")
 def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...]) -> None:
     """Judge runs of any size on Spark, and profile their availability; folders, or URIs that Spark can read."""
@@ -130,7 +141,7 @@ def _passes_on(name: str, module: str, text: str) -> None:
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
-    """Run the bundled broker by itself: broker node --data DIR, or broker --nodes 3. With --mutants: its planted bugs."""
+    """Run the bundled broker: broker node --data DIR, or broker --nodes 3. With --mutants: its planted bugs."""
     from ci.child import run_module
 
     if arguments == ("--mutants",):

@@ -19,7 +19,7 @@ from checkers.check import Check, all_checks
 from checkers.duck import Duck
 from checkers.engine import topics
 from checkers.judge import mistaken, rows_of
-from checkers.minimise.part import SHARED, Atoms, Numbers, Part, relations
+from checkers.minimise.part import CONTEXT, SHARED, Atoms, Numbers, Part, relations
 from checkers.minimise.search import OutOfTime, smallest
 from checkers.minimise.slices import slices
 from histories.reader import History
@@ -44,7 +44,8 @@ class Minimum:
     @property
     def sentence(self) -> str:
         """How small it is, and what that is worth."""
-        counts = {name: self.part.count(name) for name in ("batches", "memberships", "events")}
+        counts = {name: self.part.count(name) for name in ("batches", "memberships")}
+        counts["events"] = sum(kind != CONTEXT for kind in self.part.tables["events"]["kind"].to_pylist())
         sizes = [(self.part.operations, "operations"), *((count, name) for name, count in counts.items())]
         what = ", ".join(f"{count:,} {name if count > 1 else SINGULAR[name]}" for count, name in sizes if count)
         size = f"{what}, out of a history of {self.before:,} operations, still show it"

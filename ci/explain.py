@@ -1,0 +1,274 @@
+"""`brokertrial explain`: the story of one anomaly, from the promise to the few operations that break it."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import click
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from checkers.anomaly import Anomaly
+from checkers.check import all_checks
+from checkers.crosscheck import Opinion, second_opinions
+from checkers.judge import judge
+from checkers.minimise.minimum import Minimum, NotMinimised, minimise
+from ci.places import Place, find
+from ci.proof import Line, Proof, proof_of
+from ci.proof_picture import draw
+from ci.story import suite_version
+from ci.trouble import PASSED, Trouble, nearest
+from histories.header import HistoryRefused
+from histories.reader import History
+from suites.case import by_id
+from suites.guarantees import Guarantee, registry
+
+TEMPLATES = Path(__file__).parent / "templates"
+PATIENCE_S = 60.0
+"""How long a history is made smaller before the story is told with what there is."""
+INDENT = "  "
+WHOSE = {
+    "broker": "the broker's",
+    "client": "a client's: the broker is not accused",
+    "unknown": "not to be told from this history: the broker is not accused",
+}
+
+
+def explain(text: str, which: str | None, html: Path | None = None) -> int:
+    """Prints the story of one anomaly and writes its page; without `which`, lists the anomalies of the case."""
+    place = find(text)
+    history = _history(place, text)
+    anomalies = _anomalies(history)
+    if which is None:
+        _list(text, anomalies)
+        return PASSED
+    number = chosen(which, [anomaly for anomaly, _ in anomalies])
+    tale = Tale(text, history, *anomalies[number], number + 1, len(anomalies))
+    page = html or _beside(place, history) / f"explain-{history.header.case.replace('/', '.')}-{number + 1}.html"
+    drawing = page.with_name(f"{page.stem}-porcupine.html")
+    tale.cross_check(drawing)
+    _write(page, tale.page())
+    click.echo(tale.text())
+    click.echo(f"Picture\n{INDENT}{page}")
+    if tale.drawn is not None:
+        click.echo(f"{INDENT}{tale.drawn}  (porcupine's)")
+    return PASSED
+
+
+def chosen(which: str, anomalies: Sequence[Anomaly]) -> int:
+    """The place in the list of the anomaly that a number (from 1) or a name stands for."""
+    if not anomalies:
+        raise Trouble("this case shows no anomaly, so that there is nothing to explain.")
+    if which.isdecimal():
+        if not 1 <= int(which) <= len(anomalies):
+            raise Trouble(f"there is no anomaly {which}: the case shows {len(anomalies)}, counted from 1.")
+        return int(which) - 1
+    names = [anomaly.name for anomaly in anomalies]
+    if which not in names:
+        raise Trouble(f"this case shows no `{which}`; it shows {', '.join(sorted(set(names)))}.", nearest(which, names))
+    return names.index(which)
+
+
+def _history(place: Place, text: str) -> History:
+    folder = place.history
+    if place.run is not None:
+        cases = sorted(entry.name for entry in (place.run / "histories").glob("*") if entry.is_dir())
+        if place.case is None:
+            raise Trouble(f"name a case of {text}: RUN/CASE.", f"It has {', '.join(cases) or 'no histories'}.")
+        name = place.case.replace("/", ".")
+        folder = place.run / "histories" / name
+        if not folder.is_dir():
+            raise Trouble(f"{place.run} has no history of `{place.case}`.", nearest(name, cases))
+    assert folder is not None
+    try:
+        return History.open(folder, allow_incomplete=True)
+    except HistoryRefused as refused:
+        raise Trouble(str(refused)) from None
+
+
+def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
+    """What the history shows, and whether it is held against the broker: first what the verdict rests on."""
+    case = by_id().get(history.header.case)
+    if case is not None and case.kind == "wire":
+        raise Trouble(
+            f"{case.id} asks for single answers and has no anomalies to explain.",
+            f"`brokertrial check {history.folder}` shows the answer that is wrong, field by field.",
+        )
+    found = judge(history)
+    told = [(anomaly, True) for anomaly in found.anomalies]
+    if case is not None:
+        from suites.trial_verdict import judged
+
+        outcome = judged(case, history)
+        told = [(anomaly, True) for anomaly in outcome.anomalies]
+        told += [(anomaly, True) for anomaly in found.anomalies if anomaly not in outcome.anomalies]
+    return told + [(anomaly, False) for anomaly in found.permitted]
+
+
+def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:
+    for number, (anomaly, held) in enumerate(anomalies, start=1):
+        note = "" if held else "  (permitted)"
+        click.echo(f"{number:>4}  {anomaly.name}{note}  [{anomaly.guarantee}]  {anomaly.sentence}")
+    click.echo(f"{len(anomalies)} in all. One of them: brokertrial explain {text} NUMBER" if anomalies else "Nothing.")
+
+
+def _beside(place: Place, history: History) -> Path:
+    """Where the report is, or where the history folder is."""
+    return place.run if place.run is not None else history.folder.parent
+
+
+def _write(page: Path, content: str) -> None:
+    try:
+        page.write_text(content, encoding="utf-8")
+    except OSError as problem:
+        raise Trouble(f"{page} cannot be written: {problem.strerror}.", "--html FILE puts it elsewhere.") from None
+
+
+def smallest(history: History, anomaly: Anomaly, held: bool, patience_s: float) -> Minimum:
+    """The minimised history; the search ends after so many seconds with what there is."""
+    deadline = time.monotonic() + patience_s
+    return minimise(history, anomaly, lambda: time.monotonic() < deadline, judged=held)
+
+
+@dataclass
+class Tale:
+    """Everything that is told of one anomaly, as text and as a page."""
+
+    place: str
+    history: History
+    anomaly: Anomaly
+    held: bool
+    number: int
+    total: int
+    opinion: Opinion | None = None
+    drawn: Path | None = None
+    whole: str = ""
+
+    @cached_property
+    def minimum(self) -> Minimum | None:
+        try:
+            return smallest(self.history, self.anomaly, self.held, PATIENCE_S)
+        except NotMinimised as whole:
+            self.whole = str(whole)
+            return None
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The lines of the minimised history."""
+        if self.minimum is None:
+            return Proof(self.anomaly, self.history.title.started_ns, (), ())
+        return proof_of(self.history, self.anomaly, self.minimum.part)
+
+    @property
+    def size(self) -> str:
+        """How small the history became, or why it did not."""
+        return self.whole if self.minimum is None else self.minimum.sentence[0].upper() + self.minimum.sentence[1:]
+
+    @property
+    def promise(self) -> Guarantee | None:
+        return registry().get(self.anomaly.guarantee)
+
+    @property
+    def definition(self) -> str:
+        """What the check says that it looks for."""
+        known = all_checks()
+        own = known.get(self.anomaly.name)
+        named = [check for check in known.values() if self.anomaly.name in check.definition.splitlines()[0]]
+        return own.definition.strip() if own else named[0].definition.strip() if named else ""
+
+    def cross_check(self, drawing: Path) -> None:
+        """Asks porcupine, which may draw its own picture."""
+        scratch = drawing.parent / f".{drawing.stem}"
+        opinions = second_opinions(self.history, [self.anomaly], scratch)
+        self.opinion = opinions[0] if opinions else None
+        if self.opinion is not None and self.opinion.picture is not None:
+            self.opinion.picture.replace(drawing)
+            self.drawn = drawing
+        if scratch.is_dir():
+            scratch.rmdir()
+
+    @property
+    def second(self) -> str:
+        if self.opinion is None:
+            return "Not a question of the order of operations on one object: porcupine has no model to judge it by."
+        return self.opinion.sentence
+
+    def text(self) -> str:
+        """The story for a terminal."""
+        blocks = [
+            ("", [f"{self.anomaly.name} ({self.number} of {self.total}) in {self.history.header.case}"]),
+            ("What Kafka promises", list(self._promised())),
+            ("What was seen", [*_filled(self.anomaly.sentence), f"Whose doing: {WHOSE[self.anomaly.attribution]}."]),
+            ("The smallest part that shows it", [*_filled(self.size), *rows(self.proof)]),
+            ("What the faults did", list(self._faults())),
+            ("A second opinion", _filled(self.second)),
+        ]
+        return (
+            "\n\n".join(
+                "\n".join([title, *(INDENT + line for line in lines)] if title else lines) for title, lines in blocks
+            )
+            + "\n"
+        )
+
+    def _promised(self) -> Iterator[str]:
+        if self.promise is None:
+            yield self.anomaly.guarantee
+            return
+        yield from _filled(self.promise.statement)
+        yield f"{self.promise.id}  {self.promise.level}  {self.promise.source}"
+        yield self.promise.link
+
+    def _faults(self) -> Iterator[str]:
+        for window in self.proof.windows:
+            times = f"{self.proof.seconds(window.begin)} s to {self.proof.seconds(window.end)} s"
+            yield f"{times}  {window.text}"
+        if not self.proof.windows:
+            yield "No fault was active between the first and the last of these operations."
+
+    def page(self) -> str:
+        """The story as one file that works offline."""
+        environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+        return environment.get_template("explain.html.j2").render(
+            anomaly=self.anomaly,
+            case=self.history.header.case,
+            header=self.history.header,
+            number=self.number,
+            total=self.total,
+            whose=WHOSE[self.anomaly.attribution],
+            promise=self.promise,
+            definition=self.definition,
+            size=self.size,
+            proof=self.proof,
+            lines=self.proof.lines,
+            picture=Markup(draw(self.proof)),
+            opinion=self.second,
+            drawn=self.drawn.name if self.drawn else "",
+            commands=[f"brokertrial explain {self.place} {self.number}", f"brokertrial check   {self.place}"],
+            version=suite_version(),
+            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        )
+
+
+def rows(proof: Proof) -> list[str]:
+    """The lines of a proof as a table."""
+    table = [_row(proof, line) for line in proof.lines]
+    widths = [max(len(row[column]) for row in table) for column in range(6)] if table else []
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in table
+    ]
+
+
+def _row(proof: Proof, line: Line) -> list[str]:
+    returned = f"to {proof.seconds(line.end)} s" if line.end is not None else "no return" if line.op is not None else ""
+    at = f"{proof.seconds(line.begin)} s" if line.begin is not None else ""
+    origin = f"(op {line.op}){'  <- proves it' if line.proves else ''}" if line.op is not None else ""
+    return [at, returned, line.lane, line.what, line.text, line.outcome, origin]
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(text, 110)

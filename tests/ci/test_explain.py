@@ -1,0 +1,132 @@
+"""The story of one anomaly: the promise, the few operations, the picture; and plain words where there is none."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from ci.cli import main
+from ci.explain import chosen
+from ci.proof import Line, Proof, Window
+from ci.proof_picture import MOST, draw
+from ci.trouble import Trouble
+from histories.header import Header
+from histories.recorder import Recorder
+from histories.rows import Client, Event, Operation, Record
+
+START = 1_000_000_000_000
+VALUES = 60
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history in which one of sixty records is lost while a fault is active."""
+    folder = tmp_path_factory.mktemp("explain") / "h"
+    with Recorder.create(folder, Header(case="tests/explain", target="a broker", nodes=3, seed=5)) as recorder:
+        recorder.title.started_ns = START
+        recorder.add(Client(client="p", library="librdkafka", acks=-1, idempotence=True))
+        recorder.add(Client(client="r", library="librdkafka", isolation="read_uncommitted", mode="assign"))
+        place = {"topic": "t", "partition": 0, "outcome": "ok"}
+        for value in range(VALUES):
+            call = START + value * 1_000_000
+            recorder.add(
+                Operation(
+                    op=value,
+                    client="p",
+                    kind="send",
+                    call_ns=call,
+                    return_ns=call + 500,
+                    base_offset=value,
+                    count=1,
+                    **place,
+                )
+            )
+            recorder.add(Record(op=value, client="p", side="sent", offset=value, value=value, position=value, **place))
+        late = START + 1_000_000_000
+        recorder.add(Operation(op=100, client="r", kind="poll", call_ns=late, return_ns=late + 9, **place))
+        before = -1
+        for number, value in enumerate(value for value in range(VALUES) if value != 41):
+            recorder.add(
+                Record(
+                    op=100, client="r", side="seen", offset=value, value=value, stream=1, position=number,
+                    prev_offset=before, **place
+                )
+            )  # fmt: skip
+            before = value
+        recorder.add(
+            Event(kind="window-begin", window="w1", at_ns=START + 30_000_000, fields='{"text": "kill node 1"}')
+        )
+        recorder.add(Event(kind="window-healed", window="w1", at_ns=START + 50_000_000))
+    return folder
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(["explain", *arguments])
+    captured = capsys.readouterr()
+    return end.value.code, captured.out, captured.err
+
+
+def test_without_an_anomaly_they_are_listed(lossy, capsys):
+    status, out, _ = told(capsys, str(lossy))
+
+    assert status == 0
+    assert re.search(r"^ +1  lost-write  \[prod-002\]  Value 41 ", out, re.M)
+
+
+def test_the_story_and_the_page(lossy, capsys, tmp_path):
+    page = tmp_path / "page.html"
+    status, out, err = told(capsys, str(lossy), "lost-write", "--html", str(page))
+
+    assert status == 0, err
+    for words in ("What Kafka promises", "https://kafka.apache.org/", "Value 41", "2 operations, out of a history",
+                  "w1 kill node 1", "(op 41)  <- proves it", "(op 100)  <- proves it", str(page)):  # fmt: skip
+        assert words in out
+    html = page.read_text(encoding="utf-8")
+    picture = re.search(r"<svg class=.proof.*</svg>", html, re.S)
+    assert picture and "value 41 at 41" in picture.group() and "value 42 at 42 (after 40)" in picture.group()
+    assert ElementTree.fromstring(picture.group()).tag == "svg"
+    assert "http" not in re.sub(r'href="[^"]*"', "", html).replace("https://kafka.apache.org", "")
+    assert list(tmp_path.iterdir()) == [page], "nothing else is left behind"
+
+
+def test_a_name_that_is_not_there_and_a_number_too_high(lossy, capsys):
+    status, _, err = told(capsys, str(lossy), "lost-writes")
+    assert status == 4 and "Nearest: lost-write" in err
+
+    status, _, err = told(capsys, str(lossy), "99")
+    assert status == 4 and "counted from 1" in err
+
+    with pytest.raises(Trouble, match="nothing to explain"):
+        chosen("1", [])
+
+
+def test_a_page_that_cannot_be_written_is_said(lossy, capsys, tmp_path):
+    status, _, err = told(capsys, str(lossy), "1", "--html", str(tmp_path / "none" / "page.html"))
+
+    assert status == 4 and "cannot be written" in err
+
+
+def test_a_call_that_never_returned_and_a_call_too_many_are_drawn():
+    open_end = Line("p<1>", 5, None, "send", "t-0  value 1 & 2", "info", 1, True)
+    crowd = [Line("r", 10 * number, 10 * number + 5, "poll", "t-0", "ok", number) for number in range(2, 90)]
+    proof = Proof(_anomaly(), 0, (open_end, *crowd), (Window(0, 50, "w1 pause"),))
+    drawn = draw(proof)
+
+    assert ElementTree.fromstring(drawn).tag == "svg"
+    assert drawn.count('<rect class="call') == MOST
+    assert 'class="open"' in drawn and "p&lt;1&gt;" in drawn and "w1 pause" in drawn
+
+
+def test_nothing_with_a_time_draws_nothing():
+    assert draw(Proof(_anomaly(), 0, (Line("wire", None, None, "batch", "t-0"),), ())) == ""
+
+
+def _anomaly():
+    from checkers.anomaly import Anomaly
+
+    return Anomaly(name="lost-write", guarantee="prod-002", topic="t", partition=0, offsets=(1,), values=(1,),
+                   operations=(1,), sentence="Gone.", strength="durability", attribution="broker")  # fmt: skip
