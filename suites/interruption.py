@@ -32,9 +32,7 @@ class Interruption:
             self._before[number] = before
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
         self._before.clear()
