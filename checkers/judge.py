@@ -9,6 +9,8 @@ from checkers.anomaly import Anomaly
 from checkers.check import ROW, Check, Row, all_checks
 from checkers.duck import Duck
 from checkers.engine import Engine
+from checkers.naive import Naive
+from checkers.soundness import unsound
 from histories.reader import History
 
 SHOWN = 100
@@ -56,6 +58,9 @@ def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[Histor
     judgements = [Judgement() for _ in histories]
     for check in checks:
         _put(engine.prepared(check), engine, histories, judgements)
+    if isinstance(engine, Duck | Naive):
+        for number, reason in unsound(engine.ask).items():
+            judgements[number] = Judgement(inconclusive={"history": reason})
     if any(judgement.anomalies for judgement in judgements):
         _lift(engine, judgements)
     return judgements

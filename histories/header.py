@@ -94,7 +94,7 @@ def read_title(folder: Path) -> Title:
         title = msgspec.json.decode(raw, type=Title)
     except msgspec.MsgspecError as problem:
         raise HistoryTampered(f"{file} is cut short or was changed: {problem}.") from problem
-    if title.format > FORMAT:
+    if not 1 <= title.format <= FORMAT:
         raise HistoryTampered(f"{file} has format {title.format}; this version reads up to {FORMAT}.")
     if title.digest != digest_of(title):
         raise HistoryTampered(f"{file} was changed after it was written: its checksum does not match.")

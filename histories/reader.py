@@ -41,8 +41,10 @@ class History:
             _match_footer(folder, title, found)
         else:
             _match_numbers(found)
-        for file in (file for files in found.values() for file in files):
-            _match_identity(file, title.identity)
+        for table, files in found.items():
+            for file in files:
+                _match_identity(file, title.identity)
+                _match_types(table, file)
         return cls(folder, title, found)
 
     @property
@@ -120,6 +122,25 @@ def _match_numbers(found: dict[str, list[Path]]) -> None:
             expected = file.with_stem(f"{number:05}")
             if file != expected:
                 raise HistoryTampered(f"{expected} is missing: a later part of the same table is there.")
+
+
+def _match_types(table: str, file: Path) -> None:
+    """A column may be absent, but what is there must be what the format says, or a narrower number."""
+    found = pq.read_schema(file)
+    for field in schema_of(table):
+        if field.name in found.names and not _fits(found.field(field.name).type, field.type):
+            kind = found.field(field.name).type
+            raise HistoryTampered(f"{file} has the column {field.name} as {kind}; it must be {field.type}.")
+
+
+def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(wanted):
+        return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind))
+    return bool(kind == wanted or pa.types.is_null(kind) or pa.types.is_large_binary(kind))
 
 
 def _match_identity(file: Path, identity: str) -> None:

@@ -1,0 +1,37 @@
+"""Whether a history can be judged at all: what no recorder writes, and what every check takes for granted.
+
+    op 7   t-0   call 30 ns   return 10 ns     -> it returned before it was called: no order follows from such clocks
+    op 8   t-0   send; op 8   t-0   poll       -> one number for two calls: nobody can say which of them a row is about
+
+Of such a history nothing is judged, and nothing passes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+CLOCKS = """
+    SELECT o.history, MIN(o.op) AS op, COUNT(*) AS calls FROM operations o
+    WHERE o.return_ns < o.call_ns GROUP BY o.history
+    """
+NUMBERS = """
+    SELECT x.history, MIN(x.op) AS op, COUNT(*) AS calls
+    FROM (
+        SELECT o.history, o.op, o.topic, o.partition FROM operations o
+        GROUP BY o.history, o.op, o.topic, o.partition HAVING COUNT(*) > 1
+    ) x
+    GROUP BY x.history
+    """
+REASONS = {
+    CLOCKS: "operation {op} returned before it was called, as did {calls} in all: its clock went backwards, and no "
+    "order follows from it",
+    NUMBERS: "operation {op} is there twice for one partition, as are {calls} in all: nobody can say which is which",
+}
+
+
+def unsound(ask: Callable[[str], list[dict[str, Any]]]) -> dict[int, str]:
+    """The histories that must not be judged, by their place in the list, each with the reason."""
+    found: dict[int, str] = {}
+    for query, reason in REASONS.items():
+        for row in ask(query):
+            found.setdefault(row["history"], reason.format(**row))
+    return found

@@ -1,0 +1,206 @@
+"""What no recorder writes: a clear sentence or the right verdict, never a silent pass."""
+
+import hashlib
+import os
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from checkers.judge import judge
+from histories.header import HistoryRefused, HistoryWriteFailed, read_title, write_title
+from histories.payload import read_back, record_for
+from histories.reader import History
+from histories.recorder import Recorder
+from histories.rows import Event
+from tests.checkers.conftest import TOPIC
+
+BIG = 10 * 2**20
+
+
+def healthy(story):
+    tale = story()
+    tale.producer()
+    tale.reader()
+    for value in range(5):
+        tale.send(value, at=value)
+    tale.read(*[(offset, offset) for offset in range(5)])
+    tale.final_read(5)
+    return tale
+
+
+def sealed(history, table, change):
+    """The history with one part written anew by somebody who also knows how to seal it."""
+    file = history.parts(table)[0]
+    found = pq.read_table(file)
+    pq.write_table(change(found).replace_schema_metadata(found.schema.metadata), file)
+    content, title = file.read_bytes(), read_title(history.folder)
+    seal = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    name = str(file.relative_to(history.folder))
+    parts = [msgspec.structs.replace(part, **seal) if part.file == name else part for part in title.parts]
+    write_title(history.folder, msgspec.structs.replace(title, parts=parts))
+    return history.folder
+
+
+def set_to(name, value):
+    def change(table):
+        at = table.schema.get_field_index(name)
+        return table.set_column(at, name, pa.array(value(table)))
+
+    return change
+
+
+def test_a_clock_that_went_backwards(story):
+    tale = healthy(story)
+    tale.op("poll", "r", call=500, ret=400)
+    found = tale.judge()
+
+    assert (found.anomalies, found.judged) == ([], [])
+    assert "operation 8 returned before it was called" in found.inconclusive["history"]
+
+
+def test_a_clock_that_stood_still_is_none_that_went_backwards(story):
+    tale = healthy(story)
+    tale.op("poll", "r", call=500, ret=500)
+
+    assert "history" not in tale.judge().inconclusive
+
+
+def test_one_number_for_two_calls(story):
+    folder = sealed(healthy(story).history(), "operations", set_to("op", lambda t: [1, 1, *range(3, 3 + len(t) - 2)]))
+    found = judge(History.open(folder))
+
+    assert found.judged == []
+    assert "operation 1 is there twice" in found.inconclusive["history"]
+
+
+def test_one_call_on_two_partitions_is_no_duplicate(story):
+    tale = healthy(story)
+    number = tale.op("list_offsets", "r", high_watermark=5)
+    tale.rows.append(msgspec.structs.replace(tale.rows[-1], op=number, partition=1, high_watermark=0))
+
+    assert "history" not in tale.judge().inconclusive
+
+
+@pytest.mark.parametrize("returned", [None, 10**6])
+def test_a_send_that_never_returned_or_came_to_nothing_is_owed_to_nobody(story, returned):
+    tale = healthy(story)
+    tale.send(77, client="p", outcome="info", ret=returned)
+    found = tale.judge()
+
+    assert (found.anomalies, found.inconclusive) == ([], {})
+
+
+def test_a_send_that_never_returned_but_was_read_is_judged(story):
+    tale = healthy(story)
+    tale.send(77, client="p", outcome="info", ret=None)
+    tale.read((5, 77), (6, 77), client="r", stream=2, start=5)
+
+    assert [anomaly.name for anomaly in tale.anomalies("duplicate")] == ["duplicate"]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [("operations", "op", "seven"), ("records", "offset", 1.5), ("records", "intact", "yes"), ("clients", "client", 7)],
+)
+def test_columns_of_another_kind_are_refused_by_name(story, table, column, value):
+    folder = sealed(healthy(story).history(), table, set_to(column, lambda rows: [value] * len(rows)))
+
+    with pytest.raises(HistoryRefused, match=f"has the column {column} as"):
+        History.open(folder)
+
+
+def test_somebody_elses_parquet_is_refused(story, tmp_path):
+    history = healthy(story).history()
+    pq.write_table(pa.table({"city": ["Athens"], "people": [3_000_000]}), history.parts("operations")[0])
+
+    with pytest.raises(HistoryRefused, match="another history"):
+        History.open(history.folder)
+
+
+@pytest.mark.parametrize("column", ["offset", "value", "outcome", "prev_offset"])
+def test_a_column_that_is_missing_takes_its_checks_along_by_name(story, column):
+    folder = sealed(healthy(story).history(), "records", lambda table: table.drop_columns(column))
+    found = judge(History.open(folder))
+
+    assert column in found.not_applicable["lost-write"]
+    assert "lost-write" not in found.judged
+
+
+@pytest.mark.parametrize("number", [0, -1, 99])
+def test_a_format_that_never_was(story, number):
+    history = healthy(story).history()
+    write_title(history.folder, msgspec.structs.replace(history.title, format=number))
+
+    with pytest.raises(HistoryRefused, match=f"format {number}"):
+        History.open(history.folder)
+
+
+def test_a_value_of_ten_megabytes_names_its_writer_or_is_damaged():
+    key, body, headers, at = record_for(7, BIG)
+    assert len(body) == BIG and read_back(key, body, headers, at).intact
+
+    hurt = bytearray(body)
+    hurt[BIG // 2] ^= 1
+    seen = read_back(key, bytes(hurt), headers, at)
+    assert (seen.value, seen.intact) == (7, False)
+
+
+def test_a_text_of_ten_megabytes_is_kept_and_judged(story):
+    tale = healthy(story)
+    tale.rows.append(Event(kind="log", at_ns=5, fields=msgspec.json.encode({"text": "x" * BIG}).decode()))
+    history = tale.history()
+
+    assert judge(history).anomalies == []
+    assert max(len(event.fields or "") for event in history.rows("events")) > BIG
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_part_on_a_full_disk_ends_the_history_without_a_pass(story, tmp_path):
+    tale = healthy(story)
+    recorder = Recorder.create(tmp_path / "full", tale.header)
+    (tmp_path / "full" / "operations").mkdir()
+    (tmp_path / "full" / "operations" / "00001.tmp").symlink_to("/dev/full")
+    with pytest.raises(HistoryWriteFailed, match="No space left"):
+        for row in tale.rows:
+            recorder.add(row)
+        recorder.close()
+
+    with pytest.raises(HistoryRefused, match="never completed"):
+        History.open(tmp_path / "full")
+
+
+@pytest.mark.slow
+def test_a_million_partitions(tmp_path, story):
+    """One lost record among a million partitions is found, with its place."""
+    tale, count = story(), 1_000_000
+    with Recorder.create(tmp_path / "wide", tale.header) as recorder:
+        tale.producer()
+        tale.reader()
+        for row in tale.rows:
+            recorder.add(row)
+        for number in range(count):
+            for row in wide(number, lost=number == 777_777):
+                recorder.add(row)
+    found = judge(History.open(tmp_path / "wide"), ["lost-write", "duplicate", "log-order", "poll-skip"])
+
+    assert [(each.name, each.partition, each.offsets) for each in found.anomalies] == [("lost-write", 777_777, (0, 1))]
+    assert {"lost-write", "duplicate", "log-order"} <= set(found.judged)
+
+
+def wide(number, lost):
+    """Two sends to a partition of their own, and the poll that reads them, or passes the first by."""
+    from histories.rows import Operation, Record
+
+    place = {"topic": TOPIC, "partition": number, "outcome": "ok"}
+    for turn in (0, 1):
+        op = 3 * number + turn
+        yield Operation(op=op, client="p", kind="send", call_ns=10 * op, return_ns=10 * op + 5, base_offset=turn,
+                        count=1, **place)  # fmt: skip
+        yield Record(op=op, client="p", side="sent", offset=turn, value=op, position=turn, **place)
+    op = 3 * number + 2
+    yield Operation(op=op, client="r", kind="poll", call_ns=10 * op, return_ns=10 * op + 5, **place)
+    for turn in (1,) if lost else (0, 1):
+        yield Record(op=op, client="r", side="seen", offset=turn, value=3 * number + turn, stream=number,
+                     position=0 if lost else turn, prev_offset=-1 if lost else turn - 1, **place)  # fmt: skip
