@@ -50,6 +50,8 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
     number = chosen(which, [anomaly for anomaly, _ in anomalies])
     tale = Tale(text, history, *anomalies[number], number + 1, len(anomalies))
     page = html or _beside(place, history) / f"explain-{history.header.case.replace('/', '.')}-{number + 1}.html"
+    if not page.parent.is_dir():
+        raise Trouble(f"{page} cannot be written: there is no folder {page.parent}.")
     drawing = page.with_name(f"{page.stem}-porcupine.html")
     tale.cross_check(drawing)
     _write(page, tale.page())
@@ -133,6 +135,16 @@ def smallest(history: History, anomaly: Anomaly, held: bool, patience_s: float) 
     """The minimised history; the search ends after so many seconds with what there is."""
     deadline = time.monotonic() + patience_s
     return minimise(history, anomaly, lambda: time.monotonic() < deadline, judged=held)
+
+
+def first_proof(folder: Path, anomaly: Anomaly, patience_s: float = 2.0) -> str:
+    """The picture of an anomaly for the report, within about so many seconds; empty where none can be drawn."""
+    try:
+        history = History.open(folder, allow_incomplete=True)
+        minimum = smallest(history, anomaly, True, patience_s)
+        return draw(proof_of(history, anomaly, minimum.part))
+    except Exception:  # noqa: BLE001 - a report without a picture is better than no report
+        return ""
 
 
 @dataclass

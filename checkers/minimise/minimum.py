@@ -27,6 +27,8 @@ from histories.reader import History
 ROWS = 400_000
 """Rows of one question: more parts than this holds are asked about in several."""
 
+NARROW = 2
+"""Slices that are always looked at: they are small however large the history is."""
 SINGULAR = {"operations": "operation", "batches": "batch", "memberships": "membership", "events": "event"}
 
 GoOn = Callable[[], bool]
@@ -114,14 +116,16 @@ class _Oracle:
 
     def first_slice(self) -> Part:
         """The narrowest part in which a check finds it; from then on, this check is the one that is asked."""
-        for read in slices(self._history, self._wanted):
+        for number, read in enumerate(slices(self._history, self._wanted)):
+            if number >= NARROW and not self._go_on():
+                raise NotMinimised("There was no time to look through the whole history, and its parts do not show it.")
             part = read()
             for check in self._checks:
                 if self._found(check, [part]) == [True]:
                     self._checks = [check]
                     return part
         raise NotMinimised(
-            f"{self._wanted.name} does not follow from the operations alone, so that nothing can be left out: "
+            f"The {self._wanted.name} does not follow from the operations alone, so that nothing can be left out: "
             "it was found in how the trial went on."
         )
 

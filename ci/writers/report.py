@@ -55,6 +55,7 @@ class Card:
     known: list[Entry]
     picture: Markup
     commands: list[str]
+    proof: Markup
 
     @property
     def mark(self) -> str:
@@ -146,7 +147,18 @@ def _card(result: CaseResult, story: Story) -> Card:
     if result.verdict is Verdict.FAIL:
         kind = "known" if result in tally.known else "warned" if result in tally.warned else "fail"
     picture = timeline(story.folder / result.history) if result.history else ""
-    return Card(result, kind, story.known.reasons(result), Markup(picture), commands(result, story.place))
+    return Card(
+        result, kind, story.known.reasons(result), Markup(picture), commands(result, story.place), _proof(result, story)
+    )
+
+
+def _proof(result: CaseResult, story: Story) -> Markup:
+    """The first anomaly of a failed case, drawn as far as it can be within two seconds."""
+    if result.verdict is not Verdict.FAIL or not result.anomalies or not result.history:
+        return Markup()
+    from ci.explain import first_proof  # the checkers bring a database along; a green run needs none
+
+    return Markup(first_proof(story.folder / result.history, result.anomalies[0]))
 
 
 def _areas(cards: list[Card]) -> list[Area]:

@@ -7,13 +7,17 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from checkers.anomaly import Anomaly
+from checkers.judge import judge
 from ci.cli import main
-from ci.explain import chosen
+from ci.explain import chosen, first_proof
 from ci.proof import Line, Proof, Window
 from ci.proof_picture import MOST, draw
 from ci.trouble import Trouble
 from histories.header import Header
+from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Event, Operation, Record
 
@@ -121,12 +125,18 @@ def test_a_call_that_never_returned_and_a_call_too_many_are_drawn():
     assert 'class="open"' in drawn and "p&lt;1&gt;" in drawn and "w1 pause" in drawn
 
 
+def test_the_report_of_a_failed_case_has_the_picture(lossy):
+    anomaly = judge(History.open(lossy), ["lost-write"]).anomalies[0]
+
+    assert "value 41 at 41" in first_proof(lossy, anomaly, patience_s=60.0)
+    assert first_proof(lossy, structs.replace(anomaly, offsets=(7,))) == ""
+    assert first_proof(lossy / "none", anomaly) == ""
+
+
 def test_nothing_with_a_time_draws_nothing():
     assert draw(Proof(_anomaly(), 0, (Line("wire", None, None, "batch", "t-0"),), ())) == ""
 
 
 def _anomaly():
-    from checkers.anomaly import Anomaly
-
     return Anomaly(name="lost-write", guarantee="prod-002", topic="t", partition=0, offsets=(1,), values=(1,),
                    operations=(1,), sentence="Gone.", strength="durability", attribution="broker")  # fmt: skip
