@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 import click
@@ -138,11 +139,11 @@ def smallest(history: History, anomaly: Anomaly, held: bool, patience_s: float) 
 
 
 def first_proof(folder: Path, anomaly: Anomaly, patience_s: float = 2.0) -> str:
-    """The picture of an anomaly for the report, within about so many seconds; empty where none can be drawn."""
+    """The picture of an anomaly with its size, as HTML, within about so many seconds; empty where none can be drawn."""
     try:
         history = History.open(folder, allow_incomplete=True)
         minimum = smallest(history, anomaly, True, patience_s)
-        return draw(proof_of(history, anomaly, minimum.part))
+        return f'<p class="quiet">{escape(minimum.sentence)}</p>{draw(proof_of(history, anomaly, minimum.part))}'
     except Exception:  # noqa: BLE001 - a report without a picture is better than no report
         return ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -51,6 +51,8 @@ class Proof:
     started_ns: int
     lines: tuple[Line, ...]
     windows: tuple[Window, ...]
+    place: str = ""
+    """The topic and partition that all lines are about; empty when there are several."""
 
     def seconds(self, at: int | None) -> str:
         """A time as the reader sees it."""
@@ -64,7 +66,19 @@ def proof_of(history: History, anomaly: Anomaly, part: Part) -> Proof:
     lines.sort(key=lambda line: (line.begin if line.begin is not None else last + 1, line.op or 0))
     times = [at for line in lines for at in (line.begin, line.end) if at is not None]
     windows = tuple(_windows(history, min(times), max(times))) if times else ()
-    return Proof(anomaly, history.title.started_ns, tuple(lines), windows)
+    place = _only_place(part)
+    brief = (replace(line, short=(line.short or line.text).replace(f"{place}  ", "")) for line in lines)
+    return Proof(anomaly, history.title.started_ns, tuple(brief) if place else tuple(lines), windows, place)
+
+
+def _only_place(part: Part) -> str:
+    named = {
+        (getattr(row, "topic", None), getattr(row, "partition", None))
+        for table in ("operations", "records", "batches", "memberships")
+        for row in part.rows(table)
+    }
+    named = {(topic, partition) for topic, partition in named if topic is not None and partition != -1}
+    return "-".join(map(str, *named)) if len(named) == 1 else ""
 
 
 def _calls(part: Part, anomaly: Anomaly) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from html import escape
 
 from ci.proof import Line, Proof, Window
 
-WIDTH, LEFT, RIGHT, TOP = 940.0, 132.0, 18.0, 30.0
+WIDTH, LEFT, RIGHT, TOP = 940.0, 132.0, 18.0, 44.0
 TRACK, BAR, AXIS = 42.0, 13.0, 24.0
 LETTER = 6.1
 """Width of a letter of a label, about."""
@@ -79,6 +79,8 @@ def _draw(proof: Proof, lines: Sequence[Line]) -> Iterator[str]:
         height += TRACK * (1 + max(each.track for each in placed))
     yield f'<svg class="proof" viewBox="0 0 {WIDTH:.0f} {height + AXIS:.0f}" role="img" '
     yield f'aria-label="{escape(proof.anomaly.name)}: who did what, in the order of time"><style>{STYLE}</style>'
+    if proof.place:
+        yield f'<text class="lane" x="4" y="{TOP - 14}">{escape(proof.place)}</text>'
     for number, window in enumerate(proof.windows):
         yield from _window(window, number, scale, height)
     yield from _axis(proof, scale, height)
