@@ -18,14 +18,12 @@ QUERY = """
     SELECT w.history, w.group_id, w.topic, w.partition, w.member, w.generation, MAX(w.reached) AS before_generation
     FROM (
         SELECT m.history, m.group_id, m.topic, m.partition, m.member, m.generation,
-            MAX(m.generation) OVER (PARTITION BY m.history, m.group_id, m.member ORDER BY m.from_ns NULLS LAST,
-                m.generation DESC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached,
-            LAG(m.from_ns) OVER (PARTITION BY m.history, m.group_id, m.member ORDER BY m.from_ns NULLS LAST,
-                m.generation DESC NULLS LAST) AS before_ns, m.from_ns
+            MAX(m.generation) OVER (PARTITION BY m.history, m.group_id, m.member ORDER BY m.from_ns NULLS LAST
+                RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
         FROM memberships m WHERE m.generation >= 0
     ) w
     LEFT JOIN reset_groups d ON d.history = w.history AND d.group_id = w.group_id
-    WHERE w.generation < w.reached AND w.before_ns < w.from_ns AND d.group_id IS NULL
+    WHERE w.generation < w.reached AND d.group_id IS NULL
     GROUP BY w.history, w.group_id, w.topic, w.partition, w.member, w.generation
     """
 SENTENCE = (

@@ -177,12 +177,9 @@ def generation_regression(facts: Facts) -> Iterator[Found]:
         if own.generation >= 0 and own.group not in reset_groups(facts):
             told.setdefault((own.group, own.member), []).append(own)
     for (group, _), rows in told.items():
-        rows.sort(key=lambda own: (own.from_ns, -own.generation))
-        highest = -1
-        for before, after in pairwise(rows):
-            highest = max(highest, before.generation)
-            if after.generation < highest and before.from_ns < after.from_ns:
-                found.add((after.topic, after.partition, group))
+        for own in rows:
+            if any(before.generation > own.generation for before in rows if before.from_ns < own.from_ns):
+                found.add((own.topic, own.partition, group))
     for topic, partition, group in found:
         yield {"topic": topic, "partition": partition, "group_id": group}
 

@@ -14,7 +14,9 @@ def log(story):
 
 
 def lay(tale, *batches, seen_at="final", **common):
-    """Batches of one record each: (offset, sequence), and what else there is to say of each."""
+    """Batches of one record each: (offset, sequence), and what else there is to say of each; asked for by somebody."""
+    if batches:
+        tale.op("list_offsets", "r", topic="elsewhere")
     for offset, sequence, *more in batches:
         fields = {"producer_id": 7, "producer_epoch": 0, "seen_at": seen_at, **common, **(more[0] if more else {})}
         span = fields.pop("span", 0)
