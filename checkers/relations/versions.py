@@ -135,7 +135,8 @@ RELATIONS = {
         WHERE (w.version - w.before_version < 1 OR w.version - w.before_version > 1)
             AND NOT EXISTS (SELECT 1 FROM events e
                 JOIN operations o ON o.history = e.history AND o.client = e.client AND o.topic = e.topic
-                    AND o.partition = e.partition AND e.at_ns > o.call_ns AND e.at_ns <= o.return_ns
+                    AND o.partition = e.partition AND e.at_ns <= o.return_ns
+                    AND (e.at_ns > o.call_ns OR e.at_ns = o.return_ns)
                 WHERE e.kind = 'rebalance' AND e.history = w.history AND o.op = w.op AND o.topic = w.topic
                     AND o.partition = w.partition)
         """,

@@ -36,8 +36,17 @@ class Local:
 
     def crash(self) -> None:
         """What timers had planned never happens; the wall clock goes on."""
+        self.close()
         self.clock = ManualClock(self.clock.now_ms())
         self._boot()
+
+    def close(self) -> None:
+        """Lets go of the files, and writes nothing more to them."""
+        for topic in self.node.topics.all():
+            for index in range(topic.partitions):
+                if (partition := self.node.partition(topic.name, index)) is not None:
+                    partition.close(clean=False)
+        self.node.journal.close()
 
     def _boot(self) -> None:
         self.node = Node(

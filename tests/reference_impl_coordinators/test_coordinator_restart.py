@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from wire import errors
 
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Local]:
-    yield Local(tmp_path)
+    with contextlib.closing(Local(tmp_path)) as broker:
+        yield broker
     bugs.clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,7 @@ def view(local: Local) -> dict[str, Any]:
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_a_crash_changes_nothing_that_a_client_can_see(steps: list[tuple[Any, ...]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        local = Local(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Local(Path(folder))) as local:
         producers = {name: local.producer(name) for name in IDS}
         for step, *arguments in steps:
             _do(local, producers, step, arguments)

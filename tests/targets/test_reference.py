@@ -12,7 +12,7 @@ from suites.targets import UnknownTarget, open_target, readiness
 def test_it_serves_and_comes_back(tmp_path: Path) -> None:
     with open_target("reference", tmp_path) as target:
         node = target.nodes[1]
-        assert target.claims["transactions"] is True and target.claims["compaction"] is False
+        assert target.claims["transactions"] is True and target.claims["share-groups"] is False
         node.kill()
         node.restart()
         assert readiness.ask(node.address).brokers == {1: node.address}
