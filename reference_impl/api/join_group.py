@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from reference_impl.api import Context, handles
 from reference_impl.group.effects import Joined
-from reference_impl.group.rebalance import JoinRequest
+from reference_impl.group.joining import JoinRequest
 from wire import errors
 from wire.messages import Struct, response
 

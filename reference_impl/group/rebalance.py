@@ -8,45 +8,17 @@ error it hears.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reference_impl import bugs
-from reference_impl.group.classic import ClassicGroup, Member, Protocols, State
+from reference_impl.group.classic import ClassicGroup, Member, State
 from reference_impl.group.effects import Effect, Joined, Synced, Ticket
+from reference_impl.group.joining import JoinRequest, Limits
 from wire import errors
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """A new member may wait this long for its first generation, whatever its session timeout."""
 
 _JOIN, _SYNC = ("join", ""), ("sync", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The broker settings that the group protocol depends on."""
-
-    initial_delay_ms: int = 3000
-    max_size: int = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class JoinRequest:
-    """A JoinGroup request, freed of its version."""
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    client_host: str
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    protocol_type: str
-    protocols: Protocols
-    fresh_id: str
-    """The member id to give out, should one be needed."""
-    id_required: bool = True
-    """v4 and later: a dynamic member must come back with the id that it is given (KIP-394)."""
-    may_skip_assignment: bool = True
-    """v9 and later: a static leader that returns to a stable group is told not to assign (KIP-814)."""
 
 
 def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: Limits) -> list[Effect]:

@@ -19,6 +19,7 @@ from reference_impl.group.consumer import ConsumerGroup
 from reference_impl.group.consumer_service import ConsumerGroups, Groups
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
 from reference_impl.group.handover import given_up
+from reference_impl.group.joining import JoinRequest, Limits
 from reference_impl.group.layout import Committed, OffsetKey
 from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
@@ -95,9 +96,9 @@ class GroupService:
         """The clock that sessions and rebalances are measured by, in ms; unlike wall time it never jumps."""
         return int(self._node.clock.monotonic() * 1000)
 
-    def limits(self) -> rebalance.Limits:
+    def limits(self) -> Limits:
         config = self._node.config
-        return rebalance.Limits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
+        return Limits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
 
     # -- groups --------------------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class GroupService:
         """An id nobody had before, not even before a restart."""
         return f"{prefix}-{uuid.UUID(int=self._node.rng.getrandbits(128), version=4)}"
 
-    def join(self, group_id: str, request: rebalance.JoinRequest) -> asyncio.Future[Joined]:
+    def join(self, group_id: str, request: JoinRequest) -> asyncio.Future[Joined]:
         """Resolved at once, or when the generation that the member waits for is complete."""
         answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
         consumers = self.consumer.find(group_id)

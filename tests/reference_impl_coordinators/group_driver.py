@@ -8,7 +8,7 @@ from typing import Any
 from reference_impl.group import rebalance
 from reference_impl.group.classic import ClassicGroup
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
-from reference_impl.group.rebalance import JoinRequest, Limits
+from reference_impl.group.joining import JoinRequest, Limits
 
 SESSION_MS, REBALANCE_MS = 1_000, 5_000
 

@@ -10,7 +10,7 @@ from reference_impl import bugs
 from reference_impl.group import rebalance
 from reference_impl.group.classic import State, restored
 from reference_impl.group.commits import commit_refusal
-from reference_impl.group.rebalance import Limits
+from reference_impl.group.joining import Limits
 from tests.reference_impl_coordinators.group_driver import REBALANCE_MS, SESSION_MS, Play
 from wire import errors
 
