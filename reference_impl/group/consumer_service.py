@@ -5,12 +5,12 @@ The decisions are in `consumer_heartbeat.py`; what an answer tells is in `__cons
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from reference_impl import bugs
 from reference_impl.group import consumer_heartbeat, consumer_layout
+from reference_impl.group.alarms import Alarms
 from reference_impl.group.classic import ClassicGroup, State
 from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
 from reference_impl.group.consumer_effects import Beat, Change, Refusal
@@ -19,7 +19,6 @@ from reference_impl.group.consumer_layout import GROUP, ConsumerKey
 from wire import errors
 
 if TYPE_CHECKING:
-    from reference_impl.clock import Timer
     from reference_impl.node import Node
 
 Groups = dict[str, ClassicGroup | ConsumerGroup]
@@ -36,12 +35,10 @@ class ConsumerGroups:
 
     def __init__(self, node: Node, groups: Groups, write: Writer, now: Callable[[], int]) -> None:
         self._node, self._groups, self._write, self._now = node, groups, write, now
-        self._timers: dict[str, tuple[int, Timer]] = {}
+        self._alarms = Alarms(node.clock, now, self._tick)
 
     def stop(self) -> None:
-        for _, timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        self._alarms.cancel()
 
     def find(self, group_id: str) -> ConsumerGroup | None:
         found = self._groups.get(group_id)
@@ -108,9 +105,7 @@ class ConsumerGroups:
 
     def resigned(self, group_id: str) -> None:
         """Another node coordinates this group now: its sessions are not ours to end."""
-        _, timer = self._timers.pop(group_id, (0, None))
-        if timer is not None:
-            timer.cancel()
+        self._alarms.drop(group_id)
 
     def _save(self, group: ConsumerGroup, changes: list[Change]) -> None:
         if changes:
@@ -143,18 +138,9 @@ class ConsumerGroups:
     # -- timers --------------------------------------------------------------------------------------------------
 
     def _arm(self, group: ConsumerGroup) -> None:
-        due = min(group.deadlines.values(), default=None)
-        planned = self._timers.get(group.group_id)
-        if due is None or (planned is not None and planned[0] <= due):
-            return
-        if planned is not None:
-            planned[1].cancel()
-        delay_s = max(0, due - self._now()) / 1000
-        timer = self._node.clock.call_later(delay_s, functools.partial(self._tick, group.group_id))
-        self._timers[group.group_id] = (due, timer)
+        self._alarms.arm(group.group_id, group.deadlines.values())
 
     def _tick(self, group_id: str) -> None:
-        self._timers.pop(group_id, None)
         group = self.find(group_id)
         if group is not None:
             self._save(group, consumer_heartbeat.tick(group, self._now()))

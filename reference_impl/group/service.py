@@ -7,13 +7,13 @@ that what an answer tells is already in `__consumer_offsets`.
 from __future__ import annotations
 
 import asyncio
-import functools
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
 from reference_impl.group import consumer_layout, layout, rebalance, retention
+from reference_impl.group.alarms import Alarms
 from reference_impl.group.classic import ClassicGroup, State, restored
 from reference_impl.group.consumer import ConsumerGroup
 from reference_impl.group.consumer_service import ConsumerGroups, Groups
@@ -41,7 +41,7 @@ class GroupService:
         self._node = node
         self._groups: Groups = {}
         self._offsets: dict[int, Offsets] = {}
-        self._timers: dict[str, tuple[int, Timer]] = {}
+        self._alarms = Alarms(node.clock, self.now, self._tick)
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
         self._unlogged: list[ClassicGroup] = []
@@ -80,15 +80,11 @@ class GroupService:
                 self._carry_out(group, given_up(group))
             self.consumer.resigned(name)
             del self._groups[name]
-            _, timer = self._timers.pop(name, (0, None))
-            if timer is not None:
-                timer.cancel()
+            self._alarms.drop(name)
 
     def stop(self) -> None:
         self.consumer.stop()
-        for _, timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        self._alarms.cancel()
         if self._cleaning is not None:
             self._cleaning.cancel()
 
@@ -253,19 +249,9 @@ class GroupService:
         self._arm(group)
 
     def _arm(self, group: ClassicGroup) -> None:
-        """Plans the next look at the clock; one that comes too early only finds nothing to do."""
-        due = min(group.deadlines.values(), default=None)
-        planned = self._timers.get(group.group_id)
-        if due is None or (planned is not None and planned[0] <= due):
-            return
-        if planned is not None:
-            planned[1].cancel()
-        delay_s = max(0, due - self.now()) / 1000
-        timer = self._node.clock.call_later(delay_s, functools.partial(self._tick, group.group_id))
-        self._timers[group.group_id] = (due, timer)
+        self._alarms.arm(group.group_id, group.deadlines.values())
 
     def _tick(self, group_id: str) -> None:
-        self._timers.pop(group_id, None)
         group = self.classic(group_id)
         if group is not None:
             self._carry_out(group, rebalance.tick(group, self.now(), self.limits()))
