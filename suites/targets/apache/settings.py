@@ -56,7 +56,6 @@ log.initial.task.delay.ms=500
 log.retention.check.interval.ms=500
 log.cleaner.backoff.ms=500
 log.segment.delete.delay.ms=1000
-offsets.retention.check.interval.ms=5000
 """
 
 
