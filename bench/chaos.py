@@ -1,10 +1,12 @@
-"""The fault cases over many seeds: what was acknowledged, how often each fault bit, every verdict; then planted losses.
+"""Full runs in a row: how each ended, what every fault case saw, every verdict; then planted losses.
 
-    python bench/chaos.py 'kafka:4.4.0?nodes=3' --seeds 10 [--first 1] [--select 'produce/*'] [--plant 20] [--keep DIR]
+    python bench/chaos.py 'kafka:4.4.0?nodes=3' --seeds 20 [--first 1] [--select 'produce/*'] [--plant 20] [--runs DIR]
+    python bench/chaos.py --of DIR      # the same tables of runs that are there already
 
-After the runs one acknowledged record is taken out of everything that was read, in a sealed copy of each of `--plant`
-passed histories: as if the broker had lost it. Judging the copy must fail with that very record.
-Exit status 1 when a run fails, or a planted loss is not found.
+A line a run, then one for each case under faults: operations acknowledged, how many of them were invoked while a fault
+was active, and how often each window hit. After that one acknowledged record is taken out of everything that was read,
+in a sealed copy of each of `--plant` passed histories: as if the broker had lost it. Judging the copy must fail with
+that very record. Exit status 1 when a guarantee was broken in a run, or a planted loss is not found.
 """
 
 from __future__ import annotations
@@ -14,107 +16,128 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import msgspec
-
 from checkers.verdict import Verdict
+from ci.writers import results
 from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import TABLES, Operation, Record
-from suites.case import all_cases
-from suites.proof_notes import Note
 from suites.result import CaseResult
-from suites.selection import select
 from suites.stored import judge_stored
 
 RUN_LIMIT_S = 7_200.0
+ENOUGH, ENOUGH_DURING = 2_000, 100
+"""Acknowledged operations that a run of a fault case needs, and how many of them invoked while a fault was active."""
+
 HEADING = "seed case                                            verdict       tries  acked  in faults  hits"
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A full run that came to its end."""
+
+    folder: Path
+    seed: int
+    status: int
+    cases: list[CaseResult]
+
+    @property
+    def trials(self) -> list[CaseResult]:
+        """The cases under faults that had something to judge."""
+        return [case for case in self.cases if "during_faults" in case.facts]
+
+
 def main() -> int:
-    """Runs, prints, plants, counts."""
+    """Runs or finds the runs, prints, plants, counts."""
     options = _options()
-    trials = [case for case in all_cases() if case.kind == "trial"]
-    wanted = [case.id for case in select(trials, options.select, [], "full")[0]]
-    verdicts: Counter[str] = Counter()
-    passed: list[Path] = []
-    thin = 0
     with tempfile.TemporaryDirectory(prefix="brokertrial-soak-") as scratch:
-        root = Path(options.keep or scratch)
-        print(HEADING)
-        for seed in range(options.first, options.first + options.seeds):
-            for note, folder in _run(options.target, wanted, seed, root / f"seed-{seed}"):
-                verdicts[note.verdict] += 1
-                if folder is None:
-                    print(f"{seed:>4} {note.case:<48} {note.verdict}: {note.sentence}", flush=True)
-                    continue
-                result = judge_stored(folder)
-                thin += _is_thin(result)
-                print(_line(seed, note, result, _number(folder)), flush=True)
-                if note.verdict == Verdict.PASS:
-                    passed.append(folder)
-        print(
-            f"{sum(verdicts.values())} runs: {', '.join(f'{n} {verdict}' for verdict, n in sorted(verdicts.items()))}"
-        )
-        print(f"with fewer than 2,000 acknowledged or 100 acknowledged of them during faults: {thin}")
-        chosen = Random(options.first).sample(passed, min(options.plant, len(passed)))
-        found = sum(_is_found(folder, number, root / "planted") for number, folder in enumerate(chosen))
+        runs = []
+        for run in _stored(options.of) if options.of else _made(options, Path(options.runs or scratch)):
+            runs.append(run)
+            print(f"run of seed {run.seed}: {_counted(run.cases)}; exit status {run.status}", flush=True)
+        _tell_trials(runs)
+        histories = [run.folder / case.history for run in runs for case in run.trials if _is_to_plant_in(case)]
+        chosen = Random(options.first).sample(histories, min(options.plant, len(histories)))
+        found = sum(_is_found(folder, number, Path(scratch) / "planted") for number, folder in enumerate(chosen))
     print(f"planted losses: {found} of {len(chosen)} found")
-    return 1 if verdicts[Verdict.FAIL] or found < len(chosen) else 0
+    return 1 if found < len(chosen) or any(run.status == 1 for run in runs) else 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("target")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("target", nargs="?")
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--select", action="append", default=[])
     parser.add_argument("--plant", type=int, default=20)
-    parser.add_argument("--keep", help="a folder for the runs; without it they are deleted")
-    return parser.parse_args()
+    parser.add_argument("--runs", help="a folder for the runs; without it they are deleted")
+    parser.add_argument("--of", type=Path, help="a folder of runs to read, instead of making some")
+    options = parser.parse_args()
+    if bool(options.target) == bool(options.of):
+        parser.error("name either a target to run on, or --of and a folder of runs")
+    return options
 
 
-def _run(target: str, ids: list[str], seed: int, folder: Path) -> list[tuple[Note, Path | None]]:
-    """One run of all cases; each verdict with the history of its last attempt."""
-    folder.mkdir(parents=True)
-    notes = folder / "notes.jsonl"
-    words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
-    words += ["-p", "suites.proof_notes", "--notes", str(notes), "--target", target, "--seed", str(seed)]
-    words += ["--run-dir", str(folder / "run"), "--unproven", "fail", "--keep", "all"]
-    words += [f"--select={name}" for name in ids]
-    words += [str(path) for path in sorted({case.file for case in all_cases() if case.id in ids})]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
-    if not notes.exists():
-        raise SystemExit(f"{target}, seed {seed}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    found = [msgspec.json.decode(line, type=Note) for line in notes.read_bytes().splitlines()]
-    return [(note, last_attempt(folder / "run" / "histories", note.case)) for note in found]
+def _made(options: argparse.Namespace, runs: Path) -> Iterator[Run]:
+    for seed in range(options.first, options.first + options.seeds):
+        place = runs / str(seed)
+        words = [sys.executable, "-P", "-c", "from ci.cli import main; main()", "run", "--target", options.target]
+        words += ["--profile", "full", "--seed", str(seed), "--runs", str(place), "--keep", "all"]
+        words += [f"--select={name}" for name in options.select]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+        if not (folders := list(place.glob("*/run.json"))):
+            said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            raise SystemExit(f"{options.target}, seed {seed}: no run at all.\n{said}")
+        yield _read(folders[0].parent)
 
 
-def last_attempt(histories: Path, case: str) -> Path | None:
-    """The history of a case's last attempt; None when there is none (not applicable)."""
-    name = case.replace("/", ".")
-    attempts = [path for path in histories.glob(f"{name}*") if path.name.partition("~")[0] == name]
-    return max(attempts, key=_number, default=None)
+def _stored(folder: Path) -> Iterator[Run]:
+    for found in sorted(folder.glob("*/run.json")):
+        yield _read(found.parent)
 
 
-def _number(attempt: Path) -> int:
-    return int(attempt.name.partition("~")[2] or 1)
+def _read(folder: Path) -> Run:
+    header, cases, footer = results.read(folder)
+    return Run(folder, header.run.seed, footer.status, cases)
 
 
-def _is_thin(result: CaseResult) -> bool:
-    return int(result.facts.get("acknowledged", 0)) < 2_000 or int(result.facts.get("during_faults", 0)) < 100
+def _counted(cases: list[CaseResult]) -> str:
+    found = Counter(str(case.verdict) for case in cases)
+    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(found.items()))
 
 
-def _line(seed: int, note: Note, result: CaseResult, tries: int) -> str:
-    facts = result.facts
+def _tell_trials(runs: list[Run]) -> None:
+    print(HEADING)
+    for run in runs:
+        for case in run.trials:
+            print(_line(run.seed, case), flush=True)
+    trials = [case for run in runs for case in run.trials]
+    thin = sum(_is_thin(case) for case in trials)
+    print(f"{len(trials)} times a case under faults: {_counted(trials)}")
+    print(f"with fewer than {ENOUGH:,} acknowledged, or {ENOUGH_DURING} of them during faults: {thin}")
+
+
+def _is_thin(case: CaseResult) -> bool:
+    acknowledged, during = int(case.facts.get("acknowledged", 0)), int(case.facts.get("during_faults", 0))
+    return acknowledged < ENOUGH or during < ENOUGH_DURING
+
+
+def _line(seed: int, case: CaseResult) -> str:
+    facts = case.facts
     hits = " ".join(f"{name.rpartition(' ')[2]}:{n}" for name, n in facts.items() if name.startswith("hits of "))
-    why = "" if note.verdict == Verdict.PASS else f"  [{note.reason}] {note.sentence[:160]}"
+    why = f"  [{case.reason.kind}] {case.reason.sentence[:160]}" if case.reason else ""
     return (
-        f"{seed:>4} {note.case:<48} {note.verdict:<13} {tries:>5} {facts.get('acknowledged', 0):>6} "
+        f"{seed:>4} {case.case:<48} {case.verdict:<13} {len(case.attempts):>5} {facts.get('acknowledged', 0):>6} "
         f"{facts.get('during_faults', 0):>10}  {hits}{why}"
     )
+
+
+def _is_to_plant_in(case: CaseResult) -> bool:
+    return case.verdict is Verdict.PASS and bool(case.history)
 
 
 def _is_found(folder: Path, number: int, root: Path) -> bool:

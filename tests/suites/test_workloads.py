@@ -221,11 +221,3 @@ def test_a_planted_loss_is_a_loss_and_nothing_else(tmp_path, seed):
 
     assert {anomaly.name for anomaly in found} <= {"lost-write", "unseen"}
     assert [anomaly.values for anomaly in found] == [(victim.value,)]
-
-
-def test_the_last_attempt_is_the_one_that_counts(tmp_path):
-    for name in ("a.b", "a.b~2", "a.b~10", "a.bc"):
-        (tmp_path / name).mkdir()
-
-    assert soak.last_attempt(tmp_path, "a/b").name == "a.b~10"
-    assert soak.last_attempt(tmp_path, "a/x") is None
