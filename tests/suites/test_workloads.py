@@ -1,6 +1,7 @@
 """The edges of what clients do: lost answers, fatal errors, aborts, sessions that end; no broker is needed."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +22,7 @@ from suites.workloads.writer import Writer
 
 _spec = importlib.util.spec_from_file_location("soak", Path(__file__).parents[2] / "bench" / "chaos.py")
 assert _spec is not None and _spec.loader is not None
-soak = importlib.util.module_from_spec(_spec)
+soak = sys.modules[_spec.name] = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(soak)
 
 NOWHERE = "127.0.0.1:1"
