@@ -2,7 +2,7 @@
 
     [[known]]
     case = "idempotence/lost-ack"
-    anomaly = "duplicate"            # or: statement = "..." for a case that compares answers
+    anomaly = "duplicate"            # or: statement = "..." for a case whose answers were not what it states
     reason = "fixed in 2.4"
     issue = "BROKER-17"              # optional
     expires = 2027-03-01             # optional
@@ -86,14 +86,18 @@ class Known:
         return [e for e in self.entries if e.case == result.case and e.failure in failures(result)]
 
     def stale(self, results: Iterable[CaseResult], today: date) -> list[Stale]:
-        """The entries to remove: expired, or of a case that has passed."""
+        """The entries to remove: expired, of a case that has passed, or of a claim that was not found broken."""
+        results = list(results)
         passed = {r.case for r in results if r.verdict is Verdict.PASS}
+        told = {r.case for r in results}
         found = []
         for entry in self.entries:
             if entry.expired(today):
                 found.append(Stale(entry, f"expired on {entry.expires}"))
             elif entry.case in passed:
                 found.append(Stale(entry, "the case passed"))
+            elif results and entry.case.startswith("claims/") and entry.case not in told:
+                found.append(Stale(entry, "what is claimed is offered"))  # only a broken claim has a result
         return found
 
     def sentence(self, stale: Stale) -> str:
@@ -101,10 +105,17 @@ class Known:
 
 
 def failures(result: CaseResult) -> tuple[str, ...]:
-    """What a failed case is known by: the names of its anomalies, or its statement where it has none."""
+    """What a failed case is known by: the names of its anomalies; its statement, where an answer made that false.
+
+    A broker that died of the case, did not answer or broke the protocol is known by that (`died`, `no-answer`,
+    `protocol`): who knows that the statement does not hold has not agreed to a broker that the case kills.
+    """
     if result.verdict is not Verdict.FAIL:
         return ()
-    return tuple(dict.fromkeys(anomaly.name for anomaly in result.anomalies)) or (result.statement,)
+    if names := tuple(dict.fromkeys(anomaly.name for anomaly in result.anomalies)):
+        return names
+    kind = result.reason.kind if result.reason else "statement"
+    return (result.statement if kind in ("statement", "claim") else kind,)
 
 
 def lines_to_record(result: CaseResult) -> list[str]:

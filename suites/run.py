@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -166,8 +167,9 @@ class Run:
             )
         )
         for result in session.claims_broken():
-            session.results.append(result)
-            self.emit(CaseFinished(result))
+            if not any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect):
+                session.results.append(result)
+                self.emit(CaseFinished(result))
 
 
 def _default_folder(target: str, seed: int) -> Path:

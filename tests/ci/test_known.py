@@ -12,7 +12,7 @@ from checkers.verdict import Verdict
 from ci.known import Known, failures, lines_to_record
 from ci.tally import Tally
 from ci.trouble import FAILED, PASSED, Trouble
-from suites.result import CaseResult
+from suites.result import CaseResult, Reason
 
 TODAY = date(2026, 11, 21)
 
@@ -30,7 +30,8 @@ def wrong(results: tuple[CaseResult, ...]) -> CaseResult:
 def known(tmp_path: Path, text: str) -> Known:
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
-    return Known.read(path, ["idempotence/lost-ack", "protocol/unknown-tag", "idempotence/lost-request"])
+    names = ["idempotence/lost-ack", "protocol/unknown-tag", "idempotence/lost-request", "claims/transactions"]
+    return Known.read(path, names)
 
 
 def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: CaseResult, wrong: CaseResult) -> None:
@@ -71,6 +72,15 @@ def test_an_entry_whose_case_passed_fails_the_run(tmp_path: Path, failed: CaseRe
     assert tally.stale[0].why == "the case passed"
 
 
+def test_an_entry_of_a_claim_that_is_kept_fails_the_run(tmp_path: Path, wrong: CaseResult) -> None:
+    broken = msgspec.structs.replace(wrong, case="claims/transactions", reason=Reason("claim", "not offered"))
+    entries = known(tmp_path, "\n".join(lines_to_record(broken)).replace('reason = ""', 'reason = "r"'))
+    passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
+    assert Tally.of([broken, passed], entries, TODAY).status(FAILED) == PASSED
+    assert [stale.why for stale in Tally.of([passed], entries, TODAY).stale] == ["what is claimed is offered"]
+    assert Tally.of([], entries, TODAY).stale == []
+
+
 def test_an_entry_of_a_case_that_was_not_run_is_left_alone(tmp_path: Path, wrong: CaseResult) -> None:
     passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
@@ -99,3 +109,14 @@ def test_a_file_that_is_wrong_is_refused_with_the_line(tmp_path: Path, text: str
 
 def test_a_case_without_anomalies_is_known_by_its_statement(wrong: CaseResult) -> None:
     assert failures(wrong) == (wrong.statement,)
+
+
+@pytest.mark.parametrize("kind", ["died", "no-answer", "protocol"])
+def test_a_known_statement_does_not_forgive_a_broker_that_dies_of_the_case(
+    tmp_path: Path, wrong: CaseResult, kind: str
+) -> None:
+    worse = msgspec.structs.replace(wrong, reason=Reason(kind, "the target died of this case"))
+    entries = known(tmp_path, "\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "r"'))
+    assert Tally.of([wrong], entries, TODAY).status(FAILED) == PASSED
+    assert Tally.of([worse], entries, TODAY).failed == [worse]
+    assert f'anomaly = "{kind}"' in lines_to_record(worse)

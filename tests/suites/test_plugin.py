@@ -97,6 +97,8 @@ def test_a_broken_claim_is_a_failure(tmp_path):
     claims.write_text("[claims]\nshare-groups = true\n")
     done = run(tmp_path / "run", "--select", "produce/base-offset", "--claims", str(claims))
     assert done.returncode == 1, done.stdout
+    unasked = ("--claims", str(claims), "--deselect", "claims/share-groups")
+    assert run(tmp_path / "unasked", "--select", "produce/base-offset", *unasked).returncode == 0
     claims.write_text("[claims]\ntelepathy = true\n")
     assert run(tmp_path / "other", "--select", "produce/base-offset", "--claims", str(claims)).returncode == 4
 
