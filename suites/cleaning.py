@@ -11,10 +11,20 @@ import msgspec
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.wire import Wire
+from suites.targets.address import reached
 from wire import errors
 from wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
+OURS = "ours.json"
+
+
+class Ours(msgspec.Struct, frozen=True):
+    """Kept in the run folder: by which names a run is known on its cluster, and where that is."""
+
+    prefix: str
+    bootstrap: str
+    reach: dict[str, str] = {}
 
 
 def forget(wire: Wire) -> None:
@@ -60,13 +70,14 @@ def clean(wire: Wire, prefix: str) -> tuple[list[str], list[str]]:
     return topics, groups
 
 
-def clean_run(run_dir: Path, bootstrap: str | None = None) -> tuple[list[str], list[str]]:
+def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     """What `doctor --clean RUN` does: removes what a killed run left on its cluster."""
-    ours = msgspec.json.decode((run_dir / "ours.json").read_bytes(), type=dict[str, str])
-    pairs = (entry.rpartition(":") for entry in (bootstrap or ours["bootstrap"]).split(","))
+    ours = msgspec.json.decode((run_dir / OURS).read_bytes(), type=Ours)
+    pairs = (entry.rpartition(":") for entry in ours.bootstrap.split(","))
     addresses = [(host, int(port)) for host, _, port in pairs]
-    scene = Scene(prefix=ours["prefix"], case="cleaning")
-    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses), ours["prefix"])
+    scene = Scene(prefix=ours.prefix, case="cleaning")
+    reach = partial(reached, table=ours.reach)
+    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses, reach), ours.prefix)
 
 
 def _quietly(act: Callable[[], object]) -> None:

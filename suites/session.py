@@ -19,7 +19,7 @@ from histories.clock import now_ns
 from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
 from suites.case import Case
-from suites.cleaning import clean, forget
+from suites.cleaning import OURS, Ours, clean, forget
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.offer import Offer, broken_claims, lacking
@@ -33,6 +33,7 @@ from suites.probe.wire import Wire
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, LogLine, Reason
 from suites.targets import Target, TargetProblem
+from suites.targets.address import reached
 from suites.wire_case import attempt as attempt_wire_case
 
 ATTEMPTS = 3
@@ -79,8 +80,8 @@ class Session:
         self.version = self.target.version()
         if self.disturbance is not None:
             self.disturbance.open(self._given_bootstrap(), getattr(self.target, "reach", {}), self.seed)
-        (self.run_dir / "ours.json").write_bytes(
-            msgspec.json.encode({"prefix": self.prefix, "bootstrap": self.target.bootstrap})
+        (self.run_dir / OURS).write_bytes(
+            msgspec.json.encode(Ours(self.prefix, self.target.bootstrap, dict(self.reach_table())))
         )
         wire = self.unrecorded("warm-up")
         served = wire.learn()
@@ -116,12 +117,7 @@ class Session:
         """Where an advertised address really is."""
         if self.disturbance is not None:
             return host, port  # the proxy has named its own
-        table = self.reach_table()
-        where = table.get(f"{host}:{port}") or table.get(host)
-        if where is None:
-            return host, port
-        new_host, colon, new_port = where.rpartition(":")
-        return (new_host, int(new_port)) if colon and new_port.isdigit() else (where, port)
+        return reached(host, port, self.reach_table())
 
     def reach_table(self) -> Mapping[str, str]:
         """Advertised addresses that do not resolve here, and where they really are."""
@@ -271,6 +267,7 @@ class Session:
             reason=outcome.reason,
             attempts=tuple(attempts),
             anomalies=outcome.anomalies,
+            permitted=outcome.permitted,
             evidence=outcome.evidence,
             warnings=tuple(warnings),
             seed=self.seed + number - 1,

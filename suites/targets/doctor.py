@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from faults.victim import Victim
+from suites.offer import Offer, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
 
@@ -101,8 +102,19 @@ def _logs(target: Target) -> Finding:
 
 
 def _claims(target: Target) -> Finding:
+    """What is claimed is looked for in ApiVersions, as a run does before its first case."""
     yes = sorted(feature for feature, has in target.claims.items() if has)
-    return Finding("claims", "works" if yes else "not stated", ", ".join(yes) or "what is missing never fails")
+    if not yes:
+        return Finding("claims", "not stated", "what is missing never fails")
+
+    def look() -> str:
+        seen = readiness.ask(_places(target)[0])
+        offer = Offer(dict(seen.offered), dict(seen.features), target.capabilities, len(seen.brokers))
+        broken = broken_claims(target.claims, offer)
+        _must(not broken, "; ".join(f"{feature}: {why}" for feature, why in broken.items()))
+        return ", ".join(yes)
+
+    return _tried("claims", look)
 
 
 def _kill(victim: Victim) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from faults.victim import Victim
 from suites.targets import readiness
 from suites.targets.acted import ActedNode, run
-from suites.targets.address import Address
+from suites.targets.address import Address, reached
 from suites.targets.base import LogLine, TargetNotReady, UnknownTarget
 from suites.targets.brokerfile import EXAMPLE, BrokerFile, fill
 from suites.targets.ports import free_ports, is_free
@@ -157,7 +157,7 @@ class FileTarget(ProcessTarget):
     def _take_the_ids_of_metadata(self) -> None:
         brokers = readiness.ask(next(iter(self._places.values()))).brokers
         ours = {_resolved(place): node for node, place in self._places.items()}
-        found = [(ours.get(_resolved(self._reached(place))), broker) for broker, place in brokers.items()]
+        found = [(ours.get(_resolved(reached(*place, self.reach))), broker) for broker, place in brokers.items()]
         ids = {node: broker for node, broker in found if node is not None}
         if self._ids or set(ids) != set(self._places):
             return  # known already; or it advertises addresses that nobody gave it, and the file's numbers stay
@@ -170,12 +170,6 @@ class FileTarget(ProcessTarget):
             self.watch.renumber(ids)
             for number, child in self._nodes.items():
                 child.node_id = number
-
-    def _reached(self, place: tuple[str, int]) -> tuple[str, int]:
-        host, port = place
-        real = self.reach.get(f"{host}:{port}") or self.reach.get(host) or host
-        there, colon, number = real.rpartition(":")
-        return (there, int(number)) if colon and number.isdecimal() else (real, port)
 
     def _choose_places(self) -> None:
         self._ids = {}

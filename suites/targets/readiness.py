@@ -30,6 +30,8 @@ class Seen:
     brokers: dict[int, tuple[str, int]]
     controller: int
     version: str
+    offered: Mapping[int, tuple[int, int]]
+    features: Mapping[str, int]
 
 
 class NotYet(Exception):
@@ -54,7 +56,8 @@ def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
         told = _newest(offered, "ApiVersions") >= 3 and not garbled
         hello = _call(connection, api_versions_request(), 3) if told else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
-    return Seen(brokers, cluster.controller_id, _version(hello))
+    features = {each.name: each.max_version_level for each in hello.finalized_features} if hello is not None else {}
+    return Seen(brokers, cluster.controller_id, _version(features), offered, features)
 
 
 def wait_until(what: str, question: Callable[[], object], within_s: float, must_run: Callable[[], None]) -> None:
@@ -156,9 +159,7 @@ def _newest(offered: Mapping[int, tuple[int, int]], api: str) -> int:
     return offered.get(by_name(api).key, (0, 0))[1]
 
 
-def _version(hello: Struct | None) -> str:
+def _version(features: Mapping[str, int]) -> str:
     """Kafka has no field for its release; the level of its metadata is the nearest thing that it says."""
-    features = hello.finalized_features if hello is not None else ()
-    levels = {feature.name: feature.max_version_level for feature in features}
-    level = levels.get("metadata.version")
+    level = features.get("metadata.version")
     return "not stated" if level is None else f"not stated (metadata.version {level})"

@@ -27,6 +27,11 @@ def test_what_does_not_work_does_not_hide_the_rest(broker_file: Callable[..., st
     assert found["version"] == Finding("version", "not stated", "not stated")
 
 
+def test_a_claim_is_looked_for_and_not_believed(broker_file: Callable[..., str]) -> None:
+    found = by_ability(examine(broker_file(start=tiny(), stop={"within_s": 10}, claims={"transactions": True})))
+    assert found["claims"].state == "does not" and "transactions: claimed, and not offered" in found["claims"].detail
+
+
 def test_a_target_that_does_not_start_is_a_finding(broker_file: Callable[..., str]) -> None:
     (found,) = examine(broker_file(start=tiny("--die", "no such disk")))
     assert (found.ability, found.state) == ("start", "does not") and "no such disk 29" in found.detail

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from suites.targets.address import reached
 from suites.targets.cache import make_once
 from suites.targets.logs import LogWatch, last_lines
 from suites.targets.ports import free_ports, is_free
@@ -113,3 +114,11 @@ def test_what_could_not_be_made_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="disk full"):
         make_once(tmp_path / "shelf" / "place", make)
     assert list((tmp_path / "shelf").iterdir()) == []
+
+
+def test_an_advertised_address_is_looked_up_with_its_port_first() -> None:
+    table = {"broker-1:9092": "127.0.0.1:19092", "broker-1": "10.0.0.1", "broker-2": "127.0.0.1:29092"}
+    assert reached("broker-1", 9092, table) == ("127.0.0.1", 19092)
+    assert reached("broker-1", 9093, table) == ("10.0.0.1", 9093)
+    assert reached("broker-2", 9092, table) == ("127.0.0.1", 29092)
+    assert reached("broker-3", 9092, table) == ("broker-3", 9092)
