@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from ci.trouble import INTERNAL, INTERRUPTED, Trouble
+from faults.journal import heal_run
 
 INI = Path(__file__).parent / "pytest.ini"
 FORGET = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
@@ -52,6 +53,8 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
             child.kill()
             child.wait()
     if status < 0:
+        for sentence in heal_run(run_dir):
+            print(sentence, file=sys.stderr)
         ended = signal.Signals(-status)
         raise Trouble(
             f"The run was ended by {ended.name}.",

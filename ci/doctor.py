@@ -8,10 +8,9 @@ import click
 
 from ci import manifest
 from ci.trouble import FAILED, NOT_READY, PASSED, Trouble
+from faults.journal import heal_run
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.targets import doctor as ward
-
-OURS = "ours.json"
 
 
 def doctor(target: str | None, clean: str | None) -> int:
@@ -25,10 +24,12 @@ def doctor(target: str | None, clean: str | None) -> int:
 
 
 def _clean(run: Path) -> int:
-    """Removes the topics and groups that carry the prefix of a run, and nothing else."""
-    from suites.cleaning import clean_run
+    """Undoes what a killed run left of its faults; removes the topics and groups with its prefix, and nothing else."""
+    from suites.cleaning import OURS, clean_run
 
     manifest.read(run)
+    for sentence in heal_run(run):
+        click.echo(sentence)
     if not (run / OURS).is_file():
         raise Trouble(f"{run} never reached its target: there is nothing to remove.")
     try:

@@ -9,15 +9,23 @@ from typing import Literal, Self
 
 import msgspec
 
+from faults.victim import Command, UndoneByCommand, Victim
+
+COMMAND_WITHIN_S = 60
+JOURNALS = "journals"
+"""The folder of a run that they are in."""
+
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing done to one process. `started` tells it from a later process with the same id."""
+    """One thing done to one node. `started` tells its process from a later one with the same id; `undo` is the command
+    that undoes it where there is no process of ours."""
 
     window: str
     what: Literal["paused", "down"]
     node: int
     pid: int | None = None
     started: str | None = None
+    undo: Command | None = None
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
@@ -36,9 +44,11 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
 
-    def will(self, window: str, what: Literal["paused", "down"], node: int, pid: int | None) -> None:
+    def will(self, window: str, what: Literal["paused", "down"], victim: Victim) -> None:
         """Notes what is about to be done."""
-        self._write(_Line(done=Entry(window, what, node, pid, start_of(pid) if pid is not None else None)))
+        started = start_of(victim.pid) if victim.pid is not None else None
+        undo = victim.undo_command(what) if isinstance(victim, UndoneByCommand) else None
+        self._write(_Line(done=Entry(window, what, victim.node_id, victim.pid, started, undo)))
 
     def undone(self, window: str) -> None:
         """Notes that nothing of this window is left."""
@@ -76,8 +86,8 @@ def pending(path: Path) -> list[Entry]:
 
 
 def heal(path: Path) -> list[str]:
-    """Undoes what a killed run left: lets paused processes go on. Returns one sentence for each entry, and clears the
-    journal.
+    """Undoes what a killed run left: lets paused processes go on, runs the commands that undo. Returns one sentence
+    for each entry, and clears the journal.
 
     A process is only signalled when its id and its start time are those of the journal: never a foreign one.
     """
@@ -88,8 +98,15 @@ def heal(path: Path) -> list[str]:
     return said
 
 
+def heal_run(run: Path) -> list[str]:
+    """The same for every journal of a run folder."""
+    return [sentence for path in sorted((run / JOURNALS).glob("*.jsonl")) for sentence in heal(path)]
+
+
 def _undo(entry: Entry) -> str:
     who = f"node {entry.node} (window {entry.window})"
+    if entry.undo is not None:
+        return f"{who} was {entry.what}; {_run(entry.undo)}."
     if entry.pid is None:
         return f"{who} was {entry.what} by a command of its target; undo it there."
     if entry.what == "down":
@@ -101,6 +118,23 @@ def _undo(entry: Entry) -> str:
     except (ProcessLookupError, PermissionError) as problem:
         return f"{who} was paused; process {entry.pid} cannot be resumed: {problem.strerror}."
     return f"{who} was paused; process {entry.pid} goes on."
+
+
+def _run(command: Command) -> str:
+    words = " ".join(command.words)
+    try:
+        done = subprocess.run(
+            command.words,
+            cwd=command.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=COMMAND_WITHIN_S,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return f"`{words}`, which undoes it, failed: {problem}"
+    return f"`{words}` has undone it" if done.returncode == 0 else f"`{words}` ended with status {done.returncode}"
 
 
 def start_of(pid: int) -> str | None:

@@ -40,7 +40,7 @@ class NodeWork:
         with self._one_at_a_time:
             self._nodes[window.id] = node
             if self._journal is not None:
-                self._journal.will(window.id, "paused" if window.kind == "pause" else "down", node, victim.pid)
+                self._journal.will(window.id, "paused" if window.kind == "pause" else "down", victim)
             self._done[window.id] = victim
             fault.begin(victim)
         return node

@@ -1,6 +1,13 @@
 """What a target must be able to do with one of its nodes so that a schedule can disturb it."""
 
-from typing import Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+
+class Command(NamedTuple):
+    """A program with its arguments, and the folder that it runs in."""
+
+    words: tuple[str, ...]
+    folder: str
 
 
 @runtime_checkable
@@ -41,3 +48,12 @@ class Victim(Protocol):
 
     def paused(self) -> bool:
         """Whether it stands still."""
+
+
+@runtime_checkable
+class UndoneByCommand(Protocol):
+    """A victim without a process of ours: what is done to it can be undone by a command, even when the suite is
+    gone."""
+
+    def undo_command(self, what: Literal["paused", "down"]) -> Command | None:
+        """The command that lets it go on, or starts it again; None where there is none."""

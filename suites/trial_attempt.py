@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from faults.journal import JOURNALS
 from faults.links import ProxyFailed
 from faults.schedule import Schedule
 from histories.header import Header, HistoryWriteFailed
@@ -122,7 +123,7 @@ def _run(
             "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * scene.latency_ms,
         },
     )
-    journals = session.run_dir / "journals"
+    journals = session.run_dir / JOURNALS
     journals.mkdir(exist_ok=True)
     with Recorder.create(folder, header) as recorder:
         ground = Ground(

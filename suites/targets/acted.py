@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
+from faults.victim import Command
 from suites.targets.base import TargetNotReady
 
 COMMAND_WITHIN_S = 60
@@ -64,6 +67,11 @@ class ActedNode:
         self._act("restart")
         self._serves(self)
 
+    def undo_command(self, what: Literal["paused", "down"]) -> Command | None:
+        """What undoes it when the suite is gone."""
+        words = self._actions.get("resume" if what == "paused" else "restart")
+        return Command(tuple(words), str(self._folder)) if words else None
+
     def alive(self) -> bool:
         """Whether it answers, or stands still by our own doing."""
         return self._paused or self._answers(self)
@@ -80,24 +88,28 @@ class ActedNode:
 
 
 def run(what: str, command: Sequence[str], folder: Path, within_s: float = COMMAND_WITHIN_S) -> str:
-    """Runs a command of the broker's file to its end and returns what it printed; TargetNotReady if it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=within_s,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise TargetNotReady(f"{what}: `{command[0]}` cannot be run: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise TargetNotReady(f"{what}: `{' '.join(command)}` did not end within {within_s:g} s") from error
+    """Runs a command of the broker's file to its end and returns what it printed; TargetNotReady if it fails.
+
+    What it starts in the background may go on, and print, after it has ended.
+    """
+    with tempfile.TemporaryFile() as printed:  # not a pipe: what the command leaves running would keep that open
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                timeout=within_s,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TargetNotReady(f"{what}: `{command[0]}` cannot be run: {error.strerror}") from error
+        except subprocess.TimeoutExpired as error:
+            raise TargetNotReady(f"{what}: `{' '.join(command)}` did not end within {within_s:g} s") from error
+        printed.seek(0)
+        said = printed.read().decode("utf-8", "replace")
     if done.returncode:
-        lines = tuple(done.stdout.splitlines()[-20:])
+        lines = tuple(said.splitlines()[-20:])
         raise TargetNotReady(f"{what}: `{' '.join(command)}` ended with status {done.returncode}", last_lines=lines)
-    return done.stdout
+    return said

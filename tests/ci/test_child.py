@@ -7,10 +7,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from ci import child
+from ci import child, manifest
+from ci.doctor import doctor
+from ci.trouble import Trouble
+from faults.journal import JOURNALS, Journal
+from faults.victim import Command
 
 # A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
 HEALS = [
@@ -72,3 +77,16 @@ def test_the_command_reads_our_settings_only(tmp_path: Path) -> None:
     assert words[:4] == [sys.executable, "-P", "-m", "pytest"]
     assert words[words.index("-c") + 1] == str(child.INI) and child.INI.is_file()
     assert os.path.isabs(child.INI)
+
+
+def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest.write(tmp_path, {}, complete=False)
+    (tmp_path / "frozen").touch()
+    undo = Command(("rm", "frozen"), str(tmp_path))
+    node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)
+    with Journal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
+        journal.will("w1", "paused", node)
+    with pytest.raises(Trouble, match="never reached its target"):
+        doctor(None, str(tmp_path))
+    assert "node 3 (window w1) was paused; `rm frozen` has undone it." in capsys.readouterr().out
+    assert not (tmp_path / "frozen").exists()

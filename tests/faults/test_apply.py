@@ -10,18 +10,19 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from faults.apply import applied
 from faults.clock import OperationClock
-from faults.journal import Journal, heal, pending, start_of
+from faults.journal import JOURNALS, Journal, heal, heal_run, pending, start_of
 from faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
 from faults.links import Links
 from faults.schedule import Windows
 from faults.triggers import AT_HEAL, after, at_op, elapsed, message
-from faults.victim import Victim
+from faults.victim import Command, Victim
 from histories.rows import Event
 from wire.messages import request
 
@@ -208,10 +209,10 @@ def test_a_node_that_cannot_be_healed_is_told_of(links: Any, victims: Any) -> No
 def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, victims: Any) -> None:
     journal = tmp_path / "journal.jsonl"
     noted = Journal(journal)
-    noted.will("w1", "paused", 1, victims[1].pid)
+    noted.will("w1", "paused", victims[1])
     victims[1].pause()
-    noted.will("w2", "down", 2, victims[2].pid)
-    noted.will("w3", "paused", 2, victims[2].pid)
+    noted.will("w2", "down", victims[2])
+    noted.will("w3", "paused", victims[2])
     noted.undone("w2")
     with journal.open("ab") as file:
         file.write(b'{"done":{"window":"w4","wh')  # the crash
@@ -220,6 +221,19 @@ def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, victim
     assert len(said) == 2 and "goes on" in said[1]
     wait_until(lambda: not victims[1].paused(), "node 1 goes on")
     assert not journal.exists() and heal(journal) == []
+
+
+def test_what_a_command_did_is_undone_by_a_command(tmp_path: Path) -> None:
+    (tmp_path / "frozen").touch()
+    node = SimpleNamespace(node_id=3, pid=None)
+    node.undo_command = {"paused": Command(("rm", "frozen"), str(tmp_path)), "down": None}.get
+    with Journal(tmp_path / JOURNALS / "case.jsonl") as noted:
+        noted.will("w1", "paused", node)
+        noted.will("w2", "down", node)
+    said = heal_run(tmp_path)
+    assert "undo it there" in said[0] and said[1].endswith("`rm frozen` has undone it.")
+    assert not (tmp_path / "frozen").exists()
+    assert heal_run(tmp_path) == []
 
 
 def test_a_journal_never_touches_a_foreign_process(tmp_path: Path, victims: Any) -> None:

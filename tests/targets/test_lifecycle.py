@@ -214,6 +214,16 @@ def test_before_and_after_frame_the_run(file_target: MakeTarget, tmp_path: Path)
     target.stop()
 
 
+def test_what_before_leaves_running_is_not_waited_for(file_target: MakeTarget, tmp_path: Path) -> None:
+    storage = ["sh", "-c", "sleep 300 & echo $! > storage"]  # it prints where its parent printed
+    stopped = ["sh", "-c", "kill $(cat storage)"]
+    began = time.monotonic()
+    with file_target(before=[storage], after=[stopped]):
+        pid = int((tmp_path / "storage").read_text())
+        os.kill(pid, 0)
+    assert time.monotonic() - began < 50
+
+
 def test_after_runs_when_the_start_fails(file_target: MakeTarget, tmp_path: Path) -> None:
     target = file_target(start=tiny("--die", "x"), before=[["touch", "up"]], after=[["rm", "up"]])
     with pytest.raises(TargetNotReady):
