@@ -53,6 +53,8 @@ class Check:
     projections: Mapping[str, str] = field(default_factory=dict)
     find: Find | None = None
     default: bool = True
+    measured: bool = False
+    """A figure that is told with every history, and is no anomaly."""
 
     def anomaly(self, row: Row) -> Anomaly:
         """The row as an anomaly; a row may bring its own `name`, `sentence` and `attribution`."""
@@ -110,4 +112,5 @@ def _read(module: ModuleType) -> Check:
         projections=getattr(module, "PROJECTIONS", {}),
         find=getattr(module, "find", None),
         default=getattr(module, "DEFAULT", True),
+        measured=getattr(module, "MEASURED", False),
     )

@@ -32,6 +32,12 @@ class Judgement(msgspec.Struct, kw_only=True):
     inconclusive: dict[str, str] = {}
     judged: list[str] = []
 
+    @property
+    def listed(self) -> list[Anomaly]:
+        """What is permitted, without the figures that every history has."""
+        figures = {check.name for check in all_checks().values() if check.measured}
+        return [anomaly for anomaly in self.permitted if anomaly.name not in figures]
+
 
 class UnknownCheck(ValueError):
     """A check was named that does not exist."""

@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from ci import manifest
+from ci import manifest, permitted
 from ci.details import details, headline
 from ci.findings import STATUS, STRICT, Finding, Findings
 from ci.foreign import check_foreign
@@ -143,13 +143,18 @@ def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> Case
     if not quiet and after.verdict is not before.verdict:
         click.echo(f"{before.case}: {before.verdict.name} when it was run, {after.verdict.name} now.")
     return msgspec.structs.replace(
-        before, verdict=after.verdict, reason=after.reason, anomalies=after.anomalies, evidence=after.evidence
+        before,
+        verdict=after.verdict,
+        reason=after.reason,
+        anomalies=after.anomalies,
+        permitted=after.permitted,
+        evidence=after.evidence,
     )
 
 
 def _print(result: CaseResult, place: str) -> None:
     if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
-        click.echo(headline(result))
+        click.echo("\n".join([headline(result), *permitted.lines(result)]))
     else:
         click.echo(details(result, place))
 

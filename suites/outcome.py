@@ -16,6 +16,7 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: Reason | None = None
     evidence: tuple[Evidence, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
+    permitted: tuple[Anomaly, ...] = ()
     warnings: tuple[str, ...] = ()
     facts: dict[str, str | int | float] = {}
     schedule: str = ""

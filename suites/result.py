@@ -97,6 +97,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     reason: Reason | None = None
     attempts: tuple[Attempt, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
+    permitted: tuple[Anomaly, ...] = ()
+    """What was found where Kafka promises nothing better: shown with its size, held against nobody."""
     evidence: tuple[Evidence, ...] = ()
     warnings: tuple[str, ...] = ()
     seed: int = 0

@@ -19,9 +19,10 @@ from histories.clock import now_ns
 from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
 from suites.case import Case
-from suites.cleaning import OURS, Ours, clean, forget
+from suites.cleaning import OURS, Janitor, Ours, clean, forget
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
+from suites.interruption import Interruption
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.probe.conditions import Scene
@@ -56,7 +57,7 @@ class Session:
         emit: Callable[[Event], None],
         unproven: str = "warn",
         disturbance: Disturbance | None = None,
-        go_on: Callable[[], None] = lambda: None,
+        interruption: Interruption | None = None,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -66,7 +67,7 @@ class Session:
         self.emit = emit
         self.unproven = unproven
         self.disturbance = disturbance
-        self.go_on = go_on  # raises KeyboardInterrupt when a signal has come
+        self._interruption = interruption or Interruption()
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.latency_ms = 1.0
         self.version = ""
@@ -99,7 +100,7 @@ class Session:
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
-            clean(self.unrecorded("cleaning"), self.prefix)
+            clean(self._janitor(), self.prefix)
         if self.disturbance is not None:
             self.disturbance.close()
 
@@ -188,7 +189,7 @@ class Session:
                     outcome = self._attempt(case, number)
                 folder = self._folder(case, number)
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
-                self.go_on()
+                self._interruption.check()
                 self._bring_back()
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _unwritten(outcome):
                     break
@@ -233,16 +234,23 @@ class Session:
             finally:
                 exchanger.close_all()
                 tape.close()
-                self._tidy(wire)
+                self.tidy(wire)
 
     def victims(self) -> dict[int, Victim]:
         """The nodes that may be hurt."""
         return dict(self.target.nodes)
 
-    def _tidy(self, wire: Wire) -> None:
-        janitor = self.unrecorded("cleaning")
-        janitor.made_topics, janitor.made_groups = wire.made_topics, wire.made_groups
-        forget(janitor)
+    def tidy(self, wire: Wire) -> None:
+        """Removes what a case made, on connections of its own; an interrupted run leaves that to its end."""
+        if not self._interruption.came:
+            janitor = self._janitor()
+            janitor.made_topics, janitor.made_groups = wire.made_topics, wire.made_groups
+            forget(janitor)
+
+    def _janitor(self) -> Janitor:
+        janitor = Janitor.unrecorded(self.scene("cleaning", 1), self.bootstrap(), self.reach)
+        janitor.hurried = self._interruption.came
+        return janitor
 
     def _bring_back(self) -> None:
         if not self.target.alive():

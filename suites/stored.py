@@ -46,6 +46,7 @@ def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
         verdict=outcome.verdict,
         reason=outcome.reason,
         anomalies=outcome.anomalies,
+        permitted=outcome.permitted,
         evidence=outcome.evidence,
         warnings=outcome.warnings,
         attempts=(Attempt(header.seed, outcome.verdict, outcome.reason, str(folder)),),

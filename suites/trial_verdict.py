@@ -43,7 +43,11 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
     if seen.lag_ms > LAG_MS:
         warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
     return msgspec.structs.replace(
-        outcome, facts=facts, warnings=warnings, schedule=msgspec.json.encode(history.header.schedule).decode()
+        outcome,
+        permitted=tuple(found.listed),
+        facts=facts,
+        warnings=warnings,
+        schedule=msgspec.json.encode(history.header.schedule).decode(),
     )
 
 
@@ -106,6 +110,7 @@ def _judgement(history: History, put: Put) -> Judgement:
     if named := history.header.settings.get("checks"):
         more = put(history, named)
         found.anomalies += more.anomalies
+        found.permitted += more.permitted
         found.totals |= more.totals
         found.not_applicable |= more.not_applicable
         found.inconclusive |= more.inconclusive

@@ -11,6 +11,7 @@ Source: Kafka documentation, "Availability and Durability Guarantees"; catalogue
 NAME = "longest-gap"
 GUARANTEE = "repl-015"
 STRENGTH = "recency"
+MEASURED = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome")
 SUBJECT = "SELECT DISTINCT a.history FROM asking a WHERE a.outcome = 'ok' AND a.return_ns IS NOT NULL"
 OTHERWISE = "nothing was acknowledged"

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from checkers.verdict import Verdict
+from ci import permitted
 from ci.details import details, headline
 from ci.known import lines_to_record
 from ci.story import Story
@@ -117,6 +118,8 @@ class ConsoleWriter:
         if tally.failed:
             self._say("To make these failures known, add to the file that you give as --known:", "bold")
             self._say("\n".join(line for result in tally.failed for line in lines_to_record(result)))
+        if listed := permitted.line(self._story.results):
+            self._say(listed, "dim")
         for what, why in self._story.broken.items():
             self._say(f"brokertrial: {what} could not be written: {why}", "red")
         if end.error:

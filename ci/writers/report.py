@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.verdict import Verdict
+from ci import permitted
 from ci.availability import availability
 from ci.details import commands
 from ci.known import Entry
@@ -130,6 +131,8 @@ def render(story: Story) -> str:
         counts=[(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds],
         areas=_areas(cards),
         availability=availability(story),
+        permitted=permitted.permitted(story.results),
+        permitted_meaning=permitted.MEANING,
         stale=[story.known.sentence(stale) for stale in story.tally.stale],
         left_out=run.left_out if run else (),
         error=end.error if end else "",

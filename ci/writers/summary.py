@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from checkers.verdict import Verdict
+from ci import permitted
 from ci.details import details
 from ci.known import lines_to_record
 from ci.story import Story, suite_version
@@ -61,6 +62,7 @@ def _page(story: Story) -> Iterator[str]:
             for entry in story.known.reasons(result):
                 yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
         yield ""
+    yield from _permitted(story.results)
     for stale in tally.stale:
         yield f"- {story.known.sentence(stale)}"
     if run and run.left_out:
@@ -85,6 +87,15 @@ def _areas(results: list[CaseResult]) -> Iterator[str]:
         verdicts = [r.verdict for r in results if r.case.partition("/")[0] == area]
         yield f"| {area} | " + " | ".join(str(verdicts.count(verdict) or "") for verdict in MARK) + " |"
     yield ""
+
+
+def _permitted(results: list[CaseResult]) -> Iterator[str]:
+    if not (rows := permitted.permitted(results)):
+        return
+    yield f"<details><summary>Permitted: {permitted.MEANING}</summary>\n"
+    for row in rows:
+        yield f"- `{row.name}` {row.count} times, in {', '.join(f'`{case}`' for case in row.cases)}"
+    yield "\n</details>\n"
 
 
 def _section(title: str, results: list[CaseResult], story: Story) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from checkers.judge import Judgement, judge
 from checkers.verdict import Verdict
 from faults.kinds import drop_response
 from faults.schedule import Windows
@@ -199,3 +200,20 @@ def test_the_smoke_profile_halves_what_costs_time():
     assert trial.at_scale("full") is trial
     smaller = trial.at_scale("smoke")
     assert (smaller.length, smaller.during_faults, smaller.schedule) == (1_000, 50, SCHEDULE)
+
+
+def test_what_kafka_permits_is_listed_and_decides_nothing(tmp_path):
+    found = judge(History.open(_told(tmp_path)))
+    late = msgspec.structs.replace(found.permitted[0], name="stale-read")
+    assert [anomaly.name for anomaly in found.permitted] == ["longest-gap"]
+
+    outcome = judged(CASE, History.open(_told(tmp_path)), lambda *_: Judgement(permitted=[*found.permitted, late]))
+
+    assert outcome.permitted == (late,), "a figure that every history has is no finding"
+    assert outcome.verdict is Verdict.PASS, outcome.reason
+
+
+def _told(tmp_path):
+    if not (tmp_path / "h").exists():
+        verdict(tmp_path)
+    return tmp_path / "h"

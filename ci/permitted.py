@@ -1,0 +1,72 @@
+"""What was found where Kafka promises nothing better: listed apart from failures, and held against nobody."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from suites.guarantees import registry
+from suites.result import CaseResult
+
+MEANING = "found where Kafka promises nothing better; held against nobody"
+MOST = 3
+"""Of one name in one case that the text shows; the report and results.jsonl have all that were listed."""
+INDENT = " " * 6
+WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """All findings of one name in a run."""
+
+    name: str
+    guarantee: str
+    count: int
+    cases: tuple[str, ...]
+
+    @property
+    def statement(self) -> str:
+        """The promise that this would have broken under stricter settings, or elsewhere in the protocol."""
+        known = registry().get(self.guarantee)
+        return known.statement if known else ""
+
+
+def permitted(results: Iterable[CaseResult]) -> list[Permitted]:
+    """A row for each name, the most frequent first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for anomaly in result.permitted:
+            found.setdefault((anomaly.name, anomaly.guarantee), []).append(result.case)
+    rows = [
+        Permitted(name, guarantee, len(cases), tuple(dict.fromkeys(cases)))
+        for (name, guarantee), cases in found.items()
+    ]
+    return sorted(rows, key=lambda row: (-row.count, row.name, row.guarantee))
+
+
+def lines(result: CaseResult) -> Iterator[str]:
+    """The findings of one case as text, the first few of each name; nothing when there are none."""
+    if not result.permitted:
+        return
+    yield f"{INDENT}permitted ({MEANING}):"
+    for row in permitted([result]):
+        same = [each for each in result.permitted if (each.name, each.guarantee) == (row.name, row.guarantee)]
+        for anomaly in same[:MOST]:
+            yield textwrap.fill(
+                f"{anomaly.name}: {anomaly.sentence}",
+                WIDTH,
+                initial_indent=INDENT + "  ",
+                subsequent_indent=INDENT + "    ",
+            )
+        if row.count > MOST:
+            yield f"{INDENT}  ... and {row.count - MOST} more {row.name}; the report lists them."
+
+
+def line(results: Iterable[CaseResult]) -> str:
+    """One line over a whole run; empty when nothing was found."""
+    rows = permitted(results)
+    if not rows:
+        return ""
+    parts = [f"{row.name} {row.count} in {len(row.cases)} case{'s' if len(row.cases) > 1 else ''}" for row in rows]
+    return f"Permitted ({MEANING}): {', '.join(parts)}"
