@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import msgspec
 
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
+from suites.probe.failures import CannotConnect, NoAnswer
 from suites.probe.wire import Wire
 from suites.targets.address import reached
 from wire import errors
@@ -17,6 +18,7 @@ from wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
 OURS = "ours.json"
+HURRIED_S = 3.0
 
 
 class Ours(msgspec.Struct, frozen=True):
@@ -27,15 +29,34 @@ class Ours(msgspec.Struct, frozen=True):
     reach: dict[str, str] = {}
 
 
+class Janitor(Wire):
+    """A probe that clears away. `hurried`, as after Ctrl-C, it waits a few seconds for each answer and no longer."""
+
+    hurried = False
+
+    @property
+    def patience_s(self) -> float:
+        return HURRIED_S if self.hurried else super().patience_s
+
+
 def forget(wire: Wire) -> None:
-    """Deletes the topics and groups that a probe made; what cannot be deleted now is left to the end of the run."""
+    """Deletes the topics and groups that a probe made; what cannot be deleted now is left to the end of the run.
+
+    A broker that is silent is not asked again: each of a dozen groups would wait for as long as the first.
+    """
     topics, groups = list(dict.fromkeys(wire.made_topics)), list(dict.fromkeys(wire.made_groups))
-    if topics:
-        _quietly(lambda: wire.versions("DeleteTopics") and wire.delete_topic(*topics).error)
-    for group in groups:
-        _quietly(partial(_remove_group, wire, group))
     wire.made_topics.clear()
     wire.made_groups.clear()
+    deletions = [partial(_remove_topics, wire, topics)] if topics else []
+    deletions += [partial(_remove_group, wire, group) for group in groups]
+    for delete in deletions:
+        if not _answered(delete):
+            return
+
+
+def _remove_topics(wire: Wire, topics: Sequence[str]) -> None:
+    if wire.versions("DeleteTopics"):
+        wire.delete_topic(*topics).error  # noqa: B018 - looked at, so settled
 
 
 def _remove_group(wire: Wire, group: str) -> None:
@@ -46,7 +67,7 @@ def _remove_group(wire: Wire, group: str) -> None:
         return
     for member in wire.describe_group(group).struct.groups[0].members:
         if member.group_instance_id:
-            wire.leave_group(group, instance_ids=[member.group_instance_id]).error  # noqa: B018 - looked at, so settled
+            wire.leave_group(group, instance_ids=[member.group_instance_id]).error  # noqa: B018 - as above
         else:
             wire.leave_group(group, member.member_id).error  # noqa: B018
     if wire.versions("ConsumerGroupDescribe"):
@@ -80,8 +101,14 @@ def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses, reach), ours.prefix)
 
 
-def _quietly(act: Callable[[], object]) -> None:
+def _answered(act: Callable[[], object]) -> bool:
+    """Whether the broker said anything to it, if only that it refuses; to whom no connection leads is not silent."""
     try:
         act()
+    except CannotConnect:
+        return True
+    except NoAnswer:
+        return False
     except Exception:  # noqa: BLE001 - clearing away must never change a verdict; `doctor --clean` can do it later
-        pass
+        return True
+    return True

@@ -12,10 +12,14 @@ from suites.events import Progress
 from suites.ground import Ground
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.workloads.stage import Place, Stage
-from suites.workloads.workload import Workload, stop_all
+from suites.workloads.workload import Workload
 
 TELL_S = 0.25
 LOOK_S = 0.05
+STOP_S = 120.0
+"""For all clients together, from the word to stop: a call of a client library that meets no answer ends by then."""
+GIVE_UP_S = 3.0
+"""The same when the run is interrupted: they are threads that end with the process."""
 
 
 class Clients:
@@ -37,6 +41,7 @@ class Clients:
         )
         self._actors = workload.clients(self.stage, ground.names)
         self._never = threading.Event()
+        self._stop_s = STOP_S
 
     @property
     def clock(self) -> OperationClock:
@@ -89,10 +94,20 @@ class Clients:
                     return str(problem)
             self._never.wait(0.5)
 
+    def give_up(self) -> None:
+        """The run is interrupted: no client waits for answers any more, and nobody waits long for a client."""
+        self.stage.trouble("the run was interrupted")
+        self._stop_s = GIVE_UP_S
+
     def stop(self) -> list[str]:
         """Ends all clients; what went wrong with them."""
-        late = stop_all(self.stage, self._actors)
-        return self.stage.problems + [f"client {name} did not end" for name in late]
+        self.stage.stopping.set()
+        deadline_ns = now_ns() + int(self._stop_s * 1e9)
+        for actor in self._actors:
+            if actor.ident is not None:
+                actor.join(max(deadline_ns - now_ns(), 0) / 1e9)
+        late = [actor.name for actor in self._actors if actor.is_alive()]
+        return self.stage.problems + [f"client {name} did not end within {self._stop_s:g} s" for name in late]
 
     def _tell(self, active: tuple[str, ...], left_s: float) -> None:
         now = now_ns()

@@ -50,6 +50,9 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             seen.behind = clients.readers_behind(ground.limit(trial.recovery_s))
             if seen.stuck or seen.behind:
                 seen.fresh = clients.fresh_start(ground.limit(trial.recovery_s))
+        except KeyboardInterrupt:
+            clients.give_up()
+            raise
         finally:
             seen.take_clients(clients.stop(), clients.acked)
 

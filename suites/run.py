@@ -95,7 +95,7 @@ class Run:
                 emit=self.emit,
                 unproven=self.options.unproven,
                 disturbance=disturbance(self.options.through, self.options.refute),
-                go_on=self._interruption.check,
+                interruption=self._interruption,
             )
             self._undo.callback(self._session.close)
             self._session.open()

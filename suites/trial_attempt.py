@@ -15,7 +15,6 @@ from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case
-from suites.cleaning import forget
 from suites.conclusion import KIND
 from suites.conduct import conduct
 from suites.ground import Ground
@@ -58,7 +57,7 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
     finally:
-        forget(wire)
+        session.tidy(wire)
     return judged(case, History.open(folder))
 
 

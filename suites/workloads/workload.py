@@ -12,8 +12,6 @@ from suites.probe.wire import Wire
 from suites.workloads.fresh import send_to_all
 from suites.workloads.stage import Place, Stage
 
-STOP_S = 90.0
-
 
 @dataclass(frozen=True)
 class TopicPlan:
@@ -76,12 +74,3 @@ class Actor(threading.Thread):
             self._act()
         except Exception:  # noqa: BLE001 - a client that fails is ours: it is told, and withholds the pass
             self.stage.trouble(f"client {self.name}: {traceback.format_exc(limit=4)}")
-
-
-def stop_all(stage: Stage, actors: list[Actor]) -> list[str]:
-    """Ends all clients; the names of those that did not end."""
-    stage.stopping.set()
-    for actor in actors:
-        if actor.ident is not None:
-            actor.join(STOP_S)
-    return [actor.name for actor in actors if actor.is_alive()]
