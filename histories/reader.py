@@ -23,6 +23,7 @@ class History:
         self.folder = folder
         self.title = title
         self._parts = parts
+        self._columns: dict[str, frozenset[str]] = {}
 
     @classmethod
     def open(cls, folder: Path | str, allow_incomplete: bool = False) -> "History":
@@ -77,8 +78,10 @@ class History:
 
     def columns(self, table: str) -> frozenset[str]:
         """The columns that every part of the table has; none when it has no parts."""
-        schemas = [frozenset(pq.read_schema(file).names) for file in self._parts[table]]
-        return frozenset.intersection(*schemas) if schemas else frozenset()
+        if table not in self._columns:  # asked for every need of every check; the parts are closed and stay as they are
+            schemas = [frozenset(pq.read_schema(file).names) for file in self._parts[table]]
+            self._columns[table] = frozenset.intersection(*schemas) if schemas else frozenset()
+        return self._columns[table]
 
     def arrow(self, table: str) -> pa.Table:
         """The whole table in memory."""
