@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_impl.api import Answer, Context, Handler
 from reference_impl.group.placement import partition_for
@@ -17,6 +17,9 @@ from reference_impl.partition import Partition
 from reference_impl.replica.waiting import Mark, mark, settled
 from wire import errors
 from wire.messages import Struct, response
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _REPLICATED_WITHIN_S = 5.0
@@ -34,6 +37,11 @@ class Kind:
     several: str = ""  # the field of a request for several keys
     answered: str = ""  # the field of its answer
     line: Callable[[str, Struct, int], dict[str, Any]] = lambda key, request, error: {"error_code": error}
+
+
+def loading(node: Node) -> bool:
+    """Whether a coordinator of this node is still reading anything."""
+    return any(service is not None and service.loads for service in (node.groups, node.transactions))
 
 
 def answer(kind: Kind, handler: Handler, request: Struct, context: Context) -> Answer:
@@ -89,6 +97,9 @@ def _coordinated(kind: Kind, key: str, context: Context) -> Partition | int:
     partition = node.led(topic.name, partition_for(key, topic.partitions))
     if isinstance(partition, int):
         return errors.NOT_COORDINATOR
+    service = node.groups if kind.topic == GROUPS else node.transactions
+    if refusal := service.loads.refusal(partition.index):
+        return int(refusal)
     return errors.COORDINATOR_NOT_AVAILABLE if kind.writes and partition.under_min_isr else partition
 
 

@@ -2,7 +2,7 @@
 
 An administrator's request goes to the controller. What a coordinator answers leaves once everything that its
 partition of the internal topic held at that moment is replicated: so nothing is told that a failover could take back.
-A node alone has its answers at once.
+A node alone has its answers at once, but for what its coordinators are still reading.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from wire.messages import Struct
 def dispatch(served: Served, request: Struct, context: Context) -> Answer:
     """The answer, or what will be it."""
     membership = context.node.membership
-    if membership is None:
+    if membership is None and not coordinated.loading(context.node):
         return served.handler(request, context)
-    if served.forwarded:
+    if served.forwarded and membership is not None:
         return membership.forward(request, context)
     kind = coordinated.BY_API.get(served.api.name)
     if kind is None:

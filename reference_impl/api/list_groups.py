@@ -1,6 +1,6 @@
 """ListGroups 0-5: every group of this coordinator, once; filtered by state (v4) and by type (v5), in any case.
 
-Simple groups (offsets only) are listed as Empty with an empty protocol type.
+Simple groups (offsets only) are listed as Empty with an empty protocol type. Errors: 14 while any are being read back.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 from reference_impl.api import Context, handles
 from reference_impl.group.classic import ClassicGroup
 from reference_impl.group.consumer import ConsumerGroup
+from wire import errors
 from wire.messages import Struct, response
 
 
 @handles("ListGroups", 0, 5)
 def list_groups(request: Struct, context: Context) -> Struct:
     """All groups that pass both filters; an empty filter lets everything through."""
+    if context.node.groups.loads:
+        return response("ListGroups", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     groups = [

@@ -1,7 +1,7 @@
 """ListTransactions 0-2: every transactional id known here, by state, producer id, age (v1) or pattern (v2).
 
 An id that never began a transaction passes every filter by age, as in Kafka. State filters that name no state are given
-back in unknown_state_filters. Errors: 124 a pattern that is not a regular expression.
+back in unknown_state_filters. Errors: 124 a pattern that is not a regular expression, 14 while any are being read back.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _STATES = {state.shown for state in State} | {"Dead", "PrepareEpochFence"}
 @handles("ListTransactions", 0, 2)
 def list_transactions(request: Struct, context: Context) -> Struct:
     """All ids that pass every filter; an empty filter lets everything through."""
+    if context.node.transactions.loads:
+        return response("ListTransactions", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     unknown = [name for name in request.state_filters if name not in _STATES]
     try:
         pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None

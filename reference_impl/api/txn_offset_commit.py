@@ -39,6 +39,8 @@ async def _stored_later(
     refusal = await asked
     if not refusal and not context.node.coordinates_group(request.group_id):
         refusal = errors.NOT_COORDINATOR
+    groups = context.node.groups
+    refusal = refusal or groups.loads.refusal(groups.partition_of(request.group_id))
     return _stored(request, topics, wanted, refusal, context)
 
 

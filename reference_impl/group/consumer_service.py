@@ -5,23 +5,20 @@ The decisions are in `consumer_heartbeat.py`; what an answer tells is in `__cons
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from reference_impl import bugs
 from reference_impl.group import consumer_heartbeat, consumer_layout
 from reference_impl.group.alarms import Alarms
 from reference_impl.group.classic import ClassicGroup, State
 from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
 from reference_impl.group.consumer_effects import Beat, Change, Refusal
 from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
-from reference_impl.group.consumer_layout import GROUP, ConsumerKey
+from reference_impl.group.restoring import Groups
 from wire import errors
 
 if TYPE_CHECKING:
     from reference_impl.node import Node
-
-Groups = dict[str, ClassicGroup | ConsumerGroup]
 
 
 class Writer(Protocol):
@@ -81,27 +78,11 @@ class ConsumerGroups:
 
     # -- the log -------------------------------------------------------------------------------------------------
 
-    def replay(self, key: ConsumerKey, record: bytes | None) -> None:
-        """Applies one record of the offsets topic."""
-        if bugs.on("M24g"):
-            return
-        if key.kind == GROUP and record is None:
-            self._groups.pop(key.group, None)
-            return
-        group = self._groups.get(key.group)
-        if not isinstance(group, ConsumerGroup):
-            group = ConsumerGroup(key.group)
-            if record is None:
-                return
-            self._groups[key.group] = group
-        consumer_layout.replay(group, key, record)
-
-    def loaded(self, groups: Iterable[ConsumerGroup]) -> None:
-        """Starts the sessions of groups that were just read back."""
-        for group in groups:
-            group.topics = consumer_heartbeat.resolved(group, self._catalogue())
-            consumer_heartbeat.loaded(group, self._now(), self.limits(group.group_id))
-            self._arm(group)
+    def loaded(self, group: ConsumerGroup) -> None:
+        """Starts the sessions of a group that was just read back."""
+        group.topics = consumer_heartbeat.resolved(group, self._catalogue())
+        consumer_heartbeat.loaded(group, self._now(), self.limits(group.group_id))
+        self._arm(group)
 
     def resigned(self, group_id: str) -> None:
         """Another node coordinates this group now: its sessions are not ours to end."""

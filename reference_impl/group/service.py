@@ -8,30 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
-from reference_impl.group import consumer_layout, layout, rebalance, retention
+from reference_impl.group import layout, rebalance, retention
 from reference_impl.group.alarms import Alarms
-from reference_impl.group.classic import ClassicGroup, State, restored
+from reference_impl.group.classic import ClassicGroup, State
 from reference_impl.group.consumer import ConsumerGroup
-from reference_impl.group.consumer_service import ConsumerGroups, Groups
+from reference_impl.group.consumer_service import ConsumerGroups
 from reference_impl.group.effects import Effect, Joined, Saved, Synced
 from reference_impl.group.handover import given_up
 from reference_impl.group.joining import JoinRequest, Limits
 from reference_impl.group.layout import Committed, OffsetKey
 from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
+from reference_impl.group.restoring import Groups, Restored
+from reference_impl.loading import Loads, read_through
 from wire import errors
-from wire.records import Batch, Record, build_batch
+from wire.records import Record, build_batch
 
 if TYPE_CHECKING:
     from reference_impl.clock import Timer
     from reference_impl.node import Node
+    from reference_impl.partition import Partition
 
 OFFSETS_TOPIC = "__consumer_offsets"
-_READ_LIMIT = 1 << 30
 
 
 class GroupService:
@@ -45,6 +47,8 @@ class GroupService:
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
         self._unlogged: list[ClassicGroup] = []
+        self._deleted_meanwhile: list[str] = []
+        self.loads = Loads(node.clock)
         self.consumer = ConsumerGroups(node, self._groups, self._write, self.now)
 
     # -- life ----------------------------------------------------------------------------------------------------
@@ -58,19 +62,16 @@ class GroupService:
         self._clean_later()
 
     def elected(self, index: int) -> None:
-        """This node coordinates one more partition's groups: it reads them back from the log."""
-        before = set(self._groups)
-        self._load(index)
-        found = [group for name, group in self._groups.items() if name not in before]
-        for group in found:
-            if isinstance(group, ClassicGroup):
-                self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
-        self.consumer.loaded(group for group in found if isinstance(group, ConsumerGroup))
-        if bugs.on("M22"):
-            self._not_read_back.update(group.group_id for group in found)
+        """This node coordinates one more partition's groups, once it has read them back from the log."""
+        if (partition := self._node.partition(OFFSETS_TOPIC, index)) is None:
+            return
+        if not self.loads:
+            self._deleted_meanwhile.clear()
+        self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
         """Another node coordinates them now: what is known here is forgotten, and who waits is sent there."""
+        self.loads.give_up(index)
         self._offsets.pop(index, None)
         topic = self._node.topics.get(OFFSETS_TOPIC)
         count = topic.partitions if topic is not None else 1
@@ -83,6 +84,7 @@ class GroupService:
             self._alarms.drop(name)
 
     def stop(self) -> None:
+        self.loads.stop()
         self.consumer.stop()
         self._alarms.cancel()
         if self._cleaning is not None:
@@ -275,40 +277,22 @@ class GroupService:
             group.logged = group.logged or self.partition_of(group.group_id) == index
         self._unlogged = [group for group in self._unlogged if not group.logged]
 
-    def _load(self, index: int) -> None:
-        partition = self._node.partition(OFFSETS_TOPIC, index)
-        if partition is None:
-            return
-        offsets = self._offsets.setdefault(index, Offsets())
-        for batch in partition.batches():
-            if batch.header.is_control and batch.header.record_count:
-                offsets.transaction_ended(batch.header.producer_id, batch.marker().kind == "COMMIT")
+    def _loading(self, partition: Partition) -> Iterator[None]:
+        """Everything is read, taken over in one turn at the log's end, and then wound up group by group."""
+        found = Restored()
+        yield from found.replay(read_through(partition))
+        self._offsets[partition.index] = found.offsets
+        self._groups.update(found.groups)
+        if bugs.on("M22"):
+            self._not_read_back.update(found.groups)
+        for topic in self._deleted_meanwhile:
+            self._forget_topic(found.offsets, topic)
+        for group in found.groups.values():
+            if isinstance(group, ConsumerGroup):
+                self.consumer.loaded(group)
             else:
-                self._replay(offsets, batch)
-        if bugs.on("M19b"):
-            offsets.staged.clear()
-
-    def _replay(self, offsets: Offsets, batch: Batch) -> None:
-        producer_id = batch.header.producer_id if batch.header.is_transactional else -1
-        for record in batch.records(_READ_LIMIT):
-            consumer_key = consumer_layout.read_key(bytes(record.key or b""))
-            if consumer_key is not None:
-                self.consumer.replay(consumer_key, None if record.value is None else bytes(record.value))
-                continue
-            key = layout.read_key(bytes(record.key or b""))
-            if isinstance(key, OffsetKey):
-                if offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
-                    continue
-                value = None if record.value is None else layout.read_offset(bytes(record.value))
-                offsets.replay(key, value, producer_id, record.offset)
-                if value is not None:
-                    self._groups.setdefault(key.group, ClassicGroup(key.group))
-            elif key is not None and record.value is None:
-                if self.classic(key.group) is not None:
-                    self._groups.pop(key.group)
-            elif key is not None and record.value is not None:
-                self._groups[key.group] = restored(layout.read_group(key.group, bytes(record.value)))
-                self._groups[key.group].since_ms = record.timestamp
+                self._carry_out(group, rebalance.loaded(group, self.now(), self.limits()))
+            yield
 
     # -- what happens elsewhere ----------------------------------------------------------------------------------
 
@@ -318,12 +302,17 @@ class GroupService:
             self._offsets.setdefault(index, Offsets()).transaction_ended(producer_id, commit)
 
     def _topic_deleted(self, topic: str) -> None:
+        if self.loads:
+            self._deleted_meanwhile.append(topic)
         for offsets in list(self._offsets.values()):
-            by_group: dict[str, list[OffsetKey]] = {}
-            for key in offsets.keys_of_topic(topic):
-                by_group.setdefault(key.group, []).append(key)
-            for group_id, keys in by_group.items():
-                self.forget(group_id, keys)
+            self._forget_topic(offsets, topic)
+
+    def _forget_topic(self, offsets: Offsets, topic: str) -> None:
+        by_group: dict[str, list[OffsetKey]] = {}
+        for key in offsets.keys_of_topic(topic):
+            by_group.setdefault(key.group, []).append(key)
+        for group_id, keys in by_group.items():
+            self.forget(group_id, keys)
 
     def _clean_later(self) -> None:
         delay_s = self._node.config["offsets.retention.check.interval.ms"] / 1000

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_impl import bugs
 from reference_impl.group.placement import partition_for
+from reference_impl.loading import Loads, read_through
 from reference_impl.txn import layout, state, version2
 from reference_impl.txn.admission import asked, for_append
 from reference_impl.txn.markers import MarkerSender
@@ -25,6 +26,7 @@ from wire.records import Batch, Record, build_batch
 if TYPE_CHECKING:
     from reference_impl.clock import Timer
     from reference_impl.node import Node
+    from reference_impl.partition import Partition
 
 STATE_TOPIC = "__transaction_state"
 _READ_LIMIT = 1 << 30
@@ -40,6 +42,7 @@ class TransactionService:
         self._transactions: dict[str, Transaction] = {}
         self._ids = ProducerIds(node.allocate_producer_ids)
         self._sweep: Timer | None = None
+        self.loads = Loads(node.clock)
         self._sender = MarkerSender(node, self._complete)
 
     # -- life ----------------------------------------------------------------------------------------------------
@@ -51,14 +54,13 @@ class TransactionService:
         self._sweep_later()
 
     def elected(self, index: int) -> None:
-        """This node coordinates one more partition's ids: it reads them back, and finishes what was decided."""
-        self._load(index)
-        for name in self._of(index):
-            if self._transactions[name].ending and not bugs.on("M18b"):
-                self._finish_soon(name)
+        """This node coordinates one more partition's ids, once it has read them back; what was decided is finished."""
+        if (partition := self._node.partition(STATE_TOPIC, index)) is not None:
+            self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
         """Another node coordinates them now; what is known here is forgotten."""
+        self.loads.give_up(index)
         for name in self._of(index):
             del self._transactions[name]
 
@@ -68,6 +70,7 @@ class TransactionService:
     def stop(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
+        self.loads.stop()
         self._sender.stop()
 
     def find(self, transactional_id: str) -> Transaction | None:
@@ -183,6 +186,8 @@ class TransactionService:
         self, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
     ) -> dict[TopicPartition, int]:
         """Verified to be part of the transaction, or (transaction.version 2) taken into it."""
+        if loading := self.loads.refusal(self._partition_of(transactional_id)):
+            return dict.fromkeys(partitions, loading)
         if add:
             return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, partitions))
         return self.verify(transactional_id, producer_id, epoch, partitions)
@@ -267,24 +272,32 @@ class TransactionService:
 
     # -- the log -------------------------------------------------------------------------------------------------
 
-    def _load(self, index: int) -> None:
-        partition = self._node.partition(STATE_TOPIC, index)
-        for batch in partition.batches() if partition is not None else ():
+    def _loading(self, partition: Partition) -> Iterator[None]:
+        """Everything is read, taken over in one turn at the log's end, and then finished id by id."""
+        found: dict[str, Transaction] = {}
+        for batch in read_through(partition):
             if not batch.header.is_control:
-                self._replay(batch)
+                _replay(batch, found)
+            yield
+        self._transactions.update(found)
+        for name, transaction in found.items():
+            if transaction.ending and not bugs.on("M18b"):
+                self._finish_soon(name)
+            yield
 
-    def _replay(self, batch: Batch) -> None:
-        for record in batch.records(_READ_LIMIT):
-            transactional_id = layout.read_key(bytes(record.key or b""))
-            if transactional_id is None:
-                continue
-            if record.value is None:
-                self._transactions.pop(transactional_id, None)
-                continue
-            found = layout.read_value(transactional_id, bytes(record.value))
-            if found.state is State.ONGOING and bugs.on("M18d"):
-                found = replace(found, partitions=frozenset())
-            self._transactions[transactional_id] = found
+
+def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
+    for record in batch.records(_READ_LIMIT):
+        transactional_id = layout.read_key(bytes(record.key or b""))
+        if transactional_id is None:
+            continue
+        if record.value is None:
+            found.pop(transactional_id, None)
+            continue
+        read = layout.read_value(transactional_id, bytes(record.value))
+        if read.state is State.ONGOING and bugs.on("M18d"):
+            read = replace(read, partitions=frozenset())
+        found[transactional_id] = read
 
 
 def _nobody(transactional_id: str) -> Transaction:

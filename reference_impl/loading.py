@@ -1,0 +1,87 @@
+"""Partitions of an internal topic being read back by their new coordinator, a little at a time.
+
+A large one takes seconds: all at once it would keep the node from giving signs of life, and the controller would fence
+it. So the reading is cut into steps of a few milliseconds. Until it is done the coordinator of what lives there answers
+COORDINATOR_LOAD_IN_PROGRESS, as Kafka's does; markers may be written meanwhile, for they are read like everything else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from reference_impl.clock import Clock, Timer
+from reference_impl.log.validate import Rejected
+from reference_impl.partition import Partition
+from wire import errors
+from wire.codec import Malformed
+from wire.records import Batch, batches
+
+STEP_S = 0.005
+_CHUNK_BYTES = 64 * 1024
+log = logging.getLogger("coordinator")
+
+
+def read_through(partition: Partition) -> Iterator[Batch]:
+    """Every batch up to the log's end as it is when it is reached; the log may grow and be compacted meanwhile."""
+    at = partition.log.start_offset
+    while data := partition.log.read(at, _CHUNK_BYTES, partition.log.end_offset, at_least_one=True):
+        for batch in batches(data):
+            yield batch
+            at = batch.header.last_offset + 1
+
+
+class Loads:
+    """What one coordinator is reading back. The first step is taken at once, so that what is small is there at once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._open: dict[int, tuple[Partition, Iterator[None]]] = {}
+        self._failed: set[int] = set()
+        self._next: Timer | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything that cannot be answered for: not read yet, or not readable."""
+        return bool(self._open or self._failed)
+
+    def refusal(self, index: int) -> int:
+        """What to answer about keys of this partition: 14 while it is read, 16 if it cannot be, else 0."""
+        if index in self._failed:
+            return errors.NOT_COORDINATOR
+        return errors.COORDINATOR_LOAD_IN_PROGRESS if index in self._open else errors.NONE
+
+    def begin(self, partition: Partition, work: Iterator[None]) -> None:
+        """Goes through `work`, which may be left for a while wherever it yields."""
+        self._failed.discard(partition.index)
+        self._open[partition.index] = (partition, work)
+        if self._next is None:
+            self._step()
+
+    def give_up(self, index: int) -> None:
+        """Another node coordinates what lives there: what was read of it is forgotten."""
+        self._open.pop(index, None)
+        self._failed.discard(index)
+
+    def stop(self) -> None:
+        """Forgets all that is open."""
+        self._open.clear()
+        if self._next is not None:
+            self._next.cancel()
+
+    def _step(self) -> None:
+        self._next = None
+        deadline = self._clock.monotonic() + STEP_S
+        while self._open:
+            index, (partition, work) = next(iter(self._open.items()))
+            try:
+                if not partition.deleted and self._goes_on(work, deadline):
+                    break
+            except (OSError, ValueError, Malformed, Rejected):
+                log.exception("%s-%d cannot be read back: what lives there has no coordinator", partition.topic, index)
+                self._failed.add(index)
+            self._open.pop(index, None)
+        if self._open:
+            self._next = self._clock.call_later(0, self._step)
+
+    def _goes_on(self, work: Iterator[None], deadline: float) -> bool:
+        return any(self._clock.monotonic() >= deadline for _ in work)
