@@ -96,7 +96,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         for index, item in enumerate(session.items if ready else []):
             following = session.items[index + 1] if index + 1 < len(session.items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.shouldstop:
+            if session.shouldstop or run.over:
                 break
         interrupted = False
     finally:

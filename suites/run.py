@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
+from histories.scratch import holding
 from suites.case import Case
 from suites.disturbance import disturbance
 from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
@@ -82,6 +83,7 @@ class Run:
         """Starts the target and learns what it offers; False when it never became ready."""
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self._undo.enter_context(self._interruption)
+        self._undo.enter_context(holding(self.run_dir))
         try:
             target = open_target(self.options.target, self.run_dir / "target")
             self._undo.callback(target.stop)
@@ -114,7 +116,7 @@ class Run:
         error = ""
         results = self._session.results if self._session is not None else []
         if self._problem is not None:
-            error = str(self._problem)
+            error = f"{self._problem}{self._unrun(len(results))}"
             tail = self._problem.last_lines if isinstance(self._problem, TargetNotReady) else ()
         try:
             self._undo.close()
@@ -126,15 +128,29 @@ class Run:
             self.status = exit_status(results, interrupted=interrupted, ready=self._problem is None)
         self.emit(RunFinished(self.status, interrupted, error, time.monotonic() - self._began, tail))
 
+    @property
+    def over(self) -> bool:
+        """Whether the target could not be brought back: no case after this can be judged."""
+        return self._problem is not None
+
+    def _unrun(self, done: int) -> str:
+        """A sentence on the cases that the loss of the target left without a verdict."""
+        lost = len(self.cases) - done
+        if not done or lost <= 0:
+            return ""
+        return f"\nIt could not be brought back: {lost} of {len(self.cases)} cases were not run."
+
     def run(self, case: Case) -> CaseResult:
         """Runs one case to its verdict."""
         assert self._session is not None
         index = self.cases.index(case) + 1
         try:
             result = self._session.run(case, index, len(self.cases), self.estimate(case))
-        except TargetProblem as problem:  # it could not be brought back: no case after this one can be judged
+        except TargetProblem as problem:
             self._problem = problem
             raise
+        except Exception as error:  # noqa: BLE001 - ours, and said: no case is lost without a word
+            result = self._session.lost(case, error)
         if self.options.keep == "failed" and result.verdict is Verdict.PASS:
             for attempt in result.attempts:
                 shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)

@@ -198,6 +198,22 @@ class Session:
             raise
         return self._finish(case, began, attempts, outcome, len(attempts))
 
+    def lost(self, case: Case, error: Exception) -> CaseResult:
+        """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
+        result = CaseResult(
+            case.id,
+            case.statement,
+            case.guarantees,
+            case.level,
+            Verdict.INCONCLUSIVE,
+            Reason("suite", f"{type(error).__name__}: {error}"),
+            evidence=(Evidence("exception", traceback.format_exc()),),
+            started_ns=now_ns(),
+        )
+        self.results.append(result)
+        self.emit(CaseFinished(result))
+        return result
+
     def _attempt(self, case: Case, number: int) -> Outcome:
         scene, folder = self.scene(case.id, number), self.run_dir / self._folder(case, number)
         try:
