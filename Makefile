@@ -6,7 +6,7 @@ FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test lint types layers unit slow mutants differential prove wheel clean
+.PHONY: trial test lint types layers unit slow mutants differential prove schema wheel clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -44,6 +44,10 @@ differential: .venv/dev
 #   make prove ON='kafka:3.9.2'        make prove ON=reference
 prove: .venv/dev
 	$(BIN)/python -P -m suites.prove $(foreach target,$(ON),'$(target)')
+
+# Follows a release of Kafka: its message definitions and error codes become our schema text (needs Maven and a JDK).
+schema: .venv/dev
+	$(BIN)/python -m wire.schema_from_kafka $$($(BIN)/python -m suites.targets.apache $(KAFKA))
 
 wheel: .venv/dev
 	$(BIN)/python -m build --wheel

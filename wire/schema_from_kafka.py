@@ -1,10 +1,11 @@
 """Turns the message definitions of a Kafka release into our schema text, and its error codes into a Python table.
 
+    make schema KAFKA=4.4.0                       fetches the jars of that release (needs Maven), then the same as
     python -m wire.schema_from_kafka PATH...      jars, JSON files, or folders of them
 
 The definitions are the files `common/message/*.json` inside kafka-clients (requests, responses, headers, consumer
 protocol) and inside kafka-group-coordinator and kafka-transaction-coordinator (what the internal topics hold). Error
-codes are asked of the class `Errors` itself by `jshell`, with the given jars (and slf4j-api) as its class path.
+codes are asked of the class `Errors` itself by `java`, with the given jars (and slf4j-api) as its class path.
 Only facts are taken over, no descriptions: see wire/NOTICE.
 """
 
@@ -21,15 +22,19 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MAX_VERSION = 32767
+JAVA_WITHIN_S = 300
 Versions = tuple[int, int] | None
 Json = dict[str, Any]
 
 ERRORS_PROGRAM = """
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.errors.RetriableException;
-for (Errors e : Errors.values())
-    System.out.println("error " + e.code() + " " + e.name() + " " + (e.exception() instanceof RetriableException));
-/exit
+class ShowErrors {
+    public static void main(String[] arguments) {
+        for (Errors e : Errors.values())
+            System.out.printf("error %d %s %b%n", e.code(), e.name(), e.exception() instanceof RetriableException);
+    }
+}
 """
 
 
@@ -180,14 +185,19 @@ def schema_texts(definitions: Iterable[Json]) -> dict[str, str]:
 
 
 def ask_errors(paths: Iterable[Path]) -> list[tuple[int, str, bool]]:
+    """Code, name and whether it is retriable of every error; empty where Java, or its class path, does not do it."""
     files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
     jars = [str(file) for file in files if file.suffix == ".jar"]
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "errors.jsh")
+        program = Path(folder, "ShowErrors.java")
         program.write_text(ERRORS_PROGRAM)
-        done = subprocess.run(
-            ["jshell", "--class-path", ":".join(jars), "-s", str(program)], capture_output=True, text=True, timeout=120
-        )
+        command = ["java", "--class-path", ":".join(jars), str(program)]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=JAVA_WITHIN_S
+            )
+        except subprocess.TimeoutExpired:
+            return []
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("error ")]
     return sorted((int(code), name, retriable == "true") for _, code, name, retriable in rows)
 
@@ -216,12 +226,15 @@ def main(arguments: list[str]) -> int:
     for name, text in texts.items():
         (folder / name).write_text(text, "utf-8")
     print(f"{len(texts)} schema files written to {folder}")
-    rows = ask_errors(paths) if shutil.which("jshell") else []
+    rows = ask_errors(paths) if shutil.which("java") else []
     if rows:
         (HERE / "error_codes.py").write_text(errors_text(rows), "utf-8")
         print(f"{len(rows)} error codes written to {HERE / 'error_codes.py'}")
     else:
-        print("error codes left as they were: they need jshell (a JDK), kafka-clients and slf4j-api")
+        print(
+            "error codes left as they were: `java` (of a JDK, 11 or newer) must answer within "
+            f"{JAVA_WITHIN_S} s, and be given kafka-clients and slf4j-api"
+        )
     return 0
 
 
