@@ -119,7 +119,13 @@ def targets(example: bool) -> None:
 
 @cli.command()
 @click.option("--target", metavar="TARGET", help="Start it once and try every ability that it has.")
-@click.option("--clean", metavar="RUN", help="Undo what a killed run left: faults, and names on a cluster.")
+@click.option(
+    "--clean",
+    metavar="[RUN]",
+    is_flag=False,
+    flag_value="",
+    help="Remove what killed runs left: temporary folders; of RUN also faults, data, and names on a cluster.",
+)
 def doctor(target: str | None, clean: str | None) -> None:
     """Say what this machine can do, and what each missing thing costs."""
     from ci.doctor import doctor as command

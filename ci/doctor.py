@@ -1,7 +1,8 @@
-"""`brokertrial doctor`: what this machine and a target can do, and what a killed run left on a cluster."""
+"""`brokertrial doctor`: what this machine and a target can do, and what killed runs left on a cluster and here."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
@@ -9,25 +10,44 @@ import click
 from ci import manifest
 from ci.trouble import FAILED, NOT_READY, PASSED, Trouble
 from faults.journal import heal_run
+from histories import scratch
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.targets import doctor as ward
 
 
 def doctor(target: str | None, clean: str | None) -> int:
     """Prints what was found; 1 when the target cannot do what it says that it can."""
-    if clean:
-        return _clean(Path(clean))
+    if clean is not None:
+        return _clean(clean)
     found = ward.examine(target) if target else ward.machine()
     for finding in found:
         click.echo(f"{finding.ability:<14} {finding.state:<11} {finding.detail}".rstrip())
+    if left := scratch.left_behind():
+        click.echo(f"{'leftovers':<14} {len(left)} temporary folders of processes that were killed: doctor --clean")
     return FAILED if target and any(finding.state == "does not" for finding in found) else PASSED
 
 
-def _clean(run: Path) -> int:
-    """Undoes what a killed run left of its faults; removes the topics and groups with its prefix, and nothing else."""
+def _clean(run: str) -> int:
+    """Removes the temporary folders of processes that are dead; where a run is named, what that left elsewhere too."""
+    if run:
+        _must_be_over(Path(run))
+    removed = sum(map(scratch.remove, scratch.left_behind()))
+    click.echo(f"Removed temporary folders of processes that were killed: {removed}.")
+    return _clean_run(Path(run)) if run else PASSED
+
+
+def _must_be_over(run: Path) -> None:
+    manifest.read(run)
+    if scratch.is_held(run):
+        raise Trouble(f"{run} is still under way: end it first, or wait for its end.")
+
+
+def _clean_run(run: Path) -> int:
+    """Undoes what a killed run left of its faults; removes the data of its nodes, and from the cluster the topics and
+    groups with its prefix, and nothing else."""
     from suites.cleaning import OURS, clean_run
 
-    manifest.read(run)
+    shutil.rmtree(run / "target" / "data", ignore_errors=True)
     for sentence in heal_run(run):
         click.echo(sentence)
     if not (run / OURS).is_file():

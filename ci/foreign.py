@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from ci.trouble import Trouble
 from histories.formats.settings import BadSetting, Settings
 from histories.header import HistoryRefused
 from histories.reader import History
+from histories.scratch import Scratch
 
 FORMATS = ("jepsen", "jsonl")
 
@@ -23,7 +23,7 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
     if file.is_dir():
         raise Trouble(f"{file} is a folder; --format {form} reads one file.")
     try:
-        with tempfile.TemporaryDirectory(prefix="brokertrial-") as folder:
+        with Scratch("foreign") as folder:
             read = _jepsen if form == "jepsen" else _jsonl
             findings = read(file, Path(folder), engine, assume, strict)
     except (HistoryRefused, BadSetting) as refused:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from checkers.judge import Judgement, judge_by, judge_on
 from checkers.naive import Oracle
 from ci.engines import opened
 from histories.reader import History
+from histories.scratch import Scratch
 from histories.tables import schema_of
 
 STRICTEST: dict[str, Any] = {"acks": -1, "idempotence": True, "isolation": "read_committed"}
@@ -37,7 +37,7 @@ class Putting:
         found = self._judge(history, names)
         found.permitted = found.listed
         if self.strict or self.permitted:
-            with tempfile.TemporaryDirectory(prefix="brokertrial-") as folder:
+            with Scratch("stricter") as folder:
                 would_be = self._judge(under(history, Path(folder), STRICTEST, unclean_election=False), names)
             known = {_place(anomaly) for anomaly in (*found.anomalies, *found.permitted)}
             found.permitted += [anomaly for anomaly in would_be.anomalies if _place(anomaly) not in known]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import random
 import sys
-import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ci.cases import names
 from ci.known import Known
 from ci.story import suite_version
 from ci.trouble import Trouble, nearest
+from histories.scratch import Scratch
 from suites.case import CASES
 from suites.targets import open_target
 
@@ -69,7 +69,7 @@ def _must_match(pattern: str, ids: Collection[str]) -> None:
 
 def _must_be_a_target(text: str) -> None:
     """Fails at once on a string that names nothing, before a run folder is made. Nothing is started."""
-    with tempfile.TemporaryDirectory(prefix="brokertrial-") as scratch:
+    with Scratch("target") as scratch:
         open_target(text, Path(scratch))
 
 

@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import platformdirs
+
+from histories.scratch import Scratch
 
 SOURCES = Path(__file__).parent / "helper"
 CHOSEN = "BROKERTRIAL_PORCUPINE"
@@ -70,7 +71,7 @@ def _digest(sources: dict[str, bytes]) -> str:
 def _build(toolchain: Path, sources: dict[str, bytes], place: Path) -> None:
     """Builds in a folder of its own and renames the program into its place: nobody ever sees half of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="brokertrial-porcupine-") as scratch:
+    with Scratch("porcupine") as scratch:
         for name, content in sources.items():
             (Path(scratch) / name).write_bytes(content)
         unfinished = place.with_name(f".helper-{os.getpid()}")

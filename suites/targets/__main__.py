@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
+from histories.scratch import Scratch
 from suites.targets import TargetProblem, open_target
 
 
 def main(text: str) -> int:
-    """Runs the target until SIGINT or SIGTERM; its exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Runs the target until SIGINT, SIGTERM or the end of its terminal; its exit status."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
-        with tempfile.TemporaryDirectory(prefix="brokertrial-target-") as folder:
+        with Scratch("target") as folder:
             begun = time.monotonic()
             with open_target(text, Path(folder)) as target:
                 print(target.bootstrap, flush=True)

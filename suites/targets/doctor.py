@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from faults.victim import Victim
+from histories.scratch import Scratch
 from suites.offer import Offer, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
@@ -36,7 +36,7 @@ def examine(text: str) -> list[Finding]:
 
     A target that cannot be started is a finding too, never an exception.
     """
-    with tempfile.TemporaryDirectory(prefix="brokertrial-doctor-") as folder:
+    with Scratch("doctor") as folder:
         try:
             target = open_target(text, Path(folder))
         except TargetProblem as problem:

@@ -1,0 +1,55 @@
+"""`doctor --clean`: what killed processes left in the folder of temporary files, and what a killed run left of data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ci import manifest
+from ci.cli import cli
+from ci.doctor import doctor
+from ci.trouble import Trouble
+from histories.scratch import SUFFIX, holding
+
+
+@pytest.fixture(autouse=True)
+def leftover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that a process left behind an hour ago."""
+    temporary = tmp_path / "temporary"
+    folder = temporary / f"brokertrial-spill-x{SUFFIX}"
+    folder.mkdir(parents=True)
+    os.utime(folder, (folder.stat().st_mtime - 3_600,) * 2)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run that was killed before it reached its target; its nodes had data."""
+    folder = tmp_path / "run"
+    (folder / "target" / "data" / "node-1").mkdir(parents=True)
+    manifest.write(folder, {}, complete=False)
+    return folder
+
+
+def test_leftovers_go_without_a_run(leftover: Path) -> None:
+    said = CliRunner().invoke(cli, ["doctor", "--clean"])
+    assert (said.exit_code, said.output) == (0, "Removed temporary folders of processes that were killed: 1.\n")
+    assert not leftover.exists()
+
+
+def test_of_a_run_its_data_go_too(run: Path) -> None:
+    (run / "target" / "node-1.err").touch()
+    with pytest.raises(Trouble, match="never reached its target"):
+        doctor(None, str(run))
+    assert [path.name for path in (run / "target").iterdir()] == ["node-1.err"]
+
+
+def test_a_run_that_is_under_way_is_left_alone(run: Path) -> None:
+    with holding(run), pytest.raises(Trouble, match="still under way"):
+        doctor(None, str(run))
+    assert (run / "target" / "data" / "node-1").is_dir()
