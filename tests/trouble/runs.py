@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from histories.header import HistoryIncomplete
@@ -31,12 +31,17 @@ def only_run(folder: Path) -> Path:
     return run
 
 
+def until(what: str, holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {PATIENCE_S:g} s in vain until {what}"
+        time.sleep(0.1)
+
+
 def begun(folder: Path, kind: str) -> None:
     """Waits until the history of a case that is under way tells of an event."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not any(kind in _kinds(path.parent) for path in folder.glob("runs/*/histories/*/history.json")):
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S:g} s in vain for {kind}"
-        time.sleep(0.1)
+    histories = "runs/*/histories/*/history.json"
+    until(f"a history tells of {kind}", lambda: any(kind in _kinds(path.parent) for path in folder.glob(histories)))
 
 
 def _kinds(history: Path) -> set[str]:
