@@ -28,10 +28,10 @@ def label(result: CaseResult) -> str:
     return f"{'warn' if result.verdict is Verdict.FAIL and result.level != 'must' else LABEL[result.verdict]:<5}"
 
 
-def headline(result: CaseResult) -> str:
-    """One line: verdict, case, seconds, and why it is not green."""
+def headline(result: CaseResult, word: str = "") -> str:
+    """One line: verdict (or `word`), case, seconds, and why it is not green."""
     reason = f"  {result.reason.kind}: {result.reason.sentence}" if result.reason else ""
-    return f"{label(result)} {result.case:<58} {_seconds(result)}{reason}"
+    return f"{word or label(result):<5} {result.case:<58} {_seconds(result)}{reason}"
 
 
 def details(result: CaseResult, place: str) -> str:

@@ -23,6 +23,7 @@ from suites.cleaning import OURS, Janitor, Ours, clean, forget
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.interruption import Interruption
+from suites.log_lines import folded
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.probe.conditions import Scene
@@ -308,8 +309,8 @@ class Session:
         return result
 
     def _log_lines(self, began: int, ended: int) -> tuple[LogLine, ...]:
-        lines = self.target.log_lines(began, ended)[-LOG_LINES_KEPT:]
-        return tuple(LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in lines)
+        lines = (LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in self.target.log_lines(began, ended))
+        return tuple(folded(lines)[-LOG_LINES_KEPT:])
 
 
 def _unwritten(outcome: Outcome) -> bool:

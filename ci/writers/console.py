@@ -96,7 +96,10 @@ class ConsoleWriter:
             self._live.start()
 
     def _result(self, result: CaseResult) -> None:
-        if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE) or result in self._story.tally.known:
+        if result in self._story.tally.known:
+            self._say(headline(result, "known"), STYLE[Verdict.INCONCLUSIVE])
+            return
+        if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
             self._say(headline(result), STYLE[result.verdict])
             return
         head, _, proof = details(result, self._story.place).partition("\n")

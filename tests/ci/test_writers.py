@@ -157,6 +157,7 @@ def test_the_console_says_a_known_failure_in_one_line(
     text = spoken(told, Story(run_folder, known))
     assert "<- the same record again" not in text
     assert "known  idempotence/lost-ack: duplicate (fixed in 2.4)" in text
+    assert re.search(r"^known idempotence/lost-ack .* anomaly: ", text, re.M) and "FAIL  idempotence/" not in text
 
 
 def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[Event]) -> None:
