@@ -1,7 +1,7 @@
 """The 61 bytes before the records of a batch, and what is raised when a batch is wrong."""
 
-from dataclasses import dataclass
 from struct import Struct as Format
+from typing import NamedTuple
 
 from wire import compression
 from wire.codec import Malformed
@@ -22,8 +22,7 @@ class RecordsMalformed(Malformed):
         return type(self), (self.version, self.offset, self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchHeader:
+class BatchHeader(NamedTuple):
     base_offset: int
     batch_length: int
     leader_epoch: int

@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wire import apis
 from wire.messages import Struct
@@ -27,8 +27,7 @@ Answer = Struct | None | Awaitable[Struct | None]
 Handler = Callable[[Struct, "Context"], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """Who asks: everything a handler may know beside the request's body."""
 
     node: Node
