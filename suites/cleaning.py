@@ -45,13 +45,11 @@ def forget(wire: Wire) -> None:
     A broker that is silent is not asked again: each of a dozen groups would wait for as long as the first.
     """
     topics, groups = list(dict.fromkeys(wire.made_topics)), list(dict.fromkeys(wire.made_groups))
-    wire.made_topics.clear()
-    wire.made_groups.clear()
     deletions = [partial(_remove_topics, wire, topics)] if topics else []
     deletions += [partial(_remove_group, wire, group) for group in groups]
-    for delete in deletions:
-        if not _answered(delete):
-            return
+    all(_answered(delete) for delete in deletions)  # up to the first that meets silence
+    wire.made_topics.clear()
+    wire.made_groups.clear()
 
 
 def _remove_topics(wire: Wire, topics: Sequence[str]) -> None:

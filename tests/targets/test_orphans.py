@@ -50,6 +50,6 @@ def test_no_signal_leaves_a_broker_behind(
     parent.communicate(timeout=WITHIN_S)
     for pid in pids:
         wait_for(f"the end of process {pid}", lambda pid=pid: gone(pid))  # type: ignore[misc]
-    if number in (signal.SIGTERM, signal.SIGINT):
+    if number != signal.SIGKILL:
         assert parent.returncode == 0
         assert not (tmp_path / "up").exists(), "`after` undid `before`"

@@ -1,0 +1,129 @@
+"""How a case ends when nothing answers any more: what is cleared away is not waited for again and again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from histories.header import Header
+from histories.recorder import Recorder
+from suites import clients as of_clients
+from suites.cleaning import HURRIED_S, Janitor, forget
+from suites.clients import Clients
+from suites.ground import Ground
+from suites.probe.conditions import Scene
+from suites.workloads.stage import Stage
+from suites.workloads.workload import Actor, TopicPlan, Workload
+from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, api_versions
+from wire.messages import response
+
+GROUPS = ["bt-x-g1", "bt-x-g2", "bt-x-g3"]
+
+
+def found(asked: Any) -> Any:
+    named = [{"key": key, "node_id": 1, "host": "h", "port": 9} for key in asked.coordinator_keys]
+    return response("FindCoordinator", coordinators=named)
+
+
+def janitor(**handlers: Any) -> tuple[Janitor, ScriptedExchanger]:
+    exchanger = ScriptedExchanger(FindCoordinator=found, **handlers)
+    made = Janitor(exchanger, SCENE, [("h", 9)])
+    made.made_topics, made.made_groups = [TOPIC], list(GROUPS)
+    return made, exchanger
+
+
+def deleted(asked: Any) -> Any:
+    return response("DeleteTopics", responses=[{"name": row.name, "error_code": 0} for row in asked.topics])
+
+
+def refused(asked: Any) -> Any:
+    return response("DeleteGroups", results=[{"group_id": name, "error_code": 69} for name in asked.groups_names])
+
+
+def test_a_silent_broker_is_asked_once() -> None:
+    wire, exchanger = janitor(DeleteTopics=deleted, DeleteGroups=lambda asked: None)
+    forget(wire)
+    assert exchanger.seen.count("DeleteGroups") == 1
+    assert wire.made_groups == [] and wire.made_topics == []
+
+
+def test_one_that_refuses_is_asked_for_the_rest() -> None:
+    wire, exchanger = janitor(DeleteTopics=deleted, DeleteGroups=refused)
+    forget(wire)
+    assert exchanger.seen.count("DeleteGroups") == len(GROUPS)
+
+
+def test_in_a_hurry_the_answer_is_waited_for_no_longer_than_said() -> None:
+    wire, exchanger = janitor(ApiVersions=lambda asked: None)
+    wire.hurried = True
+    forget(wire)
+    assert exchanger.ns < (HURRIED_S + 1) * 1e9
+    patient, other = janitor(ApiVersions=lambda asked: None)
+    forget(patient)
+    assert other.ns > 2 * exchanger.ns
+
+
+def test_no_connection_is_no_silence() -> None:
+    wire, exchanger = janitor(ApiVersions=api_versions)
+    exchanger.refuse = {"main"}
+    forget(wire)
+    assert [entry.kind for entry in exchanger.tape] == ["refused"] * (1 + len(GROUPS))
+
+
+class Deaf(Workload):
+    """Two clients that do not hear the word to stop."""
+
+    released = threading.Event()
+
+    @property
+    def topics(self) -> tuple[TopicPlan, ...]:
+        return (TopicPlan(),)
+
+    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+        return [Actor(name, stage, lambda: [None, self.released.wait()][0]) for name in ("a", "b")]
+
+    def must_move(self, stage: Stage) -> list[str]:
+        return []
+
+
+class NoLinks:
+    """In place of a proxy."""
+
+    bootstrap = "127.0.0.1:1"
+
+    def saw_client_statistics(self, client: str, text: str) -> None:
+        raise AssertionError("nobody connects")
+
+
+@pytest.fixture
+def deaf(tmp_path: Path) -> Iterator[Clients]:
+    Deaf.released.clear()
+    scene = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0)
+    with Recorder.create(tmp_path / "history", Header(case="tests/ending", target="nobody")) as recorder:
+        ground = Ground(
+            scene=scene, recorder=recorder, victims={}, wire=lambda: None, bootstrap=[], reach={}, topics={}, names={},
+            alive=lambda: True, emit=lambda event: None, journal=tmp_path / "journal",
+        )  # type: ignore[arg-type]  # fmt: skip
+        clients = Clients(Deaf(), ground, NoLinks())  # type: ignore[arg-type]
+        clients.start()
+        yield clients
+        Deaf.released.set()
+
+
+def test_all_clients_together_have_one_limit_that_is_named(deaf: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deaf, "_stop_s", 0.2)
+    waited: list[float | None] = []
+    join = threading.Thread.join
+    monkeypatch.setattr(Actor, "join", lambda self, timeout=None: (waited.append(timeout), join(self, timeout)))
+    assert deaf.stop() == ["client a did not end within 0.2 s", "client b did not end within 0.2 s"]
+    assert sum(limit or 0 for limit in waited) < 0.3
+
+
+def test_an_interrupted_trial_waits_for_no_client(deaf: Clients) -> None:
+    deaf.give_up()
+    assert deaf.stage.problems == ["the run was interrupted"], "by which writers know that nobody waits for answers"
+    assert f"client a did not end within {of_clients.GIVE_UP_S:g} s" in deaf.stop()
