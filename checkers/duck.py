@@ -1,7 +1,6 @@
 """DuckDB as the engine: the tables of one or more histories, the shared relations, and any query over them."""
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -10,11 +9,12 @@ import duckdb
 import pyarrow as pa
 
 from checkers.check import Check
-from checkers.engine import titles, topics
+from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
 from checkers.relations import BASES, RELATIONS, RENAMED
 from histories.reader import History
 from histories.rows import TABLES
+from histories.scratch import Scratch
 from histories.tables import schema_of
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
@@ -25,12 +25,12 @@ _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
 
 
-class Duck:
+class Duck(Engine):
     """Histories opened for questions. `history` in every relation is the place of the history in the list."""
 
     def __init__(self) -> None:
         """Use `Duck.over`."""
-        self._spill = tempfile.TemporaryDirectory(prefix="brokertrial-")
+        self._spill = Scratch("spill")
         self._connection = duckdb.connect(":memory:")
         self._connection.execute(f"SET temp_directory = '{self._spill.name}'")
         self._connection.execute("SET preserve_insertion_order = false")

@@ -1,28 +1,46 @@
 """What an engine is to the judge, and the two relations that every engine makes from headers and events."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from checkers.check import Check
+from checkers.soundness import unsound
 from histories.reader import History
 from histories.rows import Event
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Histories opened for questions in the SQL of checkers/relations: DuckDB here, Spark in spark_analysis."""
 
+    @cached_property
+    def unsound(self) -> Mapping[int, str]:
+        """The histories that must not be judged, each with the reason: asked once, whatever is asked after."""
+        return unsound(self.ask)
+
+    @cached_property
+    def mistaken(self) -> frozenset[tuple[int, int]]:
+        """History and operation of what a client asked for itself: see `taken_for_another`."""
+        rows = self.ask("SELECT t.history, t.op FROM taken_for_another t")
+        return frozenset((row["history"], row["op"]) for row in rows)
+
+    @abstractmethod
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query, as dicts."""
 
+    @abstractmethod
     def table(self, query: str) -> pa.Table:
         """The rows of a query, as Arrow columns."""
 
+    @abstractmethod
     def prepared(self, check: Check) -> Check:
         """The check as this engine puts it: the same rows come of it."""
 
+    @abstractmethod
     def settled(self, check: str) -> frozenset[int]:
         """Histories of which the fingerprint says that this check finds nothing."""
 

@@ -9,8 +9,6 @@ from checkers.anomaly import Anomaly
 from checkers.check import ROW, Check, Row, all_checks
 from checkers.duck import Duck
 from checkers.engine import Engine
-from checkers.naive import Naive
-from checkers.soundness import unsound
 from histories.reader import History
 
 SHOWN = 100
@@ -64,9 +62,8 @@ def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[Histor
     judgements = [Judgement() for _ in histories]
     for check in checks:
         _put(engine.prepared(check), engine, histories, judgements)
-    if isinstance(engine, Duck | Naive):
-        for number, reason in unsound(engine.ask).items():
-            judgements[number] = Judgement(inconclusive={"history": reason})
+    for number, reason in engine.unsound.items():
+        judgements[number] = Judgement(inconclusive={"history": reason})
     if any(judgement.anomalies for judgement in judgements):
         _lift(engine, judgements)
     return judgements
@@ -74,19 +71,13 @@ def judge_by(checks: Iterable[Check], engine: Engine, histories: Sequence[Histor
 
 def _lift(engine: Engine, judgements: Sequence[Judgement]) -> None:
     """Takes the blame off the broker where a client asked for what happened: see `taken_for_another`."""
-    asked_for = mistaken(engine)
     for number, judgement in enumerate(judgements):
         judgement.anomalies = [
             replace(anomaly, attribution="client")
-            if any((number, operation) in asked_for for operation in anomaly.operations)
+            if any((number, operation) in engine.mistaken for operation in anomaly.operations)
             else anomaly
             for anomaly in judgement.anomalies
         ]
-
-
-def mistaken(engine: Engine) -> set[tuple[int, int]]:
-    """History and operation of what a client asked for itself: see `taken_for_another`."""
-    return {(row["history"], row["op"]) for row in engine.ask("SELECT t.history, t.op FROM taken_for_another t")}
 
 
 def _chosen(names: Collection[str] | None) -> list[Check]:

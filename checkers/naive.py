@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from checkers.check import Check
 from checkers.duck import Duck
+from checkers.engine import Engine
 from checkers.oracle.facts import Facts
 from histories.reader import History
 
 Oracle = Callable[[Facts], Iterator[Mapping[str, Any]]]
 
 
-class Naive:
+class Naive(Engine):
     """Histories opened for questions; every other question (is there a subject, is there a gap) goes to DuckDB."""
 
     def __init__(self, duck: Duck, facts: Sequence[Facts], oracles: Mapping[str, Oracle]) -> None:

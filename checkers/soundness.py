@@ -3,20 +3,26 @@
     op 7   t-0   call 30 ns   return 10 ns     -> it returned before it was called: no order follows from such clocks
     op 8   t-0   send; op 8   t-0   poll       -> one number for two calls: nobody can say which of them a row is about
 
-Of such a history nothing is judged, and nothing passes.
+Of such a history nothing is judged, and nothing passes, whatever the engine. One scan sums up blocks of 32 numbers
+(`soundings` keeps those that are in doubt, of a sound history none but calls that went to several partitions); only
+their operations are looked at one by one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from checkers.relations.soundings import BLOCK
+
 CLOCKS = """
-    SELECT o.history, MIN(o.op) AS op, COUNT(*) AS calls FROM operations o
-    WHERE o.return_ns < o.call_ns GROUP BY o.history
+    SELECT s.history, MIN(s.first_backward) AS op, SUM(s.backward) AS calls FROM soundings s
+    WHERE s.backward > 0 GROUP BY s.history
     """
-NUMBERS = """
+NUMBERS = f"""
     SELECT x.history, MIN(x.op) AS op, COUNT(*) AS calls
     FROM (
-        SELECT o.history, o.op, o.topic, o.partition FROM operations o
+        SELECT o.history, o.op, o.topic, o.partition
+        FROM operations o JOIN soundings s ON s.history = o.history AND s.block = o.op >> {BLOCK}
+        WHERE s.surplus > 0
         GROUP BY o.history, o.op, o.topic, o.partition HAVING COUNT(*) > 1
     ) x
     GROUP BY x.history
@@ -28,7 +34,7 @@ REASONS = {
 }
 
 
-def unsound(ask: Callable[[str], list[dict[str, Any]]]) -> dict[int, str]:
+def unsound(ask: Callable[[str], list[dict[str, Any]]]) -> Mapping[int, str]:
     """The histories that must not be judged, by their place in the list, each with the reason."""
     found: dict[int, str] = {}
     for query, reason in REASONS.items():

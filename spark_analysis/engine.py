@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from checkers.check import Check
-from checkers.engine import titles, topics
+from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
 from checkers.relations import BASES, RELATIONS
 from histories.reader import History
@@ -25,7 +25,7 @@ _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
 
 
-class Spark:
+class Spark(Engine):
     """Histories opened for questions on Spark. `history` in every relation is the place of the history in the list."""
 
     def __init__(self, session: SparkSession) -> None:

@@ -18,7 +18,7 @@ from checkers.anomaly import Anomaly
 from checkers.check import Check, all_checks
 from checkers.duck import Duck
 from checkers.engine import topics
-from checkers.judge import mistaken, rows_of
+from checkers.judge import rows_of
 from checkers.minimise.part import CONTEXT, SHARED, Atoms, Numbers, Part, relations
 from checkers.minimise.search import OutOfTime, smallest
 from checkers.minimise.slices import slices
@@ -143,7 +143,7 @@ class _Oracle:
         with Duck.over_tables(relations(parts, self._topics)) as duck:
             subjects = {row["history"] for row in duck.ask(check.subject)}
             rows = {number: rows for number, rows in rows_of(check, duck).items() if number in subjects}
-            asked_for = mistaken(duck) if rows else set()
+            asked_for = duck.mistaken if rows else frozenset()
         found = []
         for number in range(len(parts)):
             anomalies = [
@@ -159,9 +159,9 @@ class _Oracle:
 
 
 def _likely(checks: Mapping[str, Check], anomaly: Anomaly) -> list[Check]:
-    """The checks that may have found it: of its own name, else of its guarantee."""
+    """The checks that may have found it: of its own name, then of its guarantee (two checks say stale-read)."""
     own = [check for check in checks.values() if check.name.rpartition("/")[2] == anomaly.name]
-    return own or [check for check in checks.values() if check.guarantee == anomaly.guarantee]
+    return own + [check for check in checks.values() if check.guarantee == anomaly.guarantee and check not in own]
 
 
 def _fitting(parts: Sequence[Part]) -> Sequence[Part]:

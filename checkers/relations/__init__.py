@@ -23,6 +23,7 @@ from checkers.relations import (
     progress,
     records,
     reuse,
+    soundings,
     transactions,
     versions,
 )
@@ -55,4 +56,5 @@ RELATIONS: dict[str, Relation] = {
     **progress.RELATIONS,
     **versions.RELATIONS,
     **reuse.RELATIONS,
+    **soundings.RELATIONS,
 }

@@ -60,6 +60,17 @@ def test_the_projections_are_the_same(engines):
             assert sorted(map(repr, ours.to_pylist())) == sorted(map(repr, theirs.to_pylist()))
 
 
+def test_spark_refuses_what_duckdb_refuses(engines):
+    schema = pa.schema([("history", pa.int32()), ("op", pa.int64()), ("topic", pa.string()), ("partition", pa.int64())])
+    schema = pa.schema([*schema, ("call_ns", pa.int64()), ("return_ns", pa.int64())])
+    rows = [(0, 1, 5, 6), (0, 2, 9, 8), (1, 7, 5, 6), (1, 7, 6, None), (2, 7, 5, 6), (2, 8, 5, None)]
+    calls = [dict(zip(schema.names, (h, op, "t", 0, a, b), strict=True)) for h, op, a, b in rows]
+    tables = {"operations": pa.Table.from_pylist(calls, schema)}
+    with Duck.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
+        assert sorted(duck.unsound) == [0, 1]
+        assert spark.unsound == duck.unsound
+
+
 def test_a_piece_of_a_table_without_rows_ends_nothing(engines):
     _, spark = engines
     one = pa.table({"number": pa.array([1, 2], pa.int64())})
