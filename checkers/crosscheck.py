@@ -20,6 +20,8 @@ import pyarrow as pa
 from checkers import commit_window, log_window
 from checkers.anomaly import Anomaly
 from checkers.duck import Duck
+from checkers.engine import topics
+from checkers.minimise.part import Part, relations
 from checkers.porcupine.build import PorcupineMissing
 from checkers.porcupine.client import Mark, draw
 from checkers.porcupine.client import rule as ask_porcupine
@@ -63,13 +65,20 @@ OBJECTS: Mapping[str, Object] = {
 
 
 def second_opinions(
-    history: History, anomalies: Sequence[Anomaly], pictures: Path | None = None, limits: Limits = LIMITS
+    history: History,
+    anomalies: Sequence[Anomaly],
+    pictures: Path | None = None,
+    limits: Limits = LIMITS,
+    part: Part | None = None,
 ) -> list[Opinion]:
-    """One opinion for each anomaly that is about order, up to MOST; drawn into the folder `pictures` if given."""
+    """One opinion for each anomaly that is about order, up to MOST; drawn into the folder `pictures` if given.
+
+    `part`: what is left of the history after it was minimised; the engine is shown operations of this part alone.
+    """
     asked = [anomaly for anomaly in anomalies if anomaly.name in OBJECTS][:MOST]
     if not asked:
         return []
-    with Duck.over([history]) as duck:
+    with Duck.over([history]) if part is None else Duck.over_tables(relations([part], topics([history]))) as duck:
         tables = {id(kind): _tables(duck, kind) for kind in {id(each): each for each in OBJECTS.values()}.values()}
     marks = fault_marks(history) if pictures else []
     opinions = []

@@ -195,9 +195,10 @@ class Tale:
         return own.definition.strip() if own else named[0].definition.strip() if named else ""
 
     def cross_check(self, drawing: Path) -> None:
-        """Asks porcupine, which may draw its own picture."""
+        """Asks porcupine about the minimised history, of which it may draw its own picture."""
+        part = self.minimum.part if self.minimum is not None else None
         scratch = drawing.parent / f".{drawing.stem}"
-        opinions = second_opinions(self.history, [self.anomaly], scratch)
+        opinions = second_opinions(self.history, [self.anomaly], scratch, part=part)
         self.opinion = opinions[0] if opinions else None
         if self.opinion is not None and self.opinion.picture is not None:
             self.opinion.picture.replace(drawing)

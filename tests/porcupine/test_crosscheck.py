@@ -8,6 +8,7 @@ from checkers import crosscheck
 from checkers.anomaly import Anomaly
 from checkers.crosscheck import second_opinions
 from checkers.judge import judge
+from checkers.minimise.minimum import minimise
 from checkers.porcupine.build import PorcupineMissing
 from checkers.porcupine.process import PorcupineRefused
 from checkers.search.question import Answer
@@ -96,6 +97,19 @@ def test_a_long_history_is_cut_to_what_matters_and_drawn_with_its_faults(told, p
     assert opinion.picture is not None
     drawn = opinion.picture.read_text()
     assert "end? -\\u003e 197" in drawn and "w1" in drawn
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_of_a_minimised_history_the_engine_is_shown_no_more_than_is_left(name, told, program, tmp_path):
+    crowd = [send(0, 9, base) for base in range(10, 14)] + [end(0, 9, at) for at in range(10, 14)]
+    history = told(*BROKEN[name], *crowd)
+    anomaly = next(found for found in judge(history, LOG_CHECKS).anomalies if found.name == name)
+    part = minimise(history, anomaly).part
+    opinion = second_opinions(history, [anomaly], tmp_path / "pictures", part=part)[0]
+
+    assert opinion.verdict == "confirmed"
+    assert set(opinion.operations) == {row.op for row in part.rows("operations")} >= set(anomaly.operations)
+    assert part.operations < len(crowd) and opinion.picture is not None
 
 
 def test_other_anomalies_are_not_asked_about(told):
