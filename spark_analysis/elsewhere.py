@@ -69,7 +69,7 @@ class Elsewhere(History):
 
     def columns(self, table: str) -> frozenset[str]:
         """The columns of the table; none when it has no parts."""
-        return self._columns.get(table, frozenset())
+        return self._named_columns.get(table, frozenset())
 
     def arrow(self, table: str) -> pa.Table:
         """The whole table in memory."""
@@ -81,7 +81,7 @@ class Elsewhere(History):
             yield from rows_of(table, batch)
 
     @cached_property
-    def _columns(self) -> dict[str, frozenset[str]]:
+    def _named_columns(self) -> dict[str, frozenset[str]]:
         read = self._session.read
         return {table: frozenset(read.parquet(*self.uris(table)).columns) for table in TABLES if self.uris(table)}
 
