@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,7 +54,17 @@ class PartWriter:
         )
 
 
-def identity_of(file: Path) -> str | None:
-    """The history that a part says it belongs to; None when it says nothing."""
-    mark: bytes | None = (pq.read_schema(file).metadata or {}).get(IDENTITY)
-    return mark.decode() if mark is not None else None
+class Footer(NamedTuple):
+    """What a part says of itself. `identity`: the history that it belongs to; None when it says nothing."""
+
+    identity: str | None
+    schema: pa.Schema
+    rows: int
+
+
+def footer_of(file: Path) -> Footer:
+    """Reads the end of a part, once for all that is asked of it; raises pa.ArrowException or OSError."""
+    with pq.ParquetFile(file) as part:
+        schema, rows = part.schema_arrow, part.metadata.num_rows
+    mark: bytes | None = (schema.metadata or {}).get(IDENTITY)
+    return Footer(mark.decode() if mark is not None else None, schema, rows)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from histories.header import Header, HistoryIncomplete, HistoryTampered, Part, Title, read_title
-from histories.parts import identity_of
+from histories.parts import Footer, footer_of
 from histories.rows import TABLES, Row
 from histories.tables import rows_of, schema_of
 
@@ -23,7 +23,7 @@ class History:
         self.folder = folder
         self.title = title
         self._parts = parts
-        self._columns: dict[str, frozenset[str]] = {}
+        self._footers: dict[Path, Footer] = {}
 
     @classmethod
     def open(cls, folder: Path | str, allow_incomplete: bool = False) -> "History":
@@ -42,11 +42,12 @@ class History:
             _match_footer(folder, title, found)
         else:
             _match_numbers(found)
+        history = cls(folder, title, found)
         for table, files in found.items():
             for file in files:
-                _match_identity(file, title.identity)
-                _match_types(table, file)
-        return cls(folder, title, found)
+                history._footers[file] = footer = _own_footer(file, title.identity)
+                _match_types(table, file, footer.schema)
+        return history
 
     @property
     def header(self) -> Header:
@@ -74,14 +75,12 @@ class History:
 
     def count(self, table: str) -> int:
         """How many rows a table has, as its parts say."""
-        return sum(pq.read_metadata(file).num_rows for file in self._parts[table])
+        return sum(footer.rows for footer in self._footers_of(table))
 
     def columns(self, table: str) -> frozenset[str]:
         """The columns that every part of the table has; none when it has no parts."""
-        if table not in self._columns:  # asked for every need of every check; the parts are closed and stay as they are
-            schemas = [frozenset(pq.read_schema(file).names) for file in self._parts[table]]
-            self._columns[table] = frozenset.intersection(*schemas) if schemas else frozenset()
-        return self._columns[table]
+        schemas = [frozenset(footer.schema.names) for footer in self._footers_of(table)]
+        return frozenset.intersection(*schemas) if schemas else frozenset()
 
     def arrow(self, table: str) -> pa.Table:
         """The whole table in memory."""
@@ -95,6 +94,13 @@ class History:
             with pq.ParquetFile(file) as part:
                 for batch in part.iter_batches(batch_size=READ_ROWS):
                     yield from rows_of(table, batch)
+
+    def _footers_of(self, table: str) -> list[Footer]:
+        """Read once: every need of every check is looked up here, and parts stay as they are."""
+        for file in self._parts[table]:
+            if file not in self._footers:
+                self._footers[file] = footer_of(file)
+        return [self._footers[file] for file in self._parts[table]]
 
 
 def _match_footer(folder: Path, title: Title, found: dict[str, list[Path]]) -> None:
@@ -113,7 +119,7 @@ def _match_checksum(file: Path, part: Part, identity: str) -> None:
     with file.open("rb") as content:
         if size == part.bytes and hashlib.file_digest(content, "sha256").hexdigest() == part.sha256:
             return
-    _match_identity(file, identity)
+    _own_footer(file, identity)
     what = "its checksum differs" if size == part.bytes else f"it has {size} bytes of {part.bytes}"
     raise HistoryTampered(f"{file} was changed after it was written: {what}.")
 
@@ -127,9 +133,8 @@ def _match_numbers(found: dict[str, list[Path]]) -> None:
                 raise HistoryTampered(f"{expected} is missing: a later part of the same table is there.")
 
 
-def _match_types(table: str, file: Path) -> None:
+def _match_types(table: str, file: Path, found: pa.Schema) -> None:
     """A column may be absent, but what is there must be what the format says, or a narrower number."""
-    found = pq.read_schema(file)
     for field in schema_of(table):
         if field.name in found.names and not _fits(found.field(field.name).type, field.type):
             kind = found.field(field.name).type
@@ -146,10 +151,12 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(kind == wanted or pa.types.is_null(kind) or pa.types.is_large_binary(kind))
 
 
-def _match_identity(file: Path, identity: str) -> None:
+def _own_footer(file: Path, identity: str) -> Footer:
     try:
-        mark = identity_of(file)
+        footer = footer_of(file)
     except (pa.ArrowException, OSError) as problem:
         raise HistoryTampered(f"{file} is cut short or was changed: it is no readable Parquet file.") from problem
-    if mark != identity:
-        raise HistoryTampered(f"{file} belongs to another history ({mark or 'unmarked'}), not to {identity}.")
+    if footer.identity != identity:
+        whose = footer.identity or "unmarked"
+        raise HistoryTampered(f"{file} belongs to another history ({whose}), not to {identity}.")
+    return footer
