@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
 from checkers.profile import Profile, Sums, series
+from ci.permitted import MEANING
 from ci.picture import BUCKETS, Series, Shade, draw
 from ci.story import suite_version
 from ci.writers.report import KINDS, TEMPLATES
@@ -40,6 +41,7 @@ def page(outcome: Outcome, results: Results) -> str:
             for number, (case, found) in enumerate(pairs)
         ],
         counts=[(KINDS[kind], sum(case.verdict == kind for case in results.cases)) for kind in order],
+        permitted_meaning=MEANING,
         version=suite_version(),
         style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
     )

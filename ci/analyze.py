@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from checkers.judge import Judgement
 from checkers.verdict import Verdict
 from ci.tally import WORDS
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, Trouble
+from suites.case import by_id
 from suites.guarantees import registry
+from suites.trial_verdict import judged
 
 if TYPE_CHECKING:
+    from spark_analysis.job import Found
     from spark_analysis.results import Results
 
 
@@ -35,7 +39,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
             raise Trouble(str(problem)) from None
         folder = _folder(out)
         outcome = job.analyze(spark, opened, folder, tell)
-        found = results.results_of(outcome, refused, master, time.monotonic() - began)
+        found = results.results_of(outcome, refused, master, time.monotonic() - began, conclude)
         tell("writing")
         from ci.analysis_page import page
 
@@ -70,10 +74,27 @@ def _tell(text: str) -> None:
     click.echo(text, err=True)
 
 
+def conclude(found: Found) -> tuple[Verdict, list[str]]:
+    """The verdict of `check` on what Spark found: a trial of ours has preconditions, which withhold a pass here too."""
+    from spark_analysis.results import verdict_of
+
+    history = found.opened.history
+    case = by_id().get(history.header.case)
+    if case is None:
+        return verdict_of(found)
+    if case.kind == "wire":
+        return Verdict.NOT_APPLICABLE, ["a case of single answers, which have no rows: `brokertrial check` judges it"]
+    outcome = judged(case, history, lambda _, names: found.judgement if names is None else Judgement())
+    if outcome.verdict is Verdict.FAIL and outcome.anomalies:
+        found.judgement.anomalies[:] = dict.fromkeys((*outcome.anomalies, *found.judgement.anomalies))
+        return Verdict.FAIL, []
+    return outcome.verdict, [f"{outcome.reason.kind}: {outcome.reason.sentence}"] if outcome.reason else []
+
+
 def status(found: Results) -> int:
     """As for `run`: a failed `must` outranks all else; a check that missed its canary makes the job our own error."""
     kinds = {case.verdict for case in found.cases}
-    if any(_must(case.anomalies) for case in found.cases if case.verdict == "fail"):
+    if any(_must(case.anomalies) or not case.anomalies for case in found.cases if case.verdict == "fail"):
         return FAILED
     if found.wrong:
         return INTERNAL

@@ -100,7 +100,9 @@ def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tel
     tell("planting canaries")
     planted = plant(session, f"{out}/canaries", len(opened))
     everything = [*(each.history for each in opened), *planted.histories]
-    checks = [check for check in all_checks().values() if check.default]
+    asked = [frozenset(each.history.header.settings.get("checks", ())) for each in opened]
+    named = frozenset[str]().union(*asked)
+    checks = [check for check in all_checks().values() if check.default or check.name in named]
     with Spark.on(session, [each.history for each in opened], planted) as engine:
         judgements = [Judgement() for _ in opened]
         canaries: dict[str, list[Judgement]] = {}
@@ -108,8 +110,9 @@ def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tel
             tell(f"{check.name} ({number} of {len(checks)})")
             parts = judge_by([check], engine, everything)
             canaries[check.name] = parts[len(opened) :]
-            for whole, part in zip(judgements, parts, strict=False):
-                _add(whole, part)
+            for whole, part, asked_for in zip(judgements, parts, asked, strict=False):
+                if check.default or check.name in asked_for:
+                    _add(whole, part)
         found = [Found(each, judgement) for each, judgement in zip(opened, judgements, strict=True)]
         tell("availability")
         for number, rows in by_history(engine.ask(QUERY)).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ class Case(msgspec.Struct, kw_only=True):
     verdict: str
     reasons: list[str] = []
     anomalies: list[Anomaly] = []
+    permitted: list[Anomaly] = []
     totals: dict[str, int] = {}
     judged: list[str] = []
     not_applicable: dict[str, str] = {}
@@ -54,6 +55,9 @@ class Results(msgspec.Struct, kw_only=True):
     wrong: tuple[str, ...]
 
 
+Rule = Callable[[Found], tuple[Verdict, list[str]]]
+
+
 def verdict_of(found: Found) -> tuple[Verdict, list[str]]:
     """Fails by what the broker did; nothing that is in doubt is a pass."""
     judgement = found.judgement
@@ -66,12 +70,14 @@ def verdict_of(found: Found) -> tuple[Verdict, list[str]]:
     return (Verdict.PASS, []) if judgement.judged else (Verdict.NOT_APPLICABLE, ["nothing to judge"])
 
 
-def results_of(outcome: Outcome, refused: Sequence[Refused], master: str, seconds: float) -> Results:
-    """The whole job as plain data."""
+def results_of(
+    outcome: Outcome, refused: Sequence[Refused], master: str, seconds: float, rule: Rule = verdict_of
+) -> Results:
+    """The whole job as plain data. `rule` says what came of each history, and why."""
     return Results(
         master=master,
         seconds=round(seconds, 1),
-        cases=[_case(each) for each in outcome.found],
+        cases=[_case(each, *rule(each)) for each in outcome.found],
         refused={each.place: each.why for each in refused},
         kinds=outcome.kinds,
         proven=outcome.proof.proven,
@@ -80,8 +86,7 @@ def results_of(outcome: Outcome, refused: Sequence[Refused], master: str, second
     )
 
 
-def _case(found: Found) -> Case:
-    verdict, reasons = verdict_of(found)
+def _case(found: Found, verdict: Verdict, reasons: list[str]) -> Case:
     header, judgement = found.opened.history.header, found.judgement
     return Case(
         place=found.opened.place,
@@ -92,6 +97,7 @@ def _case(found: Found) -> Case:
         verdict=verdict.name.lower(),
         reasons=reasons,
         anomalies=judgement.anomalies,
+        permitted=judgement.listed,
         totals=judgement.totals,
         judged=judgement.judged,
         not_applicable=judgement.not_applicable,

@@ -1,0 +1,85 @@
+"""What came of a history that Spark judged: the preconditions of a trial withhold a pass here as they do in `check`."""
+
+import msgspec
+import pytest
+
+pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge on Spark")
+
+from checkers.anomaly import Anomaly
+from checkers.judge import Judgement
+from checkers.verdict import Verdict
+from ci.analyze import conclude, status
+from ci.trouble import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
+from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
+from histories.rows import Client, Operation
+from spark_analysis.canaries import Proof
+from spark_analysis.job import Found, Opened, Outcome
+from spark_analysis.results import results_of
+from suites.conclusion import KIND, Conclusion
+
+SEEN = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+LOST = Anomaly(
+    name="lost-write", guarantee="prod-002", topic="t", partition=0, offsets=(1,), values=(1,), operations=(1,),
+    sentence="Gone.", strength="durability", attribution="broker",
+)  # fmt: skip
+
+
+@pytest.fixture
+def found(tmp_path):
+    """What Spark found in a trial of ours, with this conclusion."""
+
+    def make(seen=SEEN, case="idempotence/lost-ack", **judgement):
+        with Recorder.create(tmp_path / "h", Header(case=case, target="t", nodes=1)) as recorder:
+            recorder.add(Client(client="w", library="librdkafka", acks=-1, idempotence=True))
+            recorder.add(Operation(op=1, client="w", kind="send", call_ns=1, return_ns=2, outcome="ok"))
+            if seen is not None:
+                recorder.event(KIND, seen=msgspec.to_builtins(seen))
+        judged = Judgement(judged=["lost-write"], **judgement)
+        return Found(Opened(str(tmp_path / "h"), "run", History.open(tmp_path / "h")), judged)
+
+    return make
+
+
+def ends_with(found):
+    outcome = Outcome([found], [], Proof(("lost-write",), (), ()), [])
+    results = results_of(outcome, [], "local[1]", 1.0, conclude)
+    return results.cases[0].verdict, results.cases[0].reasons, status(results)
+
+
+def test_a_trial_that_went_well_passes(found):
+    assert ends_with(found()) == ("pass", [], PASSED)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"hits": {"w1": 0}}, "no-hit: "), ({"warm": False}, "too-few"), ({"unread": {"t-0": "cut"}}, "final-read")],
+)
+def test_what_withholds_a_pass_from_check_withholds_it_here(found, change, reason):
+    verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, **change)))
+
+    assert (verdict, said.startswith(reason), ended) == ("inconclusive", True, INCONCLUSIVE)
+
+
+def test_a_trial_without_a_conclusion_is_no_pass(found):
+    assert ends_with(found(None))[0] == "inconclusive"
+
+
+def test_an_anomaly_and_a_death_fail(found):
+    unlucky = msgspec.structs.replace(SEEN, hits={"w1": 0})
+    assert ends_with(found(unlucky, anomalies=[LOST])) == ("fail", [], FAILED)
+
+
+def test_a_death_fails_without_an_anomaly(found):
+    verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, alive=False)))
+
+    assert (verdict, ended) == ("fail", FAILED) and said.startswith("died")
+
+
+def test_single_answers_are_not_for_spark_and_foreign_histories_have_no_preconditions(found, tmp_path):
+    assert ends_with(found(None, case="offsets/by-time-within-a-batch"))[::2] == ("not_applicable", NOTHING_JUDGED)
+
+
+def test_a_foreign_history_has_no_preconditions(found):
+    assert conclude(found(None, case="theirs/own"))[0] is Verdict.PASS
