@@ -2,8 +2,7 @@
 
 A cycle of some kinds of edges exists where a strongly connected component of just those edges has two members, and one
 that needs an edge of a certain kind where such an edge lies inside a component: then its end leads back to its start.
-Both are linear in the edges, so that no search can run out of time. SciPy's sparse graphs hold millions of edges as
-three arrays, and its components are found in compiled code without recursion.
+Both are linear in the edges, so that no search can run out of time.
 
 Time is a chain of moments, one for each return: an operation leads to the moment of its return, each moment to the
 next, and the last moment before a call to the operation called. Two operations are then connected exactly when one
@@ -16,10 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-Numbers = NDArray[np.int64]
+from checkers.components import Numbers, components
 
 
 class Edges(NamedTuple):
@@ -46,17 +43,10 @@ def joined(*kinds: Edges) -> Edges:
     return Edges(np.concatenate([edges.source for edges in kinds]), np.concatenate([edges.target for edges in kinds]))
 
 
-def components(count: int, edges: Edges) -> Numbers:
-    """The number of the strongly connected component that each node is in."""
-    if len(edges.source) == 0:
-        return np.arange(count)
-    graph = coo_array((np.ones(len(edges.source), np.int8), (edges.source, edges.target)), shape=(count, count))
-    return np.asarray(connected_components(graph.tocsr(), connection="strong")[1], dtype=np.int64)
-
-
-def knots(count: int, edges: Edges, nodes: int) -> Iterator[Numbers]:
-    """The components that hold two or more of the first `nodes` nodes, as arrays of those."""
-    labels = components(count, edges)[:nodes]
+def knots(count: int, edges: Edges, nodes: int, when: Numbers | None = None) -> Iterator[Numbers]:
+    """The components that hold two or more of the first `nodes` nodes, as arrays of those; `when` as `components` has
+    it."""
+    labels = components(count, *edges, when)[:nodes]
     _, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     tied = np.flatnonzero(sizes[inverse] > 1)
     order = tied[np.argsort(inverse[tied], kind="stable")]
@@ -66,7 +56,7 @@ def knots(count: int, edges: Edges, nodes: int) -> Iterator[Numbers]:
 
 def cycle(count: int, edges: Edges, required: Edges) -> list[int] | None:
     """The nodes of a short cycle with an edge of `required` (a part of `edges`), from that edge's end to its start."""
-    labels = components(count, edges)
+    labels = components(count, *edges)
     inside = np.flatnonzero(labels[required.source] == labels[required.target])
     if len(inside) == 0:
         return None

@@ -25,7 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import Row
-from checkers.cycles import Edges, Numbers, cycle, joined, knots, moments
+from checkers.components import Numbers
+from checkers.cycles import Edges, cycle, joined, knots, moments
 
 NAME = "cycles"
 GUARANTEE = "txn-001"
@@ -89,7 +90,8 @@ class _Graph:
         """Looks closely at each knot."""
         into, onward, count = moments(self.calls, self.returns, self.done)
         every = joined(self.data["ww"], self.data["wr"], into, onward)
-        for knot in knots(count, every, len(self.ops)):
+        when = np.concatenate([self.calls, np.sort(self.returns[self.done])])
+        for knot in knots(count, every, len(self.ops), when):
             yield from self._names(knot)
 
     def _names(self, knot: Numbers) -> Iterator[Row]:
