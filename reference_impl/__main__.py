@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from reference_impl import bugs, cluster, powercut
+from reference_impl import bugs, cluster, open_files, powercut
 from reference_impl.config import BrokerConfig
 from reference_impl.node import Node
 
@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(
         stream=sys.stderr, level=options.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    open_files.raise_limit()
     try:
         for mutant in options.mutant:
             logging.getLogger("node").warning("planted: %s", bugs.plant(mutant).story)

@@ -6,7 +6,8 @@
     {"do": "move_leader", "topic": "t", "partition": 0, "to": 2}   to another in-sync replica (controller)
     {"do": "move_coordinator", "group": "g", "to": 2}              or "transactional_id" (controller)
 
-Each line is answered with one: `{"ok": true, ...}` or `{"ok": false, "error": "..."}`.
+Each line is answered with one: `{"ok": true, ...}` or `{"ok": false, "error": "..."}`. A line of more than 64 KiB, or
+one connection more than `MOST_CONNECTIONS`, is closed without an answer.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from reference_impl.partition import Partition
 
 SOCKET = "control.sock"
+MOST_CONNECTIONS = 32
+_LONGEST_JUMP_S = 100 * 365 * 86_400
 _LONGEST_PATH = 100  # what the system allows, less a little
 _TOPICS = {"group": "__consumer_offsets", "transactional_id": "__transaction_state"}
 
@@ -42,6 +45,7 @@ class ControlChannel:
         self._node = node
         self._path = node.config.data / SOCKET
         self._server: asyncio.Server | None = None
+        self._open = 0
         self._commands: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "dump": self._dump,
             "pause_replication": lambda _: self._pause(paused=True),
@@ -64,11 +68,15 @@ class ControlChannel:
             self._path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            while line := await reader.readline():
-                writer.write(json.dumps(self._answer(line)).encode() + b"\n")
-                await writer.drain()
-        writer.close()
+        self._open += 1
+        try:
+            with contextlib.suppress(OSError, ValueError):
+                while self._open <= MOST_CONNECTIONS and (line := await reader.readline()):
+                    writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+                    await writer.drain()
+        finally:
+            self._open -= 1
+            writer.close()
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -79,7 +87,7 @@ class ControlChannel:
             return {"ok": True, **command(wanted)}
         except Refused as refused:
             return {"ok": False, "error": str(refused)}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return {"ok": False, "error": f"not understood: {error!r}"}
 
     # Commands
@@ -103,8 +111,8 @@ class ControlChannel:
 
     def _advance_clock(self, wanted: dict[str, Any]) -> dict[str, Any]:
         clock, seconds = self._node.clock, float(wanted["seconds"])
-        if seconds < 0 or not isinstance(clock, SystemClock | ManualClock):
-            raise Refused("a clock goes forward only")
+        if not 0 <= seconds <= _LONGEST_JUMP_S or not isinstance(clock, SystemClock | ManualClock):
+            raise Refused("a clock goes forward only, and by 100 years at most")
         clock.advance(seconds)
         return {"now_ms": clock.now_ms()}
 

@@ -65,6 +65,7 @@ class Cluster:
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._commands: dict[int, list[str]] = {}
         self.ports: dict[int, int] = {}
+        self.controller_port = 0
 
     @property
     def bootstrap(self) -> str:
@@ -73,7 +74,7 @@ class Cluster:
     def start(self) -> None:
         """Returns when every broker may lead; raises ClusterFailed and leaves the rest to `stop`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        controller_port = _free_port()  # chosen here, so that all can start at once
+        controller_port = self.controller_port = _free_port()  # chosen here, so that all can start at once
         shared = [*_replicated(min(3, self._nodes)), *self._rest]
         self._commands[0] = ["controller", "--node-id", "100", "--port", str(controller_port), *shared]
         for node in range(1, self._nodes + 1):

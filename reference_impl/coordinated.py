@@ -1,18 +1,21 @@
 """Requests that only the coordinator of a group or a transactional id may answer, and what others say instead.
 
-The coordinator is the leader of the key's partition of an internal topic. 16: it is somebody else. 15: the topic is
-just being made, too few replicas are in sync for a write, or one was not replicated in time (it may still come).
+The coordinator is the leader of the key's partition of an internal topic. 16: it is somebody else, or its disk is full.
+15: the topic is just being made, too few replicas are in sync for a write, or one was not replicated in time (it may
+still come).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from reference_impl.api import Answer, Context, Handler
+from reference_impl.api import Answer, Context, Handler, Served
 from reference_impl.group.placement import partition_for
+from reference_impl.log.validate import Rejected
 from reference_impl.partition import Partition
 from reference_impl.replica.waiting import Mark, mark, settled
 from wire import errors
@@ -21,6 +24,7 @@ from wire.messages import Struct, response
 if TYPE_CHECKING:
     from reference_impl.node import Node
 
+log = logging.getLogger("coordinator")
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _REPLICATED_WITHIN_S = 5.0
 Refuse = Callable[[Struct, Context, int], Struct]
@@ -56,15 +60,35 @@ def answer(kind: Kind, handler: Handler, request: Struct, context: Context) -> A
         else:
             here[found.index] = found
     if not refused:
-        return _replicated(kind, handler(request, context), request, context, list(here.values()))
+        return _replicated(kind, _handled(kind, handler, request, context), request, context, list(here.values()))
     listed = kind.several and getattr(request, kind.several)
     if not listed:
         return kind.refuse(request, context, refused[keys[0]])
     kept = [one for one in listed if _key_of(one) not in refused]
     lines = list(refused.items())
     setattr(request, kind.several, kept)
-    part = _replicated(kind, handler(request, context), request, context, list(here.values()))
+    part = _replicated(kind, _handled(kind, handler, request, context), request, context, list(here.values()))
     return _with_refused(kind, part, request, lines)
+
+
+def not_written(served: Served, request: Struct, context: Context, rejected: Rejected) -> Struct:
+    """The answer of a coordinator that cannot write what it decided, on a full disk: 16, as Kafka's says then."""
+    kind = BY_API.get(served.api.name)
+    if kind is None:
+        raise rejected
+    return _refused(kind, request, context, rejected)
+
+
+def _refused(kind: Kind, request: Struct, context: Context, rejected: Rejected) -> Struct:
+    log.warning("%s: the coordinator's log cannot be written: %s", context.api.name, rejected)
+    return kind.refuse(request, context, errors.NOT_COORDINATOR)
+
+
+def _handled(kind: Kind, handler: Handler, request: Struct, context: Context) -> Answer:
+    try:
+        return handler(request, context)
+    except Rejected as rejected:
+        return _refused(kind, request, context, rejected)
 
 
 def _with_refused(kind: Kind, part: Answer, request: Struct, lines: list[tuple[str, int]]) -> Answer:
@@ -113,7 +137,10 @@ def _replicated(kind: Kind, part: Answer, request: Struct, context: Context, her
 async def _once_replicated(
     kind: Kind, part: Awaitable[Struct | None], request: Struct, context: Context, here: list[Partition]
 ) -> Struct | None:
-    done = await part
+    try:
+        done = await part
+    except Rejected as rejected:
+        return _refused(kind, request, context, rejected)
     marks = _open_marks(here)
     return await _once_settled(kind, done, request, context, marks) if marks else done
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from reference_impl import coordinated
 from reference_impl.api import Answer, Context, Served
+from reference_impl.log.validate import Rejected
 from wire.messages import Struct
 
 
@@ -16,7 +17,10 @@ def dispatch(served: Served, request: Struct, context: Context) -> Answer:
     """The answer, or what will be it."""
     membership = context.node.membership
     if membership is None and not coordinated.loading(context.node):
-        return served.handler(request, context)
+        try:
+            return served.handler(request, context)
+        except Rejected as rejected:
+            return coordinated.not_written(served, request, context, rejected)
     if served.forwarded and membership is not None:
         return membership.forward(request, context)
     kind = coordinated.BY_API.get(served.api.name)

@@ -30,8 +30,8 @@ from reference_impl.control.topics import Topics
 from reference_impl.fetch_sessions import FetchSessions
 from reference_impl.group.placement import partition_for
 from reference_impl.log.validate import Rejected
+from reference_impl.net.listener import Listener
 from reference_impl.net.peers import Peers
-from reference_impl.net.server import Listener
 from reference_impl.partition import Partition
 from reference_impl.replica.keeper import IsrKeeper
 from reference_impl.replica.replicas import Replicas
@@ -205,20 +205,27 @@ class Node:
         for service in (self.groups, self.transactions):
             if service is not None:
                 service.stop()
-        self.replicas.close()
+        try:
+            self.replicas.close()
+            self._clean_marker.touch()
+        except OSError as error:  # without its marker the next start reads everything again
+            log.warning("not a clean stop: %s", error)
         self.journal.close()
-        self._clean_marker.touch()
 
     def _every(self, interval_s: float, action: Callable[[], None]) -> None:
         slot = len(self._timers)
 
         def run() -> None:
-            action()
+            try:
+                action()
+            except OSError as error:  # a full disk: the next time may be a better one
+                log.warning("what is done every %g s failed: %s", interval_s, error)
             self._timers[slot] = self.clock.call_later(interval_s, run)
 
         self._timers.append(self.clock.call_later(interval_s, run))
 
     def _housekeeping(self) -> None:
+        self.replicas.open_late()
         for partition in self.replicas:
             try:
                 partition.housekeeping()
@@ -373,7 +380,10 @@ class Node:
         partition = self.led(topic, index)
         if isinstance(partition, int):
             return partition
-        error = partition.append_marker(producer_id, producer_epoch, coordinator_epoch, commit)
+        try:
+            error = partition.append_marker(producer_id, producer_epoch, coordinator_epoch, commit)
+        except Rejected as rejected:
+            return rejected.error
         if error == errors.NONE:
             for callback in self.marker_written:
                 callback(topic, index, producer_id, commit)

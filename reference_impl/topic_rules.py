@@ -11,6 +11,7 @@ from reference_impl.settings.setting import InvalidSetting
 from reference_impl.settings.topic import TOPIC_SETTINGS
 from wire import errors
 
+_MOST_PARTITIONS_AT_ONCE = 10_000
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _LONGEST = 249
 
@@ -82,6 +83,13 @@ def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
             f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "
             f"cannot be reached because only {brokers} broker(s) are registered.",
         )
+    return None
+
+
+def batch_fault(partitions: int) -> Fault | None:
+    """Why one request cannot make so many partitions."""
+    if partitions > _MOST_PARTITIONS_AT_ONCE:
+        return Fault(errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return None
 
 

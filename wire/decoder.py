@@ -1,7 +1,8 @@
 """Writes the source of one decoder: a flat function for one message part in one version.
 
 Every length is compared with the bytes that are left before anything is allocated, a count with the least that so many
-elements would take. Records stay views of the frame.
+elements would take. A request has at most `MOST_ELEMENTS` array elements and unknown tags in all, as two bytes of one
+can cost a hundred in memory. Records stay views of the frame.
 """
 
 from dataclasses import replace
@@ -11,6 +12,8 @@ from wire.schema_text import NEVER, Field, Part
 from wire.source import Source, compact, tagged, untagged
 from wire.structs import Struct, default_source, struct_class
 
+MOST_ELEMENTS = 100_000  # far more partitions than one honest request names
+
 
 class DecoderSource:
     def __init__(self, part: Part, version: int) -> None:
@@ -19,6 +22,9 @@ class DecoderSource:
         self.code = Source(f"def decode_{part.api}_{part.direction}_v{version}(data, view, pos, end):")
         self.run: list[tuple[str, str]] = []  # (format, target) of fixed fields not yet read
         self.after_run: list[str] = []
+        self.is_bounded = part.direction != "response"
+        if self.is_bounded:
+            self.code(f"budget = {MOST_ELEMENTS}")
         self.struct(part.fields, "message", struct_class(part.api, part.direction), "")
         self.code("return message, pos")
 
@@ -67,6 +73,7 @@ class DecoderSource:
         known = tagged(fields, self.version)
         self.uvarint(count, f"tags of {where}")
         with self.code.block(f"if {count}:"):
+            self.spend(count, where)
             if known:
                 self.known_tags(known, count, var, kind, path)
             else:
@@ -172,6 +179,7 @@ class DecoderSource:
         least = self.least(field)
         with self.code.block(f"if not 0 <= {count} * {least} <= end - pos:"):
             self.code(f"bad_count({path!r}, {count}, end - pos)")
+        self.spend(count, path)
         if field.kind in FIXED and field.kind != "uuid":
             self.code(f"{target} = list(unpack_from(f'>{{{count}}}{FIXED[field.kind][0]}', data, pos))", path)
             self.code(f"pos += {count} * {least}")
@@ -186,6 +194,13 @@ class DecoderSource:
                 self.field(element, item, path, kind)
                 self.read_run(path)
             self.code(f"{items}.append({item})")
+
+    def spend(self, count: str, path: str) -> None:
+        """Counts the elements of a whole request, before they are made."""
+        if self.is_bounded:
+            self.code(f"budget -= {count}")
+            with self.code.block("if budget < 0:"):
+                self.code(f"too_many({path!r})")
 
     def least(self, field: Field) -> int:
         """The fewest bytes that one element of an array takes; at least one, so that a count is always bounded."""

@@ -121,6 +121,10 @@ def bad_count(name: str, count: int, left: int) -> None:
     raise BadBytes(f"{name}: {count} elements announced, {left} bytes left")
 
 
+def too_many(name: str) -> None:
+    raise BadBytes(f"{name}: more elements than any request needs")
+
+
 def bad_tag(name: str, over: int) -> None:
     raise BadBytes(f"{name}: its tagged field is {abs(over)} bytes {'too short' if over > 0 else 'too long'}")
 
@@ -142,6 +146,7 @@ SCOPE: dict[str, Any] = {
     "bad_length": bad_length,
     "bad_count": bad_count,
     "bad_tag": bad_tag,
+    "too_many": too_many,
     "pack": pack,
     "unpack_from": unpack_from,
     "new": object.__new__,

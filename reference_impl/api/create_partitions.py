@@ -1,7 +1,8 @@
 """CreatePartitions (KIP-195): sets the new total; what is there stays as it is.
 
 Versions 0-3. A total that is not larger: INVALID_PARTITIONS; unknown topic: 3; the same topic twice: INVALID_REQUEST;
-a hand-made placement that does not fit: INVALID_REPLICA_ASSIGNMENT. validate_only checks and makes nothing.
+a hand-made placement that does not fit: INVALID_REPLICA_ASSIGNMENT; more than 10,000 at once: 44. validate_only checks
+and makes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.node import Node
-from reference_impl.topic_rules import Fault, assignment_fault
+from reference_impl.topic_rules import Fault, assignment_fault, batch_fault
 from wire import errors
 from wire.messages import Struct, response
 
@@ -42,6 +43,8 @@ def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | Non
             errors.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {topic.partitions} partition(s); {count} would not be an increase.",
         )
+    if batch_fault(count - topic.partitions):
+        return Fault(errors.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     if wanted.assignments is not None:
         more = count - topic.partitions
         if len(wanted.assignments) != more:

@@ -1,8 +1,9 @@
 """CreateTopics: each topic of the request on its own, all of them checked as Kafka's controller does.
 
 Versions 2-7. Errors: 17 name or collision, 36 exists, 37 partitions, 38 replication factor (more than there are
-brokers), 39 assignment, 40 settings, 42 the same name twice, or a hand-made assignment together with counts. -1 asks
-for the broker's defaults. validate_only checks and makes nothing; the id of the answer is then nobody's.
+brokers), 39 assignment, 40 settings, 42 the same name twice, or a hand-made assignment together with counts, 44 for all
+when they would have more than 10,000 partitions. -1 asks for the broker's defaults. validate_only checks and makes
+nothing; the id of the answer is then nobody's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
 from reference_impl.settings.topic import TOPIC_SETTINGS
-from reference_impl.topic_rules import Fault, assignment_fault, collision, config_fault, name_fault, shape_fault
+from reference_impl.topic_rules import (
+    Fault,
+    assignment_fault,
+    batch_fault,
+    collision,
+    config_fault,
+    name_fault,
+    shape_fault,
+)
 from wire import errors
 from wire.messages import Struct, response
 
@@ -26,6 +35,8 @@ _DYNAMIC_TOPIC, _DEFAULT = 1, 5
 def create_topics(request: Struct, context: Context) -> Struct:
     """Creates what can be created, and says why for the rest."""
     node, names = context.node, Counter(topic.name for topic in request.topics)
+    if fault := batch_fault(_partitions_in_all(request, node)):
+        return response("CreateTopics", topics=[_refused(name, fault) for name in names])
     answers = []
     for wanted in {topic.name: topic for topic in request.topics}.values():
         fault = _fault(wanted, node, twice=names[wanted.name] > 1)
@@ -34,6 +45,12 @@ def create_topics(request: Struct, context: Context) -> Struct:
         else:
             answers.append(_create(wanted, node, make=not request.validate_only or bugs.on("M40k")))
     return response("CreateTopics", topics=answers)
+
+
+def _partitions_in_all(request: Struct, node: Node) -> int:
+    default = node.config["num.partitions"]
+    asked = (default if one.num_partitions == -1 else max(one.num_partitions, 0) for one in request.topics)
+    return sum(len(one.assignments) or count for one, count in zip(request.topics, asked, strict=True))
 
 
 def _refused(name: str, fault: Fault) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 Versions 4-18; v13+ names topics by id. Waits up to max_wait_ms until min_bytes can be read from all partitions
 together; an error in one ends the wait. Size limits are KIP-74's: the first partition with data gives at least one
-whole batch, a batch is never cut. Consumers see what lies below the high watermark, read_committed ones below the
+whole batch, a batch is never cut; answers get shorter while other clients leave theirs unread. Consumers see what lies
+below the high watermark, read_committed ones below the
 last stable offset, with the aborted transactions in the order in which they ended. Out of range: 1. Leader epochs:
 74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). A follower
 serves consumers from v11 on (KIP-392) and refuses older ones: 6, with the leader's address (KIP-951, v16+). Brokers
@@ -160,7 +161,7 @@ def _response(mode: object, context: Context, reading: Reading) -> Struct:
 
 def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *, woken: bool = False) -> Reading:
     reading = Reading()
-    room = min(request.max_bytes, context.node.fetch_max_bytes)
+    room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.listener.budget.room)
     for key, wanted in asked:
         partition = _partition(key, context)
         error = _absent(key, context) if partition is None else _error(partition, wanted, request, context)

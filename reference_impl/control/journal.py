@@ -6,6 +6,7 @@ who take them in in the same order.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from reference_impl.control.image import Image, JsonRecord
 from wire.crc32c import crc32c
+
+_RESERVE = 64 << 10
 
 
 class Journal:
@@ -25,12 +28,13 @@ class Journal:
         self.image = Image()
         self.texts: list[bytes] = []
         self.applied: list[Callable[[JsonRecord], None]] = []
-        self._fd = self._size = -1
+        self._fd = self._size = self._reserved = -1
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             self._size = self._replay(path.read_bytes())
             os.ftruncate(self._fd, self._size)
+            self._reserve()
 
     @property
     def end(self) -> int:
@@ -59,11 +63,29 @@ class Journal:
         texts = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
         lines = b"".join(b"%08x " % crc32c(text) + text for text in texts)
         if self._fd >= 0:
-            os.pwrite(self._fd, lines, self._size)
-            os.fdatasync(self._fd)
-            self._size += len(lines)
+            self._append(lines)
         for text in texts:
             self.follow(text)
+
+    def _append(self, lines: bytes) -> None:
+        """All of it is on the disk, or none: a torn line would hide from the next start whatever came after it."""
+        try:
+            written = 0
+            while written < len(lines):  # a nearly full disk writes in pieces before it fails
+                written += os.pwrite(self._fd, lines[written:], self._size + written)
+            os.fdatasync(self._fd)
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(lines)
+        if self._size > self._reserved:
+            self._reserve()
+
+    def _reserve(self) -> None:
+        """Claims room on the disk ahead of the end: a broker starts, and tells so here, on a full disk too."""
+        with contextlib.suppress(OSError):
+            os.posix_fallocate(self._fd, self._size, _RESERVE)
+        self._reserved = os.fstat(self._fd).st_size
 
     def follow(self, text: bytes) -> None:
         """Applies one record that is durable, here or at the controller whose records these are."""

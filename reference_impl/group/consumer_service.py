@@ -5,6 +5,7 @@ The decisions are in `consumer_heartbeat.py`; what an answer tells is in `__cons
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,10 +16,13 @@ from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, Con
 from reference_impl.group.consumer_effects import Beat, Change, Refusal
 from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
 from reference_impl.group.restoring import Groups
+from reference_impl.log.validate import Rejected
 from wire import errors
 
 if TYPE_CHECKING:
     from reference_impl.node import Node
+
+log = logging.getLogger("groups")
 
 
 class Writer(Protocol):
@@ -124,5 +128,8 @@ class ConsumerGroups:
     def _tick(self, group_id: str) -> None:
         group = self.find(group_id)
         if group is not None:
-            self._save(group, consumer_heartbeat.tick(group, self._now()))
+            try:
+                self._save(group, consumer_heartbeat.tick(group, self._now()))
+            except Rejected as rejected:
+                log.warning("group %s cannot be written: %s", group_id, rejected)
             self._arm(group)

@@ -7,8 +7,10 @@ that what an answer tells is already in `__consumer_offsets`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
@@ -25,6 +27,7 @@ from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
 from reference_impl.group.restoring import Groups, Restored
 from reference_impl.loading import Loads, read_through
+from reference_impl.log.validate import Rejected
 from wire import errors
 from wire.records import Record, build_batch
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from reference_impl.partition import Partition
 
 OFFSETS_TOPIC = "__consumer_offsets"
+log = logging.getLogger("groups")
 
 
 class GroupService:
@@ -238,17 +242,27 @@ class GroupService:
     # -- effects, timers -----------------------------------------------------------------------------------------
 
     def _carry_out(self, group: ClassicGroup, effects: list[Effect]) -> None:
+        """Writes, then answers; what cannot be written, on a full disk, is told to nobody: they look for another."""
+        written = True
         for effect in effects:
             if isinstance(effect, Saved):
-                group.logged = True
-                now_ms = self._node.clock.now_ms()
-                group.since_ms = now_ms
-                self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
+                written = self._saved(group, effect) and written
             else:
                 answer: asyncio.Future[Effect] = effect.to  # type: ignore[assignment]
                 if not answer.done():
-                    answer.set_result(effect)
+                    answer.set_result(effect if written else replace(effect, error=errors.NOT_COORDINATOR))
         self._arm(group)
+
+    def _saved(self, group: ClassicGroup, effect: Saved) -> bool:
+        group.logged = True
+        now_ms = self._node.clock.now_ms()
+        group.since_ms = now_ms
+        try:
+            self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
+        except Rejected as rejected:
+            log.warning("group %s cannot be written: %s", group.group_id, rejected)
+            return False
+        return True
 
     def _arm(self, group: ClassicGroup) -> None:
         self._alarms.arm(group.group_id, group.deadlines.values())
@@ -323,7 +337,10 @@ class GroupService:
         keep_ms = self._node.config["offsets.retention.minutes"] * 60_000
         for group in list(self._groups.values()):
             offsets = self.offsets_of(group.group_id)
-            self.forget(group.group_id, retention.expired(group, offsets, self._node.clock.now_ms(), keep_ms))
-            if retention.spent(group, offsets):
-                self.delete(group.group_id)
+            try:
+                self.forget(group.group_id, retention.expired(group, offsets, self._node.clock.now_ms(), keep_ms))
+                if retention.spent(group, offsets):
+                    self.delete(group.group_id)
+            except Rejected as rejected:
+                log.warning("group %s cannot be cleaned yet: %s", group.group_id, rejected)
         self._clean_later()

@@ -37,8 +37,8 @@ def replace_segments(log: PartitionLog, old: list[Segment], data: bytes, aborted
         fresh.note(batch.header, fresh.size)
     for entry in aborted:
         fresh.add_aborted(entry)
-    fresh.write_index()
     log.segments[at : at + len(old)] = [fresh]
+    fresh.write_index()  # last: a full disk may refuse it, and the old segments are gone
     return True
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from reference_impl import bugs
 
 UNKNOWN = (-1, -1)
+log = logging.getLogger("epochs")
 
 
 class LeaderEpochs:
@@ -67,8 +69,14 @@ class LeaderEpochs:
             self._save()
 
     def _save(self) -> None:
+        """A file that cannot be brought up to date is removed: recovery reads the epochs off the batches then."""
         if self._path is None or not self._path.parent.exists():
             return
         temporary = self._path.with_suffix(".new")
-        temporary.write_text("".join(f"{epoch} {start}\n" for epoch, start in self._entries), "ascii")
-        temporary.replace(self._path)
+        try:
+            temporary.write_text("".join(f"{epoch} {start}\n" for epoch, start in self._entries), "ascii")
+            temporary.replace(self._path)
+        except OSError as error:
+            log.warning("%s cannot be written: %s", self._path, error)
+            temporary.unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import struct
 from bisect import bisect_left, bisect_right
@@ -41,6 +43,7 @@ class Segment:
         self.offset_of_max = -1  # last offset of the first batch that reached it
         self.first_timestamp: int | None = None
         self.aborted: list[Aborted] = []
+        self._aborted_saved = 0  # how many of them are in the file
         self._fd = -1
         self._synced = 0
         self._indexed_at = -INDEX_INTERVAL
@@ -58,9 +61,13 @@ class Segment:
     def append(self, batch: bytes | bytearray, header: Header) -> None:
         """Writes one whole batch at the end."""
         fd, position, view = self._open(), self.size, memoryview(batch)
-        written = os.pwrite(fd, view, position)
-        while written < len(view):  # a nearly full disk writes in pieces before it fails
-            written += os.pwrite(fd, view[written:], position + written)
+        try:
+            written = os.pwrite(fd, view, position)
+            while written < len(view):  # a nearly full disk writes in pieces before it fails
+                written += os.pwrite(fd, view[written:], position + written)
+        except OSError:
+            os.ftruncate(fd, position)
+            raise
         self.note(header, position)
 
     def note(self, header: Header, position: int) -> None:
@@ -77,10 +84,23 @@ class Segment:
         self.size = position + header.size
 
     def add_aborted(self, transaction: Aborted) -> None:
-        """Remembers an aborted transaction, on disk too."""
+        """Remembers an aborted transaction, on disk too; on a full disk the next one, or the end, brings it there."""
         self.aborted.append(transaction)
-        with self._beside("txnindex").open("ab") as file:
-            file.write(_ABORTED.pack(*transaction))
+        with contextlib.suppress(OSError):
+            self.save_aborted()
+
+    def save_aborted(self) -> None:
+        """Writes what is not in the file yet, each entry in its own place; OSError if not all could be."""
+        if self._aborted_saved == len(self.aborted):
+            return
+        entries = b"".join(_ABORTED.pack(*one) for one in self.aborted[self._aborted_saved :])
+        fd = os.open(self._beside("txnindex"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if os.pwrite(fd, entries, self._aborted_saved * _ABORTED.size) < len(entries):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(fd)
+        self._aborted_saved = len(self.aborted)
 
     def locate(self, offset: int) -> int:
         """A position at or before the batch that holds this offset."""
@@ -170,6 +190,7 @@ class Segment:
         """Saves what a clean start would otherwise have to scan for."""
         if not self.size:
             return
+        self.save_aborted()
         first = -1 if self.first_timestamp is None else self.first_timestamp
         footer = _FOOTER.pack(self.size, self.max_timestamp, self.offset_of_max, first, self.created_ms, _MAGIC)
         entries = b"".join(map(_ENTRY.pack, self._offsets, self._positions, self._times))
@@ -200,10 +221,12 @@ class Segment:
         data = path.read_bytes() if path.exists() else b""
         whole = len(data) - len(data) % _ABORTED.size
         self.aborted = [Aborted(*entry) for entry in _ABORTED.iter_unpack(data[:whole])]
+        self._aborted_saved = len(self.aborted)
 
     def forget_aborted(self) -> None:
         """Starts the list again, for a recovery that is about to rebuild it."""
         self.aborted.clear()
+        self._aborted_saved = 0
         self._beside("txnindex").unlink(missing_ok=True)
 
     def reset(self) -> None:

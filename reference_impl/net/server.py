@@ -1,24 +1,23 @@
-"""The listener: frames in, answers out, one request at a time on each connection.
+"""One connection: frames in, answers out, one request at a time.
 
 A frame that is negative or too large, an API or version that is not served, bytes that do not decode: each closes its
 own connection and touches nothing else. The one exception is ApiVersions in an unknown version, which is answered in
-version 0 with error 35.
+version 0 with error 35. What is kept for clients is bounded (`budget`), and nobody has the loop for long.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import os
 import struct
+import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
-from inspect import isawaitable
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from reference_impl import bugs
-from reference_impl.api import CloseConnection, Context, Served
+from reference_impl.api import CloseConnection, Context
 from reference_impl.dispatch import dispatch
 from wire import frames
 from wire.codec import Malformed, decode_prefix
@@ -27,14 +26,18 @@ from wire.primitives import Buffer
 
 if TYPE_CHECKING:
     from reference_impl.clock import Timer
-    from reference_impl.node import Node
+    from reference_impl.net.listener import Listener
 
 log = logging.getLogger("listener")
 
 API_VERSIONS, PRODUCE = 18, 0
 _FIRST = struct.Struct(">hhi")
-_QUEUED_FRAMES = 32
+_QUEUED_FRAMES, _QUEUED_BYTES = 32, 2 << 20
+_FRAMES_A_TURN = 16
 _HELD_BACK_S = 0.05
+_AFTERLIFE_S = 30.0
+_FORGETS_TO_PAUSE = (3, 12) <= sys.version_info < (3, 12, 9) or (3, 13) <= sys.version_info < (3, 13, 2)
+"""Whether asyncio's `writelines` buffers without end for a client that does not read (CVE-2024-12254)."""
 
 
 class Connection(asyncio.Protocol):
@@ -47,11 +50,15 @@ class Connection(asyncio.Protocol):
         self._frames: deque[bytes] = deque()
         self._waiting: asyncio.Future[None] | None = None
         self._writable = True
+        self._unread = 0  # bytes of answers, while the client is behind
+        self._weighs = 0
         self._reading = True
+        self._turn_planned = False
         self._host = ""
         self._kept_answer: list[Buffer] | None = None
         self._held_back: bytes | None = None
         self._held_timer: Timer | None = None
+        self._afterlife: Timer | None = None
         self._swapping = False
         self.last_used = self._node.clock.monotonic()
 
@@ -68,20 +75,26 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """What the client sent before it hung up is still heeded, above all a LeaveGroup behind a waiting JoinGroup."""
         self._transport = None
+        self._unread = 0
         if self._held_timer is not None:
             self._held_timer.cancel()
         self._listener.lost(self.number)
+        self._buffer.clear()
         self._pump()
+        if self._frames:
+            self._afterlife = self._node.clock.call_later(_AFTERLIFE_S, self._let_go)
 
     def pause_writing(self) -> None:
         self._writable = False
+        self._unread = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        self._weigh()
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._unread = 0
         self._pump()
 
     def data_received(self, data: bytes) -> None:
-        self.last_used = self._node.clock.monotonic()
         self._buffer += data
         self._take_frames()
         self._pump()
@@ -107,11 +120,17 @@ class Connection(asyncio.Protocol):
                 self._frames.append(bytes(view[at + 4 : at + 4 + size]))
             at += 4 + size
         if at:
+            self.last_used = self._node.clock.monotonic()
             del buffer[:at]
 
     def _pump(self) -> None:
         """Answers what is queued until something has to wait; nobody reads the answers once the client is gone."""
+        left = _FRAMES_A_TURN
         while self._frames and self._waiting is None and (self._writable or self._transport is None):
+            if not left:
+                self._go_on_later()
+                break
+            left -= 1
             frame = self._frames.popleft()
             if self._keep_back(frame):
                 continue
@@ -120,11 +139,30 @@ class Connection(asyncio.Protocol):
             self._let_go()
         self._throttle()
 
+    def _go_on_later(self) -> None:
+        """Others come first: a client that sends many small requests at once has them answered in turns."""
+        if not self._turn_planned:
+            self._turn_planned = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._turn_planned = False
+        self._pump()
+
+    def _weigh(self) -> None:
+        queued = sum(map(len, self._frames)) if self._frames else 0
+        self._weighs = len(self._buffer) + queued + self._unread
+        self._listener.budget.note(self, self._weighs)
+
     def _throttle(self) -> None:
         """Stops reading from a client that sends faster than it is answered."""
+        if self._weighs or self._buffer or self._frames or self._unread:
+            self._weigh()
         if self._transport is None:
             return
-        crowded = len(self._frames) >= _QUEUED_FRAMES
+        crowded = bool(self._frames) and (
+            len(self._frames) >= _QUEUED_FRAMES or sum(map(len, self._frames)) >= _QUEUED_BYTES
+        )
         if crowded and self._reading:
             self._transport.pause_reading()
         elif not crowded and not self._reading:
@@ -146,7 +184,7 @@ class Connection(asyncio.Protocol):
             log.exception("connection %d closed: the handler failed", self.number)
             self.close()
         else:
-            if isawaitable(result):
+            if result is not None:
                 self._waiting = asyncio.ensure_future(self._later(result))
 
     async def _later(self, result: Awaitable[None]) -> None:
@@ -225,7 +263,11 @@ class Connection(asyncio.Protocol):
             self._send(*kept)
 
     def _send(self, *buffers: Buffer) -> None:
-        if self._transport is not None:
+        if self._transport is None:
+            return
+        if _FORGETS_TO_PAUSE:
+            self._transport.write(b"".join(buffers))
+        else:
             self._transport.writelines(buffers)
 
     def _keep_back(self, frame: bytes) -> bool:
@@ -266,9 +308,21 @@ class Connection(asyncio.Protocol):
         else:
             self._let_go()
 
+    def abort(self) -> None:
+        """Ends at once: what the client has not read is dropped, and so is what it asked for."""
+        self._frames.clear()
+        if self._transport is not None:
+            log.info("connection %d aborted: %d bytes are kept for it", self.number, self._weighs)
+            self._transport.abort()
+        else:
+            self._let_go()
+
     def _let_go(self) -> None:
         """The end: nothing is left to be done for this client."""
+        self._frames.clear()
         self._listener.forget(self)
+        if self._afterlife is not None:
+            self._afterlife.cancel()
         if self._waiting is not None:
             self._waiting.cancel()
 
@@ -284,73 +338,3 @@ class _Answers:
 
     def close(self) -> None:
         self.buffers.clear()
-
-
-class Listener:
-    """Accepts connections and knows them all."""
-
-    def __init__(self, node: Node, served: dict[int, Served]) -> None:
-        self.node = node
-        self.served = served
-        self.largest_frame: int = node.config["socket.request.max.bytes"]
-        self.port = 0
-        self._numbers = itertools.count(1)
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
-        self._when_closed: dict[int, Callable[[], None]] = {}
-
-    async def bind(self, host: str, port: int) -> None:
-        """Takes its port, which `port` tells, but accepts nobody yet."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: Connection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def serve(self) -> None:
-        """Accepts clients from now on."""
-        assert self._server is not None
-        await self._server.start_serving()
-
-    def admit(self, connection: Connection) -> bool:
-        """Takes a connection in, unless there are too many."""
-        if len(self._connections) >= self.node.config["max.connections"]:
-            log.info("connection %d refused: max.connections is reached", connection.number)
-            return False
-        self._connections.add(connection)
-        return True
-
-    def when_closed(self, number: int, action: Callable[[], None]) -> None:
-        """Does this once the connection of this number is gone; only what was said last counts."""
-        self._when_closed[number] = action
-
-    def lost(self, number: int) -> None:
-        """A client is gone."""
-        action = self._when_closed.pop(number, None)
-        if action is not None:
-            action()
-
-    def forget(self, connection: Connection) -> None:
-        self._connections.discard(connection)
-
-    def close_idle(self, limit_s: float) -> None:
-        """Closes connections that nobody has used for this long."""
-        now = self.node.clock.monotonic()
-        for connection in tuple(self._connections):
-            if now - connection.last_used > limit_s:
-                connection.close()
-
-    def unsupported_version(self) -> Struct:
-        """The answer to an ApiVersions request of a version that is not served."""
-        from reference_impl.api.api_versions import unsupported_version
-
-        return unsupported_version(self.node)
-
-    async def close(self) -> None:
-        """Stops listening, lets answers that are on their way leave, closes every connection."""
-        if self._server is None:
-            return
-        self._server.close()
-        for connection in tuple(self._connections):
-            connection.close()
-        await asyncio.sleep(0)

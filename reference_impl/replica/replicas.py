@@ -38,6 +38,7 @@ class Replicas:
         self._sessions: dict[int, FollowerSession] = {}
         self.leadership: list[Callable[[str, int, bool], None]] = []
         self.paused = False
+        self._unopened: set[str] = set()  # topics with replicas that found no room on the disk
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(tuple(self._partitions.values()))
@@ -93,8 +94,8 @@ class Replicas:
                 if partition is not None:
                     self._give_up(topic, index, partition)
                 continue
-            if partition is None:
-                partition = self._open(topic, index, clean=True)
+            if partition is None and (partition := self._opened(topic, index)) is None:
+                continue
             before = (partition.leader_epoch, partition.leading is not None)
             partition.settle(placement)
             if partition.leader_epoch == before[0]:
@@ -104,6 +105,22 @@ class Replicas:
                 self._tell(partition, leads=False)
             if partition.leading is not None:
                 self._tell(partition, leads=True)
+
+    def _opened(self, topic: Topic, index: int) -> Partition | None:
+        """A replica that is new here; None if the disk has no room for it yet."""
+        try:
+            return self._open(topic, index, clean=True)
+        except OSError as error:
+            log.warning("%s-%d cannot be opened yet: %s", topic.name, index, error)
+            self._unopened.add(topic.name)
+            return None
+
+    def open_late(self) -> None:
+        """Tries again what could not be opened; called by a timer."""
+        names, self._unopened = self._unopened, set()
+        for name in names:
+            if (topic := self._node.image.topics.get(name)) is not None:
+                self._settle(topic)
 
     def _tell(self, partition: Partition, *, leads: bool) -> None:
         for callback in self.leadership:
@@ -200,7 +217,7 @@ class Replicas:
         folder = self._folder(topic.name, index)
         opened = open_log(folder, rules.log, self._node.clock.now_ms(), clean=clean)
         folder.mkdir(exist_ok=True)
-        (folder / _TOPIC_ID).write_text(str(topic.id), "ascii")
+        _label(folder / _TOPIC_ID, str(topic.id))
         partition = Partition(topic.name, index, opened, rules, self._node.clock, self._node.node_id, topic.id)
         self._partitions[topic.name, index] = partition
         return partition
@@ -213,7 +230,7 @@ class Replicas:
         for topic in self._node.topics.all():
             for index in range(topic.partitions):
                 marker = self._folder(topic.name, index) / _TOPIC_ID
-                if marker.exists() and marker.read_text("ascii") != str(topic.id):
+                if marker.exists() and marker.read_text("ascii") not in ("", str(topic.id)):
                     shutil.rmtree(marker.parent, ignore_errors=True)
 
     def _remove_strays(self) -> None:
@@ -235,3 +252,15 @@ class Replicas:
         rows = path.read_text("utf-8").splitlines() if path.exists() else []
         parts = [row.split(" ", 2) for row in rows]
         return {(topic, int(index)): int(mark) for mark, index, topic in parts}
+
+
+def _label(path: Path, topic_id: str) -> None:
+    """Says in the folder whose data these are. Whole or not at all: what bears another name is deleted at a start."""
+    if path.exists() and path.read_text("ascii") == topic_id:
+        return
+    try:
+        path.with_suffix(".new").write_text(topic_id, "ascii")
+        path.with_suffix(".new").replace(path)
+    except OSError as error:  # a full disk; the next start tries again
+        log.warning("%s cannot be written: %s", path, error)
+        path.with_suffix(".new").unlink(missing_ok=True)

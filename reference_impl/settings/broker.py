@@ -8,6 +8,7 @@ from reference_impl.settings.topic import TOPIC_SETTINGS
 _ROWS = [
     # the listener
     Setting("socket.request.max.bytes", "int", "104857600", low=1),
+    Setting("queued.max.request.bytes", "long", str(256 << 20), low=1, doc="Kafka's default is -1, no limit"),
     Setting("connections.max.idle.ms", "long", "600000"),
     Setting("max.connections", "int", str(INT_MAX), low=0, dynamic=True),
     # topics

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from reference_impl.control.image import NOBODY
 from reference_impl.group.placement import partition_for
+from reference_impl.log.validate import Rejected
 from reference_impl.net.peers import PeerGone
 from reference_impl.replica.waiting import mark, settled
 from reference_impl.txn.state import TopicPartition, Transaction
@@ -56,9 +57,18 @@ class MarkerSender:
             if await self._decided(transaction):
                 while missing := await self._sent(transaction, missing, epoch, commit):
                     await asyncio.sleep(_AGAIN_S)
-                self._complete(transaction)
+                await self._completed(transaction)
         except Deposed:
             log.info("%s: another coordinator ends it", transaction.transactional_id)
+
+    async def _completed(self, transaction: Transaction) -> None:
+        """Says so in the log, as soon as the disk has room for it."""
+        while True:
+            try:
+                return self._complete(transaction)
+            except Rejected as rejected:
+                log.warning("%s: its end cannot be written yet: %s", transaction.transactional_id, rejected)
+                await asyncio.sleep(_AGAIN_S)
 
     def _where(self, transaction: Transaction) -> int:
         topic = self._node.topics.get(_STATE_TOPIC)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from reference_impl import bugs
 from reference_impl.group.placement import partition_for
 from reference_impl.loading import Loads, read_through
+from reference_impl.log.validate import Rejected
 from reference_impl.txn import layout, state, version2
 from reference_impl.txn.admission import asked, for_append
 from reference_impl.txn.markers import MarkerSender
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 STATE_TOPIC = "__transaction_state"
 _READ_LIMIT = 1 << 30
+_FINISH_AGAIN_S = 0.5
 _JOINS_SINCE = 12  # the Produce version from which a partition joins its transaction by being written to
 log = logging.getLogger("transactions")
 
@@ -218,10 +220,18 @@ class TransactionService:
         topic = self._node.ensure_internal(STATE_TOPIC)
         return partition_for(transactional_id, topic.partitions if topic is not None else 1)
 
-    def _finish_soon(self, transactional_id: str) -> None:
-        self._node.clock.call_later(0, functools.partial(self._finish, transactional_id))
+    def _finish_soon(self, transactional_id: str, delay_s: float = 0) -> None:
+        self._node.clock.call_later(delay_s, functools.partial(self._finish, transactional_id))
 
     def _finish(self, transactional_id: str) -> None:
+        """Ends a decided transaction; what cannot be written now, on a full disk, is written later."""
+        try:
+            self._write_markers(transactional_id)
+        except Rejected as rejected:
+            log.warning("%s: cannot be ended yet: %s", transactional_id, rejected)
+            self._finish_soon(transactional_id, _FINISH_AGAIN_S)
+
+    def _write_markers(self, transactional_id: str) -> None:
         """Writes one marker into every partition of a decided transaction, then says that it is complete."""
         transaction = self._transactions.get(transactional_id)
         if transaction is None or not transaction.ending:
@@ -238,6 +248,8 @@ class TransactionService:
             error = self._node.append_marker(topic, index, transaction.producer_id, transaction.epoch, epoch, commit)
             if error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("N01"):
                 return
+            if error == errors.KAFKA_STORAGE_ERROR:
+                raise Rejected(error, f"the marker for {topic}-{index}")
             if error not in (errors.NONE, errors.UNKNOWN_TOPIC_OR_PARTITION):
                 log.warning("%s: marker for %s-%d refused: %s", transactional_id, topic, index, errors.name(error))
         self._complete(transaction)
@@ -262,7 +274,10 @@ class TransactionService:
                 log.info(
                     "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
                 )
-                self._settle(transaction, Step(state.fenced(transaction, now_ms)))
+                try:
+                    self._settle(transaction, Step(state.fenced(transaction, now_ms)))
+                except Rejected as rejected:
+                    log.warning("%s: the abort cannot be written yet: %s", transaction.transactional_id, rejected)
         self._sweep_later()
 
     def _may_write(self, transaction: Transaction) -> bool:

@@ -50,6 +50,8 @@ class Pipe(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    abort = close
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return ("127.0.0.1", 1) if name == "peername" else default
 

@@ -17,6 +17,8 @@ def broker_registration(request: Struct, context: Context) -> Struct:
     node = context.node
     if request.cluster_id != node.cluster_id:
         return response("BrokerRegistration", error_code=errors.INCONSISTENT_CLUSTER_ID)
+    if not request.listeners:
+        return response("BrokerRegistration", error_code=errors.INVALID_REGISTRATION)
     where = request.listeners[0]
     epoch = node.controller.register(request.broker_id, str(request.incarnation_id), where.host, where.port)
     broker = request.broker_id

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-from reference_impl.api import Context, handles
+from reference_impl.api import CloseConnection, Context, handles
 from reference_impl.control.image import JsonRecord
 from wire.messages import Struct, response
 from wire.records import Record, build_batch
@@ -21,7 +21,9 @@ _TOPIC = "__cluster_metadata"
 @handles("Fetch", 12, 12, of_controller=True)
 def fetch_metadata(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """At once if there is more, else later."""
-    offset = request.topics[0].partitions[0].fetch_offset
+    if not (request.topics and request.topics[0].partitions):
+        raise CloseConnection("a Fetch of nothing")
+    offset = max(request.topics[0].partitions[0].fetch_offset, 0)
     if offset < context.node.journal.end or request.max_wait_ms <= 0:
         return _answer(offset, context)
     return _wait(offset, request.max_wait_ms / 1000, context)

@@ -1,0 +1,98 @@
+"""The listener: accepts connections, as many as there is room for, knows them all, and ends those that nobody uses."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reference_impl.api import Served
+from reference_impl.net.budget import Budget
+from reference_impl.net.server import Connection
+from reference_impl.open_files import most_connections
+from wire.messages import Struct
+
+if TYPE_CHECKING:
+    from reference_impl.node import Node
+
+log = logging.getLogger("listener")
+
+
+class Listener:
+    """The connections of one port."""
+
+    def __init__(self, node: Node, served: dict[int, Served]) -> None:
+        self.node = node
+        self.served = served
+        self.largest_frame: int = node.config["socket.request.max.bytes"]
+        self.budget = Budget(node.config["queued.max.request.bytes"])
+        self.port = 0
+        self._most = most_connections()
+        self._numbers = itertools.count(1)
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+        self._when_closed: dict[int, Callable[[], None]] = {}
+
+    @property
+    def open_connections(self) -> int:
+        """How many there are, those included whose client is gone and whose requests are still heeded."""
+        return len(self._connections)
+
+    async def bind(self, host: str, port: int) -> None:
+        """Takes its port, which `port` tells, but accepts nobody yet."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: Connection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def serve(self) -> None:
+        """Accepts clients from now on."""
+        assert self._server is not None
+        await self._server.start_serving()
+
+    def admit(self, connection: Connection) -> bool:
+        """Takes a connection in, unless there are too many."""
+        if len(self._connections) >= min(self._most, self.node.config["max.connections"]):
+            log.info("connection %d refused: max.connections, or what the system allows, is reached", connection.number)
+            return False
+        self._connections.add(connection)
+        return True
+
+    def when_closed(self, number: int, action: Callable[[], None]) -> None:
+        """Does this once the connection of this number is gone; only what was said last counts."""
+        self._when_closed[number] = action
+
+    def lost(self, number: int) -> None:
+        """A client is gone."""
+        action = self._when_closed.pop(number, None)
+        if action is not None:
+            action()
+
+    def forget(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self.budget.note(connection, 0)
+
+    def close_idle(self, limit_s: float) -> None:
+        """Ends connections that have not sent a whole request for this long."""
+        now = self.node.clock.monotonic()
+        for connection in tuple(self._connections):
+            if now - connection.last_used > limit_s:
+                connection.abort()
+
+    def unsupported_version(self) -> Struct:
+        """The answer to an ApiVersions request of a version that is not served."""
+        from reference_impl.api.api_versions import unsupported_version
+
+        return unsupported_version(self.node)
+
+    async def close(self) -> None:
+        """Stops listening, lets answers that are on their way leave, closes every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        for connection in tuple(self._connections):
+            connection.close()
+        await asyncio.sleep(0)
