@@ -78,7 +78,7 @@ def _clean(log: PartitionLog, found: Dirt, now_ms: int) -> Iterator[None]:
     latest: dict[bytes, int] = {}
     yield from _read_keys(log, segments, found, latest)
     rules = BatchFilter(
-        latest, found.end, log.producers, TransactionsSeen.of(segments), now_ms, log.settings.delete_retention_ms
+        latest, found.end, log.producers, TransactionsSeen.of(log.segments), now_ms, log.settings.delete_retention_ms
     )
     for group in _grouped(segments, log.settings.segment_bytes):
         cleaned = bytearray()
@@ -96,7 +96,7 @@ def _clean(log: PartitionLog, found: Dirt, now_ms: int) -> Iterator[None]:
 def _read_keys(log: PartitionLog, segments: list[Segment], found: Dirt, latest: dict[bytes, int]) -> Iterator[None]:
     """Maps the keys of the dirty part to their latest offsets; aborted records do not count."""
     dirty = [s for s in segments if _end(log, s) > found.first_dirty]
-    transactions = TransactionsSeen.of(segments, found.first_dirty)
+    transactions = TransactionsSeen.of(log.segments, found.first_dirty)
     for done, (segment, position) in enumerate(_places(log, dirty)):
         batch = batch_of(segment, position)
         if done % BATCHES_A_STEP == BATCHES_A_STEP - 1:

@@ -34,7 +34,10 @@ class TransactionsSeen:
 
     @classmethod
     def of(cls, segments: list[Segment], from_offset: int = 0) -> TransactionsSeen:
-        """The aborted transactions that these segments know of and that end at `from_offset` or later."""
+        """The aborted transactions that end at `from_offset` or later.
+
+        `segments` are all of the log: the one that holds the marker knows of it, and may be beyond what is cleaned.
+        """
         found = [entry for segment in segments for entry in segment.aborted if entry.last_offset >= from_offset]
         return cls(sorted(found, key=lambda entry: entry.first_offset, reverse=True))
 

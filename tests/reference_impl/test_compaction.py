@@ -257,6 +257,19 @@ def test_an_aborted_transaction_leaves_first_its_data_then_its_marker(tmp_path: 
     world.check()
 
 
+def test_an_abort_counts_although_its_marker_is_beyond_what_is_cleaned(tmp_path: Path) -> None:
+    world = World.begin(tmp_path)
+    world.put((b"a", b"kept"))
+    world.put((b"a", b"gone"), pid=1, txn=True)
+    for turn in range(8):
+        world.put((b"other", b"%d-%s" % (turn, b"x" * 60)))
+    world.end(1, commit=False)
+    assert world.round() and world.log.active.aborted
+
+    assert b"kept" in [record.value for record in world.committed()]
+    world.check()
+
+
 def test_the_last_batch_of_a_producer_stays_empty_to_keep_its_sequence(tmp_path: Path) -> None:
     world = World.begin(tmp_path)
     world.put((b"k", b"1"), (b"k", b"2"), pid=7)
