@@ -5,12 +5,10 @@ assignor and owned partitions are said when they change; what is not said stays.
 Errors: 35 the group protocol is off (group.version 0), 42 what a request must or must not hold, 112 no such assignor,
 128 no such pattern, 69 no such group, 25 no such member, 110 fenced by epoch, 82 and 111 fenced by instance id, 81 too
 many members.
-Gaps: patterns are Python's, not RE2's; members of the classic protocol cannot be in the same group (69).
+Patterns are RE2's. Gaps: members of the classic protocol cannot be in the same group (69).
 """
 
 from __future__ import annotations
-
-import re
 
 from reference_impl.api import Context, handles
 from reference_impl.group.assignors import ASSIGNORS
@@ -18,6 +16,7 @@ from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE
 from reference_impl.group.consumer_effects import Refusal
 from reference_impl.group.consumer_heartbeat import Heartbeat
 from reference_impl.group.consumer_layout import topics_of
+from reference_impl.patterns import NoPattern, Pattern
 from wire import errors
 from wire.messages import Struct, response
 
@@ -102,8 +101,8 @@ def _half_joined(request: Struct) -> str:
 
 def _no_pattern(text: str | None) -> Refusal | None:
     try:
-        re.compile(text or "")
-    except re.error as error:
+        Pattern(text or "")
+    except NoPattern as error:
         return Refusal(
             errors.INVALID_REGULAR_EXPRESSION,
             f"SubscribedTopicRegex `{text}` is not a valid regular expression: {error}.",

@@ -6,9 +6,8 @@ back in unknown_state_filters. Errors: 124 a pattern that is not a regular expre
 
 from __future__ import annotations
 
-import re
-
 from reference_impl.api import Context, handles
+from reference_impl.patterns import NoPattern, Pattern
 from reference_impl.txn.state import State, Transaction
 from wire import errors
 from wire.messages import Struct, response
@@ -23,8 +22,8 @@ def list_transactions(request: Struct, context: Context) -> Struct:
         return response("ListTransactions", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     unknown = [name for name in request.state_filters if name not in _STATES]
     try:
-        pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
-    except re.error:
+        pattern = Pattern(request.transactional_id_pattern) if request.transactional_id_pattern else None
+    except NoPattern:
         return response("ListTransactions", error_code=errors.INVALID_REGULAR_EXPRESSION)
     now_ms = context.node.clock.now_ms()
     found = [
@@ -34,7 +33,7 @@ def list_transactions(request: Struct, context: Context) -> Struct:
             "transaction_state": t.state.shown,
         }
         for t in context.node.transactions.all()
-        if _passes(t, request, now_ms) and (pattern is None or pattern.fullmatch(t.transactional_id))
+        if _passes(t, request, now_ms) and (pattern is None or pattern.matches(t.transactional_id))
     ]
     return response("ListTransactions", unknown_state_filters=unknown, transaction_states=found)
 

@@ -8,7 +8,6 @@ those of Kafka's GroupMetadataManager.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -35,6 +34,7 @@ from reference_impl.group.consumer_effects import (
     SavedTargetEpoch,
 )
 from reference_impl.group.reconciliation import reconciled
+from reference_impl.patterns import Pattern
 from wire import errors
 
 
@@ -134,9 +134,9 @@ def loaded(group: ConsumerGroup, now: int, limits: ConsumerLimits) -> None:
 
 def resolved(group: ConsumerGroup, topics: Catalogue) -> frozenset[str]:
     """The topics that the members' names and patterns amount to."""
-    patterns = {re.compile(m.regex) for m in group.members.values() if m.regex}
+    patterns = [Pattern(text) for text in {m.regex for m in group.members.values() if m.regex}]
     named = {name for m in group.members.values() for name in m.names if name in topics}
-    return frozenset(named | {name for name in topics if any(p.fullmatch(name) for p in patterns)})
+    return frozenset(named | {name for name in topics if any(p.matches(name) for p in patterns)})
 
 
 # -- members ---------------------------------------------------------------------------------------------------
@@ -233,9 +233,14 @@ def _said(now: str | None, before: str | None) -> str | None:
 
 
 def _fence(group: ConsumerGroup, member_id: str) -> list[Change]:
+    """A member goes; where none is left there is nothing to hand round, so the target is up to date at once."""
     group.remove(member_id)
     group.epoch += 1
-    return [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
+    changes: list[Change] = [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
+    if not group.members:
+        group.assignment_epoch = group.epoch
+        changes.append(SavedTargetEpoch(group.epoch))
+    return changes
 
 
 def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) -> None:
@@ -276,8 +281,8 @@ def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[Change]) ->
 
 
 def _may_own(member: ConsumerMember, topics: Catalogue) -> Parts:
-    pattern = re.compile(member.regex) if member.regex else None
-    names = [n for n in topics if n in member.names or (pattern is not None and pattern.fullmatch(n))]
+    pattern = Pattern(member.regex) if member.regex else None
+    names = [n for n in topics if n in member.names or (pattern is not None and pattern.matches(n))]
     return frozenset((topics[n][0], index) for n in names for index in range(topics[n][1]))
 
 

@@ -19,7 +19,12 @@ LONGEST = 420
 GENERATED = re.compile(r"vectors|golden|error_codes\.py$")
 PATHS = re.compile(r"(?<![\w./])/(?:home|Users|work)/[a-z]\w*/|(?<![\w./])/root/")
 ADDRESS = re.compile(r"index-url|find-links|://")
-IMPORT_NAMES = {"google-crc32c": "google_crc32c", "confluent-kafka": "confluent_kafka", "toxiproxy-python": "toxiproxy"}
+IMPORT_NAMES = {
+    "google-crc32c": "google_crc32c",
+    "google-re2": "re2",
+    "confluent-kafka": "confluent_kafka",
+    "toxiproxy-python": "toxiproxy",
+}
 TOLD_APART = {"jinja2": "markupsafe"}  # a dependency of jinja2 by its own declaration
 
 
