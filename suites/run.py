@@ -116,7 +116,7 @@ class Run:
         error = ""
         results = self._session.results if self._session is not None else []
         if self._problem is not None:
-            error = f"{self._problem}{self._unrun(len(results))}"
+            error = f"{self._problem.said}{self._unrun(len(results))}"
             tail = self._problem.last_lines if isinstance(self._problem, TargetNotReady) else ()
         try:
             self._undo.close()

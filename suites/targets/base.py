@@ -61,6 +61,11 @@ class TargetProblem(Exception):
         self.sentence = sentence
         self.hint = hint
 
+    @property
+    def said(self) -> str:
+        """The sentence and the hint, without the log lines that may follow them."""
+        return super().__str__()
+
 
 class UnknownTarget(TargetProblem):
     """The target string names nothing that the suite knows, or asks of it what it does not have."""

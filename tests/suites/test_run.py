@@ -63,4 +63,7 @@ def test_a_target_that_cannot_be_brought_back_ends_the_run(run: Run, told: list[
     run.finish()
     end = told[-1]
     assert isinstance(end, RunFinished) and run.status == 7 and end.tail == ("panic",)
-    assert end.error.endswith("It could not be brought back: 2 of 3 cases were not run.")
+    assert end.error.splitlines() == [
+        "node 1 did not serve again",
+        "It could not be brought back: 2 of 3 cases were not run.",
+    ], "the log lines are the tail's alone"
