@@ -1,6 +1,7 @@
 """Random sequences of requests, sent alike to Apache Kafka and to the bundled broker; every difference is told.
 
-    python -m tests.differential [--sequences 5000] [--first 1] [--judge kafka:4.4.0] [--here reference] [--table FILE]
+    python -m tests.differential [--sequences 5000] [--first 1] [--judge kafka:4.4.0] [--here reference]
+                                 [--at-once 4] [--table docs/differential.md]
 
 Sequences are drawn from their number alone, so that `--first 814 --sequences 1` asks number 814 again. A difference
 counts when it shows again with ten times the patience. Exit status 1 when one is neither mended nor listed in
@@ -16,6 +17,8 @@ import time
 import tomllib
 import uuid
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 from time import monotonic
@@ -24,13 +27,21 @@ from suites.targets import open_target
 from suites.targets.base import Target
 from tests.differential.sequence import Difference, Outcome, run, world_of
 from tests.differential.side import ANSWER_WITHIN_S, Side
+from tests.differential.table import Covered
+from wire import errors
 from wire.apis import ALL
 from wire.client import Connection
+from wire.conversation import ConnectionFailed
 
 PATIENCE_S = 0.15
-# Nothing is cleaned while a sequence runs: when that happens is nobody's promise.
-JUDGE = "kafka:4.4.0?set=offsets.retention.check.interval.ms=600000,log.retention.check.interval.ms=600000"
-HERE = "reference?set=offsets.topic.num.partitions=3"
+# Nothing is cleaned and no session ends while a sequence runs: when that happens is nobody's promise. Partitions of
+# KIP-848 groups are handed round at once, not once a second.
+SLOW = "group.consumer.max.session.timeout.ms=600000,group.consumer.session.timeout.ms=300000"
+JUDGE = (
+    "kafka:4.4.0?set=offsets.retention.check.interval.ms=600000,log.retention.check.interval.ms=600000,"
+    f"group.consumer.assignment.interval.ms=0,{SLOW}"
+)
+HERE = f"reference?set=offsets.topic.num.partitions=3,{SLOW}"
 LISTED = Path(__file__).with_name("divergences.toml")
 
 
@@ -51,44 +62,58 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--here", default=HERE)
     parser.add_argument("--most", type=int, default=200, help="differences to stop at")
     parser.add_argument("--trace", action="store_true", help="print every request and what the judge answered")
+    parser.add_argument("--at-once", type=int, default=4, help="sequences under way at the same time")
+    parser.add_argument("--minutes", type=float, default=24 * 60.0, help="begin no more after so long")
     parser.add_argument("--table", type=Path, help="where the table of APIs and error codes goes (Markdown)")
     return parser.parse_args()
 
 
 def _all(options: argparse.Namespace, judge: Target, here: Target) -> int:
-    ranges = common(judge.bootstrap, here.bootstrap)
-    began, asked, seen = monotonic(), Counter[str](), Counter[tuple[str, str]]()
-    valid, number, found = 0, 0, list[Difference]()
-    for number in range(options.sequences):
-        outcome = one(options.first + number, judge.bootstrap, here.bootstrap, ranges, trace=options.trace)
-        asked.update(outcome.asked)
-        seen.update(outcome.seen)
-        valid += outcome.valid
+    began, covered, found = monotonic(), Covered(judge.version() or "of unknown version"), list[Difference]()
+    for outcome in _outcomes(options, judge.bootstrap, here.bootstrap):
+        if outcome is None:
+            covered.broken += 1
+            continue
+        covered.add(outcome)
         if outcome.difference is not None:
             found.append(outcome.difference)
             _tell(outcome.difference)
-            if len(found) >= options.most:
-                break
-        if number % 100 == 99:
-            print(_progress(number + 1, asked, began), f"{len(found)} differences", flush=True)
+        if len(found) >= options.most:
+            break
+        if covered.sequences % 100 == 0:
+            print(covered.progress(monotonic() - began), f"{len(found)} differences", flush=True)
     told = _summary(found)
-    share = 100 * valid / max(1, asked.total())
-    print(_progress(number + 1, asked, began), f"{share:.0f} % of the requests without an error")
-    print("asked: " + ", ".join(f"{api} {count}" for api, count in asked.most_common()))
+    print(covered.progress(monotonic() - began), f"{covered.share:.0f} % of the requests without an error")
+    print("asked: " + ", ".join(f"{api} {count}" for api, count in covered.asked.most_common()))
     if options.table:
-        options.table.write_text(table(seen, asked, judge.version()), encoding="utf-8")
-    return 1 if told else 0
+        options.table.write_text(covered.page(Counter(each.kind for each in found)), encoding="utf-8")
+    return 1 if told or covered.broken else 0
 
 
-def _progress(sequences: int, asked: Counter[str], began: float) -> str:
-    return f"{sequences} sequences, {asked.total()} requests, {monotonic() - began:.0f} s:"
+def _outcomes(options: argparse.Namespace, judge: str, here: str) -> Iterator[Outcome | None]:
+    """As many as there is time for, in their order; None for a sequence that broke off."""
+    ranges, ends = common(judge, here), monotonic() + 60 * options.minutes
+    with ThreadPoolExecutor(options.at_once) as several:
+        numbers = range(options.first, options.first + options.sequences)
+        asked = [(number, several.submit(one, number, judge, here, ranges, trace=options.trace)) for number in numbers]
+        try:
+            for number, future in asked:
+                if monotonic() > ends:
+                    return
+                try:
+                    yield future.result()
+                except (ConnectionFailed, OSError) as error:
+                    print(f"sequence {number} broke off: {type(error).__name__}: {error}", flush=True)
+                    yield None
+        finally:
+            several.shutdown(wait=False, cancel_futures=True)
 
 
 def one(seed: int, judge: str, here: str, ranges: dict[str, tuple[int, int]], *, trace: bool = False) -> Outcome:
     """One sequence; a difference that does not show again with more patience was only slowness."""
     outcome = _once(seed, judge, here, ranges, PATIENCE_S, trace)
     if outcome.difference is not None:
-        outcome = _once(seed, judge, here, ranges, 10 * PATIENCE_S, False)
+        outcome = _once(seed, judge, here, ranges, 10 * PATIENCE_S, trace)
     return outcome
 
 
@@ -98,6 +123,7 @@ def _once(
     world = world_of(seed, int(time.time() * 1000), ranges, uuid.uuid4().hex[:6])
     with Side(judge, world.ours, patience_s) as one_side, Side(here, world.ours, patience_s) as other:
         outcome = run(seed, one_side, other, world, trace=trace)
+        outcome.seen.update({(api, errors.name(code)): n for (api, code), n in one_side.passing.items()})
         for side in (one_side, other):
             names = [topic.name for topic in world.topics if topic.alive]
             side.ask("DeleteTopics", 5, topic_names=names, timeout_ms=20_000)
@@ -138,20 +164,6 @@ def _summary(found: list[Difference]) -> int:
     for kind, count in Counter(difference.kind for difference in found).most_common():
         print(f"{'UNLISTED' if kind in unknown else 'listed  '} {count:>4}  {kind[:300]}")
     return len(unknown)
-
-
-def table(seen: Counter[tuple[str, str]], asked: Counter[str], version: str) -> str:
-    """Which error codes the judge's broker gave to which API, as Markdown."""
-    lines = [
-        f"# Error codes seen on Apache Kafka {version} in the differential run",
-        "",
-        "| API | requests | codes seen |",
-        "|---|---:|---|",
-    ]
-    for api in sorted(asked):
-        codes = ", ".join(f"{name} {count}" for (of, name), count in sorted(seen.items()) if of == api)
-        lines.append(f"| {api} | {asked[api]} | {codes} |")
-    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

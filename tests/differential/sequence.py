@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from typing import Any
 from tests.differential.families import Maker, makers
 from tests.differential.settling import settle
 from tests.differential.side import CLOSED, WAITING, Heard, Side
-from tests.differential.step import Step
+from tests.differential.step import Settled, Step
 from tests.differential.world import LINES, World
 from wire import errors
 
 LENGTH = (20, 60)
+_CHANGING = re.compile(r"d[0-9a-f]{6}-\d+(-\w+)?")
 FIRST = ("CreateTopics", "CreateTopics", "InitProducerId", "InitProducerId")
 
 
@@ -39,7 +41,8 @@ class Difference:
         names = [
             ",".join(sorted({errors.name(code) for code in codes})) for codes in (self.judge_codes, self.here_codes)
         ]
-        return f"{self.api}: {names[0] or self.judge} / {names[1] or self.here}"
+        told = [_CHANGING.sub("...", words) for words in (self.judge, self.here)]
+        return f"{self.api}: {names[0] or told[0]} / {names[1] or told[1]}"
 
 
 @dataclass(slots=True)
@@ -72,8 +75,10 @@ def run(seed: int, judge: Side, here: Side, world: World, *, trace: bool = False
             return outcome
         _learn(world, step, heard[0])
         for what in step.settle:
-            settle(judge, what)
-            settle(here, what)
+            settled = [settle(side, what) for side in (judge, here)]
+            if not all(settled):
+                outcome.difference = _unsettled(seed, number, step, what, settled)
+                return outcome
     return outcome
 
 
@@ -112,6 +117,11 @@ def _difference(seed: int, number: int, step: Step, judge: Heard, here: Heard) -
         seed, number, step.api, step.version, _shown(step.fields), *_apart(judge, here),
         tuple(judge.codes()), tuple(here.codes()),
     )  # fmt: skip
+
+
+def _unsettled(seed: int, number: int, step: Step, what: Settled, settled: list[bool]) -> Difference:
+    words = ["shown in time" if shown else f"not shown in time: {what}" for shown in settled]
+    return Difference(seed, number, step.api, step.version, _shown(step.fields), words[0], words[1], (), ())
 
 
 def _apart(judge: Heard, here: Heard) -> tuple[str, str]:

@@ -9,23 +9,21 @@ from tests.differential.side import Side
 from tests.differential.step import Settled
 from tests.differential.telling import OWN_SETTING
 from wire import errors
+from wire.messages import Struct
 
 WITHIN_S = 20.0
 LATEST = -1
 
 
-class NotSettled(Exception):
-    """A broker did not come to show something that it had agreed to."""
-
-
-def settle(side: Side, what: Settled) -> None:
-    """Returns once the broker shows it; raises NotSettled."""
+def settle(side: Side, what: Settled) -> bool:
+    """Returns once the broker shows it; False when it does not come to."""
     seen = LOOKS[what.kind]
     deadline = monotonic() + WITHIN_S
     while not seen(side, what):
         if monotonic() > deadline:
-            raise NotSettled(f"{what} is not visible after {WITHIN_S:.0f} s.")
+            return False
         sleep(0.005)  # paced polling up to the deadline above
+    return True
 
 
 def _topic(side: Side, what: Settled) -> bool:
@@ -59,9 +57,30 @@ def _ended(side: Side, what: Settled) -> bool:
     return not found.transaction_state.startswith(("Prepare", "Ongoing"))
 
 
+def _consumers(side: Side, what: Settled) -> bool:
+    """A KIP-848 group whose members have, together, every partition that they want, and nothing left to give back."""
+    members, wanted = what.value
+    for member, instance in members:
+        side.beat(what.name, member, instance)
+    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.name]).groups
+    owned = [_parts(member.assignment) for member in group.members]
+    return (
+        len(group.members) == len(members)
+        and group.assignment_epoch == group.group_epoch
+        and all(member.member_epoch == group.group_epoch for member in group.members)
+        and owned == [_parts(member.target_assignment) for member in group.members]
+        and sum(map(len, owned)) == wanted
+    )
+
+
+def _parts(assignment: Struct) -> set[tuple[object, int]]:
+    return {(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions}
+
+
 LOOKS: dict[str, Callable[[Side, Settled], bool]] = {
     "topic": _topic,
     "gone": _gone,
     "setting": _setting,
     "ended": _ended,
+    "consumers": _consumers,
 }

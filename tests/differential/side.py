@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any
 
 from suites.probe.core import fitted
-from tests.differential.step import BatchOf, Step, Symbol
+from tests.differential.consumers import Consumers
+from tests.differential.step import BatchOf, Kept, Step, Symbol
 from tests.differential.telling import Names, codes, told
 from wire import errors
 from wire.client import AnswerTimeout, Connection, ConnectionClosed
@@ -49,6 +51,8 @@ class Side:
         self._lines: dict[int, Connection] = {}
         self._waiting: dict[int, Step] = {}
         self.names = Names()
+        self.consumers = Consumers()
+        self.passing = Counter[tuple[str, int]]()
 
     def __enter__(self) -> Side:
         return self
@@ -65,6 +69,16 @@ class Side:
     def ask(self, api: str, version: int, **fields: Any) -> Struct:
         """A question of the run's own, on a connection of its own."""
         return self._line(-1).call(fitted(request(api, **fields), version), version, ANSWER_WITHIN_S)
+
+    def beat(self, group: str, member: Symbol | str, instance: str | None) -> Struct:
+        """A heartbeat of the run's own for a member of a KIP-848 group, which owns what it was given."""
+        name = self._resolved(member)
+        answer = self.ask(
+            "ConsumerGroupHeartbeat", 1, group_id=group, member_id=name, instance_id=instance,
+            member_epoch=self.consumers.epoch(group, name), topic_partitions=self.consumers.owned(group, name),
+        )  # fmt: skip
+        self.consumers.hear(group, answer)
+        return answer
 
     def waits(self, line: int) -> bool:
         return line in self._waiting
@@ -83,8 +97,12 @@ class Side:
             except ConnectionClosed:
                 self._forget(step.line)
                 return CLOSED
-            if not PASSING & set(_raw_codes(answer)) or monotonic() > deadline:
+            passing = PASSING & set(_raw_codes(answer))
+            if not passing or monotonic() > deadline:
+                if step.api == "ConsumerGroupHeartbeat":
+                    self.consumers.hear(message.group_id, answer)
                 return told(answer, step.version, self.names, self._ours)
+            self.passing.update((step.api, code) for code in passing)
             sleep(0.01)  # paced polling up to the deadline above
 
     def _late(self, apart: int) -> list[tuple[int, dict[str, Any] | str]]:
@@ -117,6 +135,8 @@ class Side:
             return self.names.actual(value)
         if isinstance(value, BatchOf):
             return self._batch(value)
+        if isinstance(value, Kept):
+            return self.consumers.said(value, self._resolved(value.member))
         if isinstance(value, dict):
             return {key: self._resolved(inner) for key, inner in value.items()}
         return [self._resolved(each) for each in value] if isinstance(value, (list, tuple)) else value

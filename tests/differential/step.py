@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+Learn = Callable[[dict[str, Any]], None]
 TOPIC, PRODUCER, MEMBER, SESSION = "T", "P", "M", "S"
 
 
@@ -37,6 +38,16 @@ class BatchOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What a broker last told a member of a KIP-848 group: its `epoch` (or so many more), or what it has `owned`."""
+
+    what: str
+    group: str
+    member: Symbol | str
+    plus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """What has to be visible on a broker before the next request: `kind` names a wait in settling.py."""
 
@@ -47,7 +58,7 @@ class Settled:
 
 @dataclass(slots=True)
 class Step:
-    """One request: which API in which version, on which connection, with which fields (Symbols and BatchOf inside).
+    """One request: which API in which version, on which connection, with which fields (Symbol, Kept, BatchOf inside).
 
     `learn` takes what the judge's broker answered into the model of the world; `settle` says what both brokers must
     show first. `blocks` marks a request that a broker may hold back until something else happens.
@@ -58,5 +69,5 @@ class Step:
     fields: dict[str, Any]
     line: int = 0
     blocks: bool = False
-    learn: Callable[[dict[str, Any]], None] | None = None
+    learn: Learn | None = None
     settle: list[Settled] = field(default_factory=list)

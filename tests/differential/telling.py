@@ -12,17 +12,42 @@ from wire.records import batches
 #: Prose, addresses, sizes of disks and what else says nothing about behaviour.
 DROPPED = frozenset(
     {
-        "throttle_time_ms", "error_message", "batch_index_error_message", "documentation", "synonyms",
-        "host", "port", "rack", "client_host", "node_endpoints", "current_leader", "brokers", "cluster_id",
-        "log_dir", "total_bytes", "usable_bytes", "is_cordoned", "zk_migration_ready",
-        "api_keys", "supported_features", "finalized_features", "finalized_features_epoch",
+        "throttle_time_ms",
+        "error_message",
+        "batch_index_error_message",
+        "documentation",
+        "synonyms",
+        "host",
+        "port",
+        "rack",
+        "client_host",
+        "node_endpoints",
+        "current_leader",
+        "brokers",
+        "cluster_id",
+        "log_dir",
+        "total_bytes",
+        "usable_bytes",
+        "is_cordoned",
+        "zk_migration_ready",
+        "api_keys",
+        "supported_features",
+        "finalized_features",
+        "finalized_features_epoch",
     }
 )
 KINDS = {"producer_id": PRODUCER, "topic_id": TOPIC, "member_id": MEMBER, "session_id": SESSION}
 #: Times that a broker took from its own clock: only whether there is one.
-CLOCKS = frozenset({"log_append_time_ms", "transaction_start_time_ms", "last_timestamp", "timestamp"})
+CLOCKS = frozenset(
+    {"log_append_time_ms", "transaction_start_time_ms", "last_timestamp", "timestamp", "heartbeat_interval_ms"}
+)
 #: A setting of the topic itself; where a default comes from is each broker's own affair.
 OWN_SETTING = 1
+#: What a KIP-848 group makes of its members comes in each broker's own time; the sum is told where it is settled.
+IN_ITS_OWN_TIME = frozenset({"assignment", "target_assignment"})
+CONSUMER_EPOCHS = frozenset({"member_epoch", "group_epoch", "assignment_epoch"})
+CONSUMER_APIS = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
+MASKED = frozenset({*KINDS, *CLOCKS, *CONSUMER_EPOCHS, "config_source"})
 NODES = frozenset({"node_id", "leader_id", "controller_id", "broker_id"})
 
 
@@ -68,6 +93,8 @@ def _plain(struct: Struct, version: int, ours: str) -> dict[str, Any]:
     for field in struct._fields:
         if version not in field.versions or field.name in DROPPED:
             continue
+        if struct._api in CONSUMER_APIS and field.name in IN_ITS_OWN_TIME:
+            continue
         value = getattr(struct, field.name)
         if field.name == "records":
             found["records"] = None if value is None else [_batch(each) for each in batches(value)]
@@ -79,6 +106,9 @@ def _plain(struct: Struct, version: int, ours: str) -> dict[str, Any]:
             found[field.name] = sorted(plain, key=_place)
         else:
             found[field.name] = bytes(value).hex() if isinstance(value, (bytes, memoryview)) else value
+    if struct._api == "ConsumerGroupDescribe" and "group_epoch" in found:
+        owned = [topic for member in struct.members for topic in member.assignment.topic_partitions]
+        found["assigned"] = sum(len(topic.partitions) for topic in owned)
     return found
 
 
@@ -113,10 +143,7 @@ def _place(value: Any) -> str:
 def _masked(value: Any) -> Any:
     if isinstance(value, dict):
         value = _internal(value)
-        return {
-            key: None if key in KINDS or key in CLOCKS or key == "config_source" else _masked(inner)
-            for key, inner in value.items()
-        }
+        return {key: None if key in MASKED else _masked(inner) for key, inner in value.items()}
     return [_masked(each) for each in value] if isinstance(value, list) else value
 
 
@@ -142,6 +169,10 @@ def _field(key: str, value: Any, names: Names, api: str) -> Any:
         return names.of(MEMBER, value) if value else value
     if key in CLOCKS:
         return "a time" if value > 0 else value
+    if key == "members" and api == "ConsumerGroupDescribe":
+        return sorted(_named(value, names, api), key=lambda member: str(member["member_id"]))
+    if key in CONSUMER_EPOCHS and api in CONSUMER_APIS:
+        return "an epoch" if value > 0 else value
     if key == "config_source":
         return value if value == OWN_SETTING else "a default"
     if key == "coordinator_epoch":

@@ -57,6 +57,29 @@ class Group:
     members: list[Member] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class ConsumerMember:
+    """A member of a KIP-848 group; `pattern`: it wants every topic of the sequence."""
+
+    member: Symbol | str
+    names: frozenset[str] = frozenset()
+    pattern: bool = False
+    instance: str | None = None
+
+    def wants(self, topic: str) -> bool:
+        return self.pattern or topic in self.names
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """Members want one assignor or none: of two that equally many want, Kafka 4.4.0 takes the one and the other."""
+
+    name: str
+    assignor: str
+    members: list[ConsumerMember] = field(default_factory=list)
+    joined: int = 0
+
+
 class World:
     """The model; `ours` is in every name, so that sequences never meet."""
 
@@ -65,6 +88,7 @@ class World:
         self.topics: list[Topic] = []
         self.producers: list[Producer] = []
         self.groups = [Group(f"{ours}-g{number}") for number in range(2)]
+        self.consumers = ConsumerGroup(f"{ours}-k", rng.choice(("uniform", "range")))
         self.transactional_ids = [f"{ours}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, Step] = {}
@@ -92,6 +116,11 @@ class World:
     def topic(self) -> Topic | None:
         alive = [topic for topic in self.topics if topic.alive]
         return self.pick(alive) if alive else None
+
+    def some_group(self, *more: str) -> str:
+        """A group's name, of either kind; at times one that is not there."""
+        own = [each.name for each in self.groups]
+        return self.pick([*own * 3, self.consumers.name, self.consumers.name, f"{self.ours}-nobody", *more])
 
     def some_topic(self, wrong: float = 0.1) -> tuple[str, int]:
         """A topic's name and a partition of it; at times one that is not there."""

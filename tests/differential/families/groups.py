@@ -153,7 +153,7 @@ def commit(world: World) -> Step | None:
 @makes("OffsetFetch", 2.0)
 def fetch(world: World) -> Step | None:
     name, partition = world.some_topic(0.1)
-    group = world.pick([each.name for each in world.groups] * 3 + [f"{world.ours}-nobody"])
+    group = world.some_group()
     topics: Any = [{"name": name, "partition_indexes": [partition]}]
     version = world.version("OffsetFetch", 1, 9)
     if version >= 2 and world.chance(0.3):
@@ -171,7 +171,7 @@ def fetch(world: World) -> Step | None:
 @makes("OffsetDelete", 0.8)
 def offset_delete(world: World) -> Step | None:
     name, partition = world.some_topic(0.1)
-    group = world.pick([each.name for each in world.groups] * 3 + [f"{world.ours}-nobody"])
+    group = world.some_group()
     topics = [{"name": name, "partitions": [{"partition_index": partition}]}]
     return Step("OffsetDelete", 0, {"group_id": group, "topics": topics}, world.line())
 
@@ -186,7 +186,7 @@ def coordinator(world: World) -> Step | None:
 
 @makes("DescribeGroups", 1.2)
 def describe(world: World) -> Step | None:
-    group = world.pick([each.name for each in world.groups] * 3 + [f"{world.ours}-nobody", ""])
+    group = world.some_group("")
     return Step("DescribeGroups", world.version("DescribeGroups"), {"groups": [group]}, world.line())
 
 
@@ -196,12 +196,12 @@ def listing(world: World) -> Step | None:
     return Step(
         "ListGroups",
         world.version("ListGroups"),
-        {"states_filter": states, "types_filter": world.pick([[], ["classic"]])},
+        {"states_filter": states, "types_filter": world.pick([[], ["classic"], ["consumer"]])},
         world.line(),
     )
 
 
 @makes("DeleteGroups", 0.8)
 def delete(world: World) -> Step | None:
-    group = world.pick([each.name for each in world.groups] * 3 + [f"{world.ours}-nobody", ""])
+    group = world.some_group("")
     return Step("DeleteGroups", world.version("DeleteGroups", 0, 2), {"groups_names": [group]}, world.line())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential.families import makes
-from tests.differential.step import Settled, Step
+from tests.differential.step import Learn, Settled, Step
+from tests.differential.telling import codes
 from tests.differential.world import Producer, World
 
 
@@ -21,6 +22,16 @@ def _who(world: World, producer: Producer, wrong: float = 0.12) -> dict[str, Any
         epoch += world.pick([1, -1])
     tid = producer.transactional_id if not world.chance(wrong / 4) else world.pick(["", f"{world.ours}-nobody"])
     return {"transactional_id": tid, "producer_id": producer.producer, "producer_epoch": epoch}
+
+
+def _opens(producer: Producer, *places: tuple[str, int]) -> Learn:
+    """What an answer without an error teaches: a transaction is under way, and these partitions are in it."""
+
+    def learn(answer: dict[str, Any]) -> None:
+        if not any(codes(answer)):
+            producer.open = (producer.open or set()) | set(places)
+
+    return learn
 
 
 @makes("InitProducerId", 2.0)
@@ -63,19 +74,8 @@ def add_partitions(world: World) -> Step | None:
     else:
         only_verify = False
         fields = {f"v3_and_below_{key}": value for key, value in who.items()} | {"v3_and_below_topics": topics}
-    step = Step("AddPartitionsToTxn", version, fields, world.line())
-
-    def learn(answer: dict[str, Any]) -> None:
-        if version >= 4:
-            results = [topic for each in answer["results_by_transaction"] for topic in each["topic_results"]]
-        else:
-            results = answer["results_by_topic_v3_and_below"]
-        good = bool(results) and not any(p["partition_error_code"] for t in results for p in t["results_by_partition"])
-        if good and not only_verify:
-            producer.open = (producer.open or set()) | {(name, partition)}
-
-    step.learn = learn
-    return step
+    learn = None if only_verify else _opens(producer, (name, partition))
+    return Step("AddPartitionsToTxn", version, fields, world.line(), learn=learn)
 
 
 @makes("AddOffsetsToTxn", 1.2)
@@ -84,16 +84,8 @@ def add_offsets(world: World) -> Step | None:
     if producer is None:
         return None
     group = world.pick([each.name for each in world.groups] * 4 + [""])
-    step = Step(
-        "AddOffsetsToTxn", world.version("AddOffsetsToTxn"), _who(world, producer) | {"group_id": group}, world.line()
-    )
-
-    def learn(answer: dict[str, Any]) -> None:
-        if not answer["error_code"]:
-            producer.open = producer.open or set()
-
-    step.learn = learn
-    return step
+    fields = _who(world, producer) | {"group_id": group}
+    return Step("AddOffsetsToTxn", world.version("AddOffsetsToTxn"), fields, world.line(), learn=_opens(producer))
 
 
 @makes("TxnOffsetCommit", 1.2)
@@ -115,14 +107,8 @@ def commit_offsets(world: World) -> Step | None:
             "member_id": member.member,
             "generation_id_or_member_epoch": member.generation + world.pick([0, 0, 1]),
         }
-    step = Step("TxnOffsetCommit", world.version("TxnOffsetCommit", 0, 5), fields, world.line())
-
-    def learn(answer: dict[str, Any]) -> None:
-        if not answer["topics"][0]["partitions"][0]["error_code"]:
-            producer.open = producer.open or set()
-
-    step.learn = learn
-    return step
+    version = world.version("TxnOffsetCommit", 0, 5)
+    return Step("TxnOffsetCommit", version, fields, world.line(), learn=_opens(producer))
 
 
 @makes("EndTxn", 2.5)
