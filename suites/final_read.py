@@ -12,6 +12,8 @@ from suites.probe.wire import Wire
 from suites.workloads.stage import Place
 
 WAIT_MS = 500
+FENCED_VERSION = 9
+"""The first version of Fetch that names the leader's epoch: an answer without an error comes from that very epoch."""
 LOG_APPEND_TIME = 1
 READING_NS = 25_000_000_000
 """What the wait for open transactions leaves of the time, so that all can still be read."""
@@ -24,6 +26,8 @@ class FinalRead:
         self._wire = wire
         self._recorder = recorder
         self._stream = 1 << 40
+        self._unfenced: set[Place] = set()
+        """Partitions that are read without naming the leader's epoch, since a read that named it came to nothing."""
         self.ends: dict[Place, int] = {}
         self.incomplete: dict[Place, str] = {}
         self.hanging: dict[Place, str] = {}
@@ -68,6 +72,7 @@ class FinalRead:
                 return
             except (BrokerAtFault, NotApplicable, Unclear) as problem:
                 self.incomplete[place] = str(problem)
+                self._unfenced.add(place)
             self._wire.drop_lines()
             if now_ns() > deadline_ns:
                 return
@@ -79,16 +84,18 @@ class FinalRead:
         end = self._ask_end(place, client, isolation)
         self._stream += 1
         reading, prev, order = Reading(isolation), position - 1, 0
+        epoch = -1 if place in self._unfenced else self._wire.leader_epoch(topic, partition)
         while position < end:
             if now_ns() > deadline_ns:
                 raise Unclear("final-read-incomplete", f"{topic}-{partition} was read to {position} of {end} in time")
             op, call_ns = self._recorder.next_op(), now_ns()
             answer = self._wire.fetch(
-                topic, partition, offset=position, isolation=isolation, max_wait_ms=WAIT_MS, min_bytes=1
-            ).must_succeed()
+                topic, partition, offset=position, isolation=isolation, max_wait_ms=WAIT_MS, min_bytes=1,
+                leader_epoch=epoch,
+            ).must_succeed()  # fmt: skip
             seen, batches = len(reading.records), len(reading.parts)
             position = reading.take(answer, position)
-            self._tell_operation(op, place, client, answer, call_ns)
+            self._tell_operation(op, place, client, answer, call_ns, epoch)
             for number in range(seen, len(reading.records)):
                 record = reading.records[number]
                 self._tell_record(op, place, client, record, order, prev)
@@ -128,7 +135,7 @@ class FinalRead:
         )
         return end
 
-    def _tell_operation(self, op: int, place: Place, client: str, answer: Fetched, call_ns: int) -> None:
+    def _tell_operation(self, op: int, place: Place, client: str, answer: Fetched, call_ns: int, epoch: int) -> None:
         self._recorder.add(
             Operation(
                 op=op,
@@ -142,6 +149,7 @@ class FinalRead:
                 high_watermark=answer.high_watermark,
                 last_stable=answer.last_stable_offset,
                 log_start=answer.log_start_offset if answer.log_start_offset >= 0 else None,
+                leader_epoch=epoch if epoch >= 0 and answer.version >= FENCED_VERSION else None,
             )
         )
 

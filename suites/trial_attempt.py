@@ -24,6 +24,7 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.wire import Wire
 from suites.result import Evidence
 from suites.takeover import SESSIONS
+from suites.topic_settings import tell_settings
 from suites.trial import Trial
 from suites.trial_verdict import judged
 
@@ -42,7 +43,7 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
             return lack
         topics, names = _names(trial, wire)
         schedule = trial.schedule.with_seed(scene.seed).naming(**names)
-        _run(session, case, scene, folder, trial, schedule, topics, names)
+        _run(session, case, scene, folder, trial, schedule, topics, names, wire)
     except NotApplicable as error:
         return not_applicable(error.kind, error.sentence)
     except Unclear as error:
@@ -101,6 +102,7 @@ def _run(
     schedule: Schedule,
     topics: dict[str, int],
     names: dict[str, str],
+    wire: Wire,
 ) -> None:
     header = Header(
         case=case.id,
@@ -138,5 +140,6 @@ def _run(
             journal=journals / f"{folder.name}.jsonl",
             wire=lambda: Wire.unrecorded(scene, session.bootstrap(), session.reach),
         )
+        tell_settings(wire, recorder, topics)
         seen = conduct(trial, schedule, ground)
         recorder.event(KIND, seen=msgspec.to_builtins(seen))

@@ -16,7 +16,7 @@ NEEDS = ("operations.generation", "operations.group", "operations.committed_offs
 SUBJECT = """
     SELECT DISTINCT o.history FROM operations o
     JOIN generations g ON g.history = o.history AND g.group_id = o.group_id
-    WHERE o.kind = 'commit' AND o.generation >= 0 AND o.outcome = 'ok'
+    WHERE o.kind IN ('commit', 'commit-seen') AND o.generation >= 0 AND o.outcome = 'ok'
     """
 OTHERWISE = "no commit states the generation of its member"
 QUERY = """
@@ -27,7 +27,7 @@ QUERY = """
         AND g.at_ns < o.call_ns
     LEFT JOIN operations w ON w.history = g.history AND w.group_id = g.group_id AND w.generation = g.generation
         AND w.return_ns = g.at_ns
-    WHERE o.kind = 'commit' AND o.outcome = 'ok' AND o.generation >= 0
+    WHERE o.kind IN ('commit', 'commit-seen') AND o.outcome = 'ok' AND o.generation >= 0
     GROUP BY o.history, o.group_id, o.topic, o.partition, o.committed_offset, o.op, o.generation
     """
 SENTENCE = (

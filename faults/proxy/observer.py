@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from faults.proxy import rewrite
+from faults.proxy.commits import OFFSET_COMMIT, Commits
 from faults.proxy.memberships import Memberships
 from faults.proxy.passing import Passing, Unreadable
 from histories.clock import now_ns
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
 _GROUP_APIS = frozenset({13, 14, 68})
 """LeaveGroup, SyncGroup, ConsumerGroupHeartbeat."""
+_TOLD_APIS = _GROUP_APIS | {OFFSET_COMMIT}
 
 
 @dataclass(slots=True)
@@ -50,12 +52,13 @@ class Observer:
         self._everything = "*" in patterns
         self._records_topic = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match if patterns else None
         self.memberships = Memberships(house.facts, lambda row: house.outbox.add(row))
+        self._commits = Commits(house.facts, self._is_recorded, lambda row: house.outbox.add(row))
         self._rewrites = house.setup.addresses != "leak"
         self._strips = house.setup.addresses == "strip"
 
     def wants(self, key: int, version: int) -> bool:
         """Whether the answer to this request must be looked at."""
-        return rewrite.carries_addresses(key, version) or key == API_VERSIONS or key in _GROUP_APIS
+        return rewrite.carries_addresses(key, version) or key == API_VERSIONS or key in _TOLD_APIS
 
     def saw_produce(self, message: Passing) -> bool:
         """Takes in a Produce request; whether nobody will answer it (acks=0)."""
@@ -113,6 +116,8 @@ class Observer:
             self._learn_from_produce(message, answer)
         elif message.key in _GROUP_APIS:
             self.memberships.saw(message, answer)
+        elif message.key == OFFSET_COMMIT:
+            self._commits.saw(message, answer)
 
     def _learn_from_produce(self, message: Passing, answer: Any) -> None:
         facts = self._house.facts
@@ -135,12 +140,15 @@ class Observer:
     def _batches(self, request: Any) -> Iterator[SentBatch]:
         for topic in request.topic_data:
             name = topic.name or self._house.facts.topic_name(topic.topic_id) or str(topic.topic_id)
-            if not self._everything and not (self._records_topic and self._records_topic(name)):
+            if not self._is_recorded(name):
                 continue
             for part in topic.partition_data:
                 if part.records is not None:
                     for header in _headers(part.records):
                         yield SentBatch(name, part.index, header)
+
+    def _is_recorded(self, topic: str) -> bool:
+        return self._everything or bool(self._records_topic and self._records_topic(topic))
 
     def _tell(self, message: Passing, sent: SentBatch, outcome: Any) -> None:
         header = sent.header

@@ -8,11 +8,11 @@ import msgspec
 
 from faults.channel import Tell
 from histories.clock import now_ns
-from histories.rows import Batch, Event, Membership
+from histories.rows import Batch, Event, Membership, Operation
 
 BUNDLE_SECONDS = 0.05
 BUNDLE_ROWS = 2000
-_TABLES = {Batch: "batches", Event: "events", Membership: "memberships"}
+_TABLES = {Batch: "batches", Event: "events", Membership: "memberships", Operation: "operations"}
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -26,7 +26,7 @@ class Outbox:
         self._rows: list[tuple[str, msgspec.Raw]] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, row: Batch | Event | Membership) -> None:
+    def add(self, row: Batch | Event | Membership | Operation) -> None:
         """A row for the history."""
         self._rows.append((_TABLES[type(row)], msgspec.Raw(_encode(row))))
         if len(self._rows) >= BUNDLE_ROWS:

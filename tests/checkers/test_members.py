@@ -28,8 +28,8 @@ def owns(tale, member, since, until=None, generation=-1, partition=0):
     )  # fmt: skip
 
 
-def commit(tale, offset, client="m1", **fields):
-    return tale.op("commit", client, group="g", committed_offset=offset, **fields)
+def commit(tale, offset, client="m1", kind="commit", **fields):
+    return tale.op(kind, client, group="g", committed_offset=offset, **fields)
 
 
 def takes_over(tale, *offsets):
@@ -115,13 +115,22 @@ def test_who_goes_its_own_way_is_not_judged(group, why, check):
         pytest.param(4, 1, "consumer", 0, id="members of the new protocol have epochs of their own"),
     ],
 )
-def test_who_was_expelled_commits_no_more(group, generation, known_at, protocol, count):
+@pytest.mark.parametrize("kind", ["commit", "commit-seen"])
+def test_who_was_expelled_commits_no_more(group, generation, known_at, protocol, count, kind):
     group.rows[2].protocol = protocol
     owns(group, "m2", known_at, generation=5)
-    done = commit(group, 3, generation=generation)
+    done = commit(group, 3, kind=kind, generation=generation)
     found = group.anomalies("zombie-commit")
 
     assert [(each.offsets, each.operations[:1]) for each in found] == [((3,), (done,))] * count
+
+
+def test_what_passed_on_the_wire_is_no_second_commit_of_the_client(group):
+    commit(group, 3)
+    commit(group, 5, kind="commit-seen", generation=1)
+    takes_over(group, 3, 4)
+
+    assert group.anomalies("group-repeated") == []
 
 
 def test_a_commit_that_names_no_generation_says_nothing(group):
