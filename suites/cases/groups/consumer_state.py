@@ -39,10 +39,10 @@ def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
 )
 def a_commit_in_a_wrong_member_epoch_is_refused(wire, topic_of, group):
     """A commit in a member epoch that never was MUST be refused with STALE_MEMBER_EPOCH, and change nothing."""
-    topic = topic_of(partitions=1)
+    topic = topic_of()
     one = Consumer(wire, group, topic)
     one.beat()
-    settle(one, partitions=1)
+    settle(one, partitions=len(wire.known_partitions(topic)))
     wire.commit(group, topic, offset=5, member_id=one.id, generation=one.epoch).must_succeed()
     late = wire.commit(group, topic, offset=9, member_id=one.id, generation=one.epoch + 1)
     late.must_be_refused(errors.STALE_MEMBER_EPOCH)
