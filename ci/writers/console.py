@@ -181,15 +181,15 @@ class StatusLine:
     def __rich__(self) -> Text:
         if self._case is None:
             return Text("starting the target ...", style="dim")
-        parts = [f"[{self._case.index}/{self._case.total}] {self._case.case}"]
+        place = f"[{self._case.index}/{self._case.total}]"
+        parts = [f"{place} about {duration(self.left_s())} left", self._case.case]
         if self._case.attempt > 1:
             parts.append(f"attempt {self._case.attempt}")
         if self._phase:
             parts.append(self._phase)
         if self._progress:
             parts.append(f"{self._progress.acked:,} acknowledged")
-            parts += [f"! {fault}" for fault in self._progress.active]
-        parts.append(f"about {duration(self.left_s())} left")
+            parts += [f"! {fault}" for fault in self._progress.active]  # the longest last: a narrow terminal cuts it
         return Text("  ".join(parts), style="cyan", no_wrap=True, overflow="ellipsis")
 
 
