@@ -6,7 +6,6 @@ who take them in in the same order.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from pathlib import Path
 from reference_impl.control.image import Image, JsonRecord
 from wire.crc32c import crc32c
 
-_RESERVE = 64 << 10
+_RESERVE, _LEAST_RESERVE = 64 << 10, 1 << 10
 
 
 class Journal:
@@ -83,8 +82,13 @@ class Journal:
 
     def _reserve(self) -> None:
         """Claims room on the disk ahead of the end: a broker starts, and tells so here, on a full disk too."""
-        with contextlib.suppress(OSError):
-            os.posix_fallocate(self._fd, self._size, _RESERVE)
+        room = _RESERVE
+        while room >= _LEAST_RESERVE:
+            try:
+                os.posix_fallocate(self._fd, self._size, room)
+                break
+            except OSError:
+                room //= 2
         self._reserved = os.fstat(self._fd).st_size
 
     def follow(self, text: bytes) -> None:

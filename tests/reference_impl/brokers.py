@@ -23,6 +23,11 @@ class BrokerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
 

@@ -1,0 +1,157 @@
+"""What a connection keeps and for how long: turns, the budget, what is left of a client that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference_impl.clock import ManualClock
+from reference_impl.config import BrokerConfig
+from reference_impl.net.budget import Budget
+from reference_impl.net.server import Connection
+from reference_impl.node import Node
+from wire import frames
+from wire.messages import request
+
+
+class Wire(asyncio.Transport):
+    """The client's end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers, self.ended = 0, False
+
+    def write(self, data: Any) -> None:
+        self.answers += 1
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.answers += 1
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def get_write_buffer_size(self) -> int:
+        return 1000
+
+    def pause_reading(self) -> None:
+        """More is never sent than is there."""
+
+    resume_reading = pause_reading
+
+    def close(self) -> None:
+        self.ended = True
+
+    abort = close
+
+
+def with_a_node(folder: Path, act: Callable[[Node, ManualClock], Coroutine[Any, Any, None]], **settings: str) -> None:
+    async def run() -> None:
+        clock = ManualClock()
+        node = Node(BrokerConfig(folder, settings=settings), clock)
+        await node.start()
+        try:
+            await act(node, clock)
+        finally:
+            await node.stop()
+
+    asyncio.run(run())
+
+
+def opened(node: Node) -> tuple[Connection, Wire]:
+    wire = Wire()
+    line = Connection(node.listener, 1)
+    line.connection_made(wire)
+    return line, wire
+
+
+ASKED = frames.encode_request(request("ApiVersions"), 0, 1, "x")
+FOR_EVER = frames.encode_request(
+    request("Fetch", max_wait_ms=(1 << 31) - 1, min_bytes=1 << 20, topics=[
+        {"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1}]}
+    ]), 12, 1, "x",
+)  # fmt: skip
+
+
+def test_many_requests_at_once_are_answered_in_turns(tmp_path: Path) -> None:
+    async def act(node: Node, _: ManualClock) -> None:
+        line, wire = opened(node)
+        line.data_received(ASKED * 100)
+        assert 0 < wire.answers < 20, "others wait behind this one"
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert wire.answers == 100
+
+    with_a_node(tmp_path, act)
+
+
+def test_what_a_client_left_behind_is_heeded_but_not_for_ever(tmp_path: Path) -> None:
+    async def act(node: Node, clock: ManualClock) -> None:
+        node.create_topic("t", 1, {})
+        line, _ = opened(node)
+        line.data_received(FOR_EVER + ASKED)
+        await asyncio.sleep(0)
+        line.connection_lost(None)
+        assert node.listener.open_connections == 1 and node.listener.budget.total == len(ASKED) - 4
+        clock.advance(31)
+        assert node.listener.open_connections == 0 and node.listener.budget.total == 0
+
+    with_a_node(tmp_path, act)
+
+
+def test_a_client_that_does_not_read_gets_no_further_answer(tmp_path: Path) -> None:
+    async def act(node: Node, _: ManualClock) -> None:
+        line, wire = opened(node)
+        line.pause_writing()
+        line.data_received(ASKED * 3)
+        assert wire.answers == 0 and node.listener.budget.total == 1000 + 3 * (len(ASKED) - 4)
+        line.resume_writing()
+        assert wire.answers == 3 and node.listener.budget.total == 0
+
+    with_a_node(tmp_path, act)
+
+
+def test_who_keeps_most_goes_when_it_is_too_much(tmp_path: Path) -> None:
+    async def act(node: Node, _: ManualClock) -> None:
+        (small, kept), (large, ended) = opened(node), opened(node)
+        small.data_received((10_000).to_bytes(4, "big") + bytes(3000))
+        large.data_received((10_000).to_bytes(4, "big") + bytes(6000))
+        assert not kept.ended and not ended.ended
+        small.data_received(bytes(2000))
+        assert not kept.ended and ended.ended
+
+    with_a_node(tmp_path, act, **{"queued.max.request.bytes": "10000"})
+
+
+def test_a_connection_that_only_drips_is_idle(tmp_path: Path) -> None:
+    async def act(node: Node, clock: ManualClock) -> None:
+        (dripping, ended), (used, kept) = opened(node), opened(node)
+        dripping.data_received((1000).to_bytes(4, "big"))
+        for _ in range(8):
+            clock.advance(1)
+            dripping.data_received(b"x")
+            used.data_received(ASKED)
+        assert ended.ended and not kept.ended
+
+    with_a_node(tmp_path, act, **{"connections.max.idle.ms": "4000"})
+
+
+class Noted:
+    def __init__(self) -> None:
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+@pytest.mark.parametrize(("held", "gone"), [((4, 6), 1), ((6, 4), 0), ((5, 5), None)])
+def test_the_budget(held: tuple[int, int], gone: int | None) -> None:
+    budget, two = Budget(9 if gone is not None else 10), [Noted(), Noted()]
+    for one, size in zip(two, held, strict=True):
+        budget.note(one, size)
+    assert [one.aborted for one in two] == [index == gone for index in range(2)]
+    assert budget.total == 10 - (held[gone] if gone is not None else 0)
+    assert budget.room == budget.limit - budget.total
