@@ -57,7 +57,7 @@ def _member(member: ConsumerMember, group: ConsumerGroup, context: Context) -> d
         "client_id": member.client_id,
         "client_host": member.client_host,
         "subscribed_topic_names": sorted(member.names),
-        "subscribed_topic_regex": member.regex,
+        "subscribed_topic_regex": member.regex or "",
         "assignment": _shown(member.assigned, context),
         "target_assignment": _shown(group.target.get(member.member_id, NOTHING), context),
         "member_type": _CONSUMER_MEMBER,

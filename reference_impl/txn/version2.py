@@ -1,7 +1,8 @@
 """transaction.version 2 (KIP-890): each EndTxn raises the epoch, so nothing late can join the next transaction.
 
 The producer is told its new epoch with the answer. A retry is recognised by the epoch that it was sent under: one
-below the present one. When epochs run out, the transaction completes into a new producer id, epoch 0.
+below the present one, whoever raised that. When epochs run out, the transaction completes into a new producer id,
+epoch 0.
 
     EndTxn(epoch 4) -> PrepareCommit(5) -> CompleteCommit(5)      the answer says 5
     EndTxn(epoch 4) again, the answer was lost                    0, and says 5
@@ -20,7 +21,7 @@ from wire import errors
 def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Step:
     """The producer's decision, with a new epoch for its next transaction."""
     overflowed = t.previous_producer_id == producer_id and epoch == LAST_EPOCH and t.epoch == 0
-    bumped = t.client_version >= 2 and t.epoch == epoch + 1
+    bumped = t.epoch == epoch + 1
     if t.producer_id != producer_id and not overflowed:
         return Step(t, errors.INVALID_PRODUCER_ID_MAPPING)
     if not (bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))):

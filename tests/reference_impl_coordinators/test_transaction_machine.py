@@ -63,11 +63,12 @@ class TransactionMachine(RuleBasedStateMachine):
         if not self.producers:
             return
         mine = data.draw(st.sampled_from(self.producers))
-        newest = mine == self._current()
-        step = state.init_producer(self.t, TIMEOUT_MS, mine, self.now, self.ids.next)
+        before, newest = self.t, mine == self._current()
+        step = state.init_producer(before, TIMEOUT_MS, mine, self.now, self.ids.next)
         code = self._take(step)
         if code == errors.NONE:
-            assert newest or mine == (self.t.producer_id, self.t.last_epoch) or mine[0] == self.t.previous_producer_id
+            retry = mine == (before.producer_id, before.last_epoch) or mine[0] == before.previous_producer_id
+            assert newest or retry
             self.handed_out.add(self._current())
             self.producers.append(self._current())
 
@@ -197,3 +198,18 @@ def test_blocks_of_producer_ids_follow_each_other() -> None:
     firsts = iter((0, 5 * BLOCK))
     ids = ProducerIds(lambda count: next(firsts))
     assert [ids.next() for _ in range(BLOCK + 1)] == [*range(BLOCK), 5 * BLOCK]
+
+
+def test_a_retry_is_known_by_the_epoch_before_whoever_raised_it() -> None:
+    t = Transaction("x", 7, TIMEOUT_MS, epoch=1, state=State.COMPLETE_COMMIT)
+    codes = {
+        (epoch, commit): version2.end(t, 7, epoch, commit, 0, lambda: 8).error
+        for epoch in (-1, 0)
+        for commit in (True, False)
+    }
+    assert codes == {
+        (0, True): errors.NONE,
+        (0, False): errors.INVALID_TXN_STATE,
+        (-1, True): errors.PRODUCER_FENCED,
+        (-1, False): errors.PRODUCER_FENCED,
+    }
