@@ -61,9 +61,12 @@ class Partition:
         """Takes the controller's word on who leads and who is in sync; an older word changes nothing."""
         now_s = self._clock.monotonic()
         if placement.leader_epoch > self.leader_epoch:
+            taken_over = self.leader_epoch >= 0
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
             self.leading = None
             if placement.leader == self._me:
+                if taken_over and bugs.on("M11b"):
+                    self.log.producers = ProducerTable()
                 end = self.log.end_offset
                 self.log.epochs.assign(placement.leader_epoch, end)
                 self.leading = Leading(
@@ -163,10 +166,10 @@ class Partition:
         assert data is not None
         if acks not in (-1, 0, 1):
             raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
-        if self.leading is None:
+        if self.leading is None and not bugs.on("M34d"):
             raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
         if acks == -1 and self.under_min_isr:
-            raise Rejected(errors.NOT_ENOUGH_REPLICAS, f"{len(self.leading.isr)} replicas are in sync")
+            raise Rejected(errors.NOT_ENOUGH_REPLICAS, "too few replicas are in sync")
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
@@ -199,6 +202,8 @@ class Partition:
         """Ends a producer's transaction in this partition with a control batch; an error code."""
         if self.leading is None:
             return errors.NOT_LEADER_OR_FOLLOWER
+        if self.under_min_isr:
+            return errors.NOT_ENOUGH_REPLICAS
         refused = self.log.producers.admit_marker(producer_id, producer_epoch, coordinator_epoch)
         if refused is not None:
             return refused.error
@@ -245,6 +250,8 @@ class Partition:
 
     def readable_end(self, *, committed: bool) -> int:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""
+        if bugs.on("M04"):
+            return self.log.end_offset
         return self.last_stable_offset if committed else self.high_watermark
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, at_least_one: bool) -> bytes:
@@ -285,6 +292,8 @@ class Partition:
             return errors.OFFSET_OUT_OF_RANGE, -1
         if not bugs.on("M40h"):
             self.log.advance_start(target)
+            if bugs.on("M11c"):
+                self.log.producers = ProducerTable()
             self._tell_watchers()
         return errors.NONE, self.log.start_offset
 

@@ -20,6 +20,7 @@ from suites.targets.processes import python
 
 TABLE = Path(__file__).parent.parent / "docs" / "mutants.md"
 LISTING_S = 600.0
+CLUSTER_NEEDS = frozenset({"nodes", "three-nodes"})
 
 
 class Mutant(msgspec.Struct, frozen=True):
@@ -49,6 +50,12 @@ def bugs_of(case: Case) -> tuple[str, ...]:
     """The bugs that must make a case fail, as they are planted (`M07b:every=3`): it names them, or they name it."""
     named = [mutant.id for mutant in mutants().values() if case.id in mutant.caught_by]
     return tuple(dict.fromkeys((*case.bugs, *named)))
+
+
+def planted(case: Case, word: str) -> str:
+    """The target on which a case meets a bug: a cluster if it asks for one."""
+    nodes = ":3" if CLUSTER_NEEDS.intersection(case.needs) else ""
+    return f"reference{nodes}?mutant={word}"
 
 
 def catchers(mutant_id: str) -> list[tuple[str, Case]]:

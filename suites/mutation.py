@@ -77,8 +77,9 @@ def tried(mutant_id: str, seed: int) -> Try:
     mutant, began = mutants.mutants()[mutant_id], time.monotonic()
     ran: list[str] = []
     instead: list[str] = []
-    for word, pairs in groupby(mutants.catchers(mutant_id), key=lambda pair: pair[0]):
-        with closing(results(f"reference?mutant={word}", [case for _, case in pairs], seed)) as found:
+    named = [(mutants.planted(case, word), case) for word, case in mutants.catchers(mutant_id)]
+    for target, pairs in groupby(named, key=lambda pair: pair[0]):
+        with closing(results(target, [case for _, case in pairs], seed)) as found:
             for result in found:
                 ran.append(result.case)
                 if said := mutants.known_by(mutant, result):
@@ -90,8 +91,11 @@ def tried(mutant_id: str, seed: int) -> Try:
 
 def clean(ids: Sequence[str], seed: int) -> list[str]:
     """What the healthy broker did wrong in these cases: failures, and too many that were not decided."""
-    cases = [case for case in all_cases() if case.id in set(ids)]
-    found = list(results("reference", cases, seed)) if cases else []
+    targets: dict[str, list[Case]] = {}
+    for case in all_cases():
+        if case.id in set(ids):
+            targets.setdefault(mutants.planted(case, "").partition("?")[0], []).append(case)
+    found = [result for target, cases in targets.items() for result in results(target, cases, seed)]
     failed = [f"the healthy broker: {one.case}: fail{_why(one)}" for one in found if one.verdict is Verdict.FAIL]
     open_ = [one.case for one in found if one.verdict is Verdict.INCONCLUSIVE]
     if len(open_) > UNDECIDED * len(found):

@@ -162,12 +162,12 @@ def _is_open(partition: Partition, header: batches.Header) -> bool:
 
 def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | Waiting:
     node = context.node
-    partition = errors.UNKNOWN_TOPIC_OR_PARTITION if name is None else node.led(name, part.index)
+    if name is None:
+        partition: Partition | int = errors.UNKNOWN_TOPIC_OR_PARTITION
+    else:
+        partition = node.partition(name, part.index) or node.led(name, part.index)
     if partition == errors.NOT_LEADER_OR_FOLLOWER:
-        answer = _failed(part.index, errors.NOT_LEADER_OR_FOLLOWER)
-        if context.version >= _HINTS_SINCE:
-            hints.set_leader(node, name, answer, part.index)
-        return answer
+        return _elsewhere(name, part.index, context)
     if name is None or isinstance(partition, int):
         return _nowhere(part, named=name is not None, version=context.version)
     if _is_internal(node, name) and context.client_id != _ADMIN:
@@ -175,6 +175,8 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     try:
         done = partition.append(part.records, context.version, request.acks, swapped=context.swapped)
     except Rejected as rejected:
+        if rejected.error == errors.NOT_LEADER_OR_FOLLOWER:
+            return _elsewhere(name, part.index, context)
         return _rejected(part.index, rejected, partition)
     if bugs.on("M01b"):
         return _failed(part.index, errors.INVALID_RECORD)
@@ -187,6 +189,14 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     )
     where = mark(partition, done.end_offset)
     return Waiting(answer, where) if request.acks == -1 and where.state() is None else answer
+
+
+def _elsewhere(name: str | None, index: int, context: Context) -> Struct:
+    """Another node leads it: the answer says which, where it can."""
+    answer = _failed(index, errors.NOT_LEADER_OR_FOLLOWER)
+    if context.version >= _HINTS_SINCE:
+        hints.set_leader(context.node, name, answer, index)
+    return answer
 
 
 def _nowhere(part: Struct, *, named: bool, version: int) -> Struct:

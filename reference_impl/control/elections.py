@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from reference_impl import bugs
 from reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, Topic
 
 Unclean = Callable[[Topic], bool]
@@ -17,6 +18,11 @@ Unclean = Callable[[Topic], bool]
 def change(topic: Topic, index: int, **fields: object) -> JsonRecord:
     """The record that changes one partition."""
     return {"kind": "partition", "name": topic.name, "index": index, **fields}
+
+
+def next_epoch(placement: Placement) -> int:
+    """Every leader rules in an epoch of its own, so that nobody takes an older one's word for a newer one's."""
+    return placement.leader_epoch + (0 if bugs.on("M32a") else 1)
 
 
 def broker_gone(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRecord]:
@@ -43,11 +49,11 @@ def _settled(
     leader = placement.leader if placement.leader in alive and placement.leader in isr else NOBODY
     if leader == NOBODY:
         leader = next((one for one in alive if one in isr), NOBODY)
-    if leader == NOBODY and alive and unclean(topic):
+    if leader == NOBODY and alive and (unclean(topic) or bugs.on("M33a")):
         leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {}
     if leader != placement.leader:
-        fields |= {"leader": leader, "leader_epoch": placement.leader_epoch + 1}
+        fields |= {"leader": leader, "leader_epoch": next_epoch(placement)}
     if isr != placement.isr:
         fields["isr"] = isr
     if fields:
@@ -65,7 +71,7 @@ def moved(image: Image, topic: Topic, index: int, to: int) -> JsonRecord | None:
     placement = topic.placements[index]
     if to not in placement.isr or not _eligible(image, to):
         return None
-    return change(topic, index, leader=to, leader_epoch=placement.leader_epoch + 1)
+    return change(topic, index, leader=to, leader_epoch=next_epoch(placement))
 
 
 def unclean_now(image: Image, topic: Topic, index: int) -> JsonRecord | None:
@@ -76,7 +82,7 @@ def unclean_now(image: Image, topic: Topic, index: int) -> JsonRecord | None:
         return None
     leader = next((one for one in alive if one in placement.isr), alive[0])
     isr = [one for one in placement.isr if one in alive] if leader in placement.isr else [leader]
-    return change(topic, index, leader=leader, leader_epoch=placement.leader_epoch + 1, isr=isr)
+    return change(topic, index, leader=leader, leader_epoch=next_epoch(placement), isr=isr)
 
 
 def new_isr(image: Image, topic: Topic, index: int, isr: list[int]) -> JsonRecord:
@@ -114,7 +120,7 @@ def _completed(image: Image, topic: Topic, index: int, target: list[int], isr: l
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
     if placement.leader not in target:
         leader = next((one for one in target if one in isr and _eligible(image, one)), NOBODY)
-        fields |= {"leader": leader, "leader_epoch": placement.leader_epoch + 1}
+        fields |= {"leader": leader, "leader_epoch": next_epoch(placement)}
     return change(topic, index, **fields)
 
 

@@ -256,6 +256,7 @@ class PartitionLog:
     def _delete_while(self, condemned: _Predicate, now_ms: int, high_watermark: int) -> int:
         unstable = self.first_unstable()
         ceiling = high_watermark if unstable is None else min(high_watermark, unstable)
+        ceiling = self.end_offset if bugs.on("M35c") else ceiling
         deletable = 0
         for index, segment in enumerate(self.segments):
             last = index + 1 == len(self.segments)
@@ -265,11 +266,12 @@ class PartitionLog:
             deletable += 1
         if deletable == len(self.segments):
             self.roll(now_ms)
-        if deletable:
+        spared = 1 if 0 < deletable < len(self.segments) - 1 and bugs.on("M35b") else 0
+        if deletable and not spared:
             self.advance_start(self.segments[deletable].base_offset)
-            for segment in self.segments[:deletable]:
-                segment.delete()
-            del self.segments[:deletable]
+        for segment in self.segments[spared : spared + deletable]:
+            segment.delete()
+        del self.segments[spared : spared + deletable]
         return deletable
 
     # Stopping

@@ -39,6 +39,8 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
         log.segments.append(Segment(folder, 0, now_ms))
     log.start_offset = _start_offset(log)
     _drop_last_acknowledged(log, clean)
+    if not clean and bugs.on("M03"):
+        _forget_the_newest_segment(log)
     restore_producers(log, rebuilt)
     log.epochs.truncate_end(log.end_offset)
     for header, _, _ in log.walk(_epochs_unknown_from(log, rebuilt)):
@@ -104,6 +106,13 @@ def _drop_last_acknowledged(log: PartitionLog, clean: bool) -> None:
     log.active.truncate(position)
     scan(log.active)
     log.end_offset = header.base_offset
+
+
+def _forget_the_newest_segment(log: PartitionLog) -> None:
+    """Not called in a healthy broker; takes the log's end as it was written down at the last flush for the truth."""
+    log.active.truncate(0)
+    scan(log.active)
+    log.end_offset = log.active.base_offset
 
 
 def restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:

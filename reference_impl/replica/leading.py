@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
+from reference_impl import bugs
+
 
 @dataclass(slots=True)
 class Progress:
@@ -74,6 +76,8 @@ class Leading:
 
     def high_watermark(self, current: int, log_end: int, min_isr: int) -> int:
         """Up to where all in-sync replicas have the log; it never falls, and rests while there are too few of them."""
+        if log_end == self.epoch_start and bugs.on("M33b"):
+            return 0
         if self.under_min_isr(min_isr):
             return current
         ends = [self.followers[one].end_offset for one in self.maximal_isr if one in self.followers]
@@ -81,7 +85,7 @@ class Leading:
 
     def under_min_isr(self, min_isr: int) -> bool:
         """Fewer in-sync replicas than acks=all needs; nobody can ask for more than there are (KIP-966)."""
-        return len(self.isr) < min(min_isr, len(self.followers) + 1)
+        return len(self.isr) < min(min_isr, len(self.followers) + 1) and not bugs.on("M34a")
 
     # Who is in sync
 

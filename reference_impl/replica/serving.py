@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reference_impl import bugs
 from reference_impl.log.epochs import UNKNOWN
 from reference_impl.partition import Partition
 from wire import errors
@@ -150,7 +151,7 @@ def nobody_waits() -> None:
 
 def _diverging(partition: Partition, position: Position) -> tuple[int, int] | None:
     """Where the follower's past parts from the leader's; None where they agree, or nothing can be said."""
-    if position.last_fetched_epoch < 0:
+    if position.last_fetched_epoch < 0 or bugs.on("M34c"):
         return None
     found = partition.log.epochs.end_offset(position.last_fetched_epoch, partition.log.end_offset)
     if found == UNKNOWN or (found[0] >= position.last_fetched_epoch and found[1] >= position.offset):

@@ -11,12 +11,12 @@ from suites import mutants
 from suites.case import all_cases
 from tests.suites.in_process import told, tried
 
-ASKING = [case for case in all_cases() if case.kind == "wire"]
+ASKING = [case for case in all_cases() if case.kind == "wire" and not mutants.CLUSTER_NEEDS.intersection(case.needs)]
 SHOWN = [
     (word, case, mutant)
     for mutant in mutants.mutants().values()
     for word, case in mutants.catchers(mutant.id)
-    if case.kind == "wire" and "died" not in mutant.shows  # it would take this process with it
+    if case in ASKING and "died" not in mutant.shows  # it would take this process with it
 ]
 
 

@@ -1,0 +1,60 @@
+"""A leader whose followers stand still: what it has alone is not committed, and it must not say so.
+
+Of two records that come after the freeze the first may still have been on its way to a follower; the second is on the
+leader alone, and stays there: too few replicas are left to do without those that are frozen.
+"""
+
+from suites.case import case
+from suites.cases.replication._roles import all_in_sync, frozen, replicated, roles, thawed
+from suites.probe import batch
+from wire import errors
+
+NEEDS = ("three-nodes", "leaders", "pause", "topic-settings")
+PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+
+@case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, fails_on=["M04"])
+def what_followers_lack_is_not_given_out(wire, nodes):
+    """A record MUST NOT be given to consumers before all in-sync replicas have it.
+
+    Both followers are frozen, and two records are written with acks=1.
+    """
+    topic = replicated(wire)
+    all_in_sync(wire, topic)
+    leader, followers = roles(wire, topic)
+    wire.produce(topic, batch("all"), to=leader).must_be_at(0)
+    wire.fetch(topic, to=leader).must_succeed()
+    frozen(nodes, followers)
+    wire.produce(topic, batch("on its way"), acks=1, to=leader).must_be_at(1)
+    wire.produce(topic, batch("alone"), acks=1, to=leader).must_be_at(2)
+
+    seen = wire.fetch(topic, offset=1, to=leader, max_wait_ms=300, min_bytes=100_000)
+    seen.must(2 not in seen.offsets, "a consumer is given offset 2, which no follower has")
+    seen.must(seen.high_watermark <= 2, f"the high watermark is {seen.high_watermark}, and no follower has offset 2")
+    thawed(wire, nodes, topic, followers)
+    log = wire.read_all(topic)
+    log.must(log.values[0] == b"all", f"the log holds {log.values}; the first record was committed")
+
+
+@case(
+    "replication/not-acknowledged-alone",
+    guarantees=["repl-010", "prod-010"],
+    needs=NEEDS,
+    fails_on=["M34b"],
+)
+def a_leader_without_followers_acknowledges_nothing(wire, nodes):
+    """While no follower gets it, a record MUST NOT be acknowledged to a producer that asked for acks=all: the answer
+    is a time-out (7), or that there are too few replicas (19, 20).
+    """
+    topic = replicated(wire)
+    all_in_sync(wire, topic)
+    leader, followers = roles(wire, topic)
+    wire.produce(topic, batch("all"), to=leader).must_be_at(0)
+    frozen(nodes, followers)
+    wire.produce(topic, batch("on its way"), acks=1, to=leader).must_be_at(1)
+    wire.produce(topic, batch("alone"), to=leader, timeout_ms=1_000).must_be_refused(*PARTLY)
+
+    thawed(wire, nodes, topic, followers)
+    wire.until(lambda: not wire.produce(topic, batch("again")).error, within=60, what="acks=all works again")
+    log = wire.read_all(topic)
+    log.must(log.values[0] == b"all" and log.values[-1] == b"again", f"the log holds {log.values}")
