@@ -4,10 +4,15 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checkers.check import Row
 from checkers.log import APPEND, EXACT, SAW, Log, Violation, violations
+from checkers.many_logs import violations_of
 from checkers.precedence import NEVER, Ints
+
+MANY = 100
+"""Logs with fewer operations than this, on the average, are judged as one."""
 
 PARTITIONS = "SELECT k.history, k.topic, k.partition, k.log FROM logs k"
 APPENDS = "SELECT a.log, a.op, a.call_ns, a.return_ns, a.low, a.records FROM appends_by_log a"
@@ -40,11 +45,23 @@ _STORIES = {
 
 def found_in(projections: Mapping[str, pa.Table], names: Collection[str]) -> Iterator[Row]:
     """The violations of these names in every partition, as rows."""
-    by_log = logs(projections)
-    for place in projections["partitions"].to_pylist():
-        log = by_log.get(place["log"])
-        if log is not None:
-            yield from (_row(place, found) for found in violations(log) if found.name in names)
+    chosen = [(number, found) for number, found in _violations(projections) if found.name in names]
+    partitions = projections["partitions"]
+    wanted = pa.array(sorted({number for number, _ in chosen}), pa.int64())
+    places = partitions.filter(pc.is_in(partitions["log"].cast(pa.int64()), wanted)).to_pylist()
+    by_log = {place["log"]: place for place in places}
+    for number, found in chosen:
+        yield _row(by_log[number], found)
+
+
+def _violations(projections: Mapping[str, pa.Table]) -> Iterator[tuple[int, Violation]]:
+    """Few logs one by one; many as one, because each by itself would cost more than what is in it."""
+    number, together = _together(projections)
+    if len(number) < MANY * projections["partitions"].num_rows:
+        yield from violations_of(number, together)
+        return
+    for log, one in _apart(number, together).items():
+        yield from ((log, found) for found in violations(one))
 
 
 def _row(place: Row, found: Violation) -> Row:
@@ -64,16 +81,25 @@ def _row(place: Row, found: Violation) -> Row:
 
 def logs(projections: Mapping[str, pa.Table]) -> dict[int, Log]:
     """The operations on each partition, by the number that it has in the projections."""
+    return _apart(*_together(projections))
+
+
+def _together(projections: Mapping[str, pa.Table]) -> tuple[Ints, Log]:
+    """The operations on all partitions, and the number of each one's partition."""
     parts = [
         _columns(projections["appends"], APPEND),
         _columns(projections["ends"], EXACT),
         _columns(projections["sights"], SAW),
     ]
     number, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return number, Log(*columns)
+
+
+def _apart(number: Ints, together: Log) -> dict[int, Log]:
     order = np.argsort(number, kind="stable")
     edges = np.flatnonzero(np.diff(number[order])) + 1
     groups = np.split(order, edges) if len(order) else []
-    return {int(number[group[0]]): Log(*(column[group] for column in columns)) for group in groups}
+    return {int(number[group[0]]): Log(*(column[group] for column in together)) for group in groups}
 
 
 def _columns(table: pa.Table, kind: int) -> list[Ints]:
