@@ -291,7 +291,10 @@ class Partition:
         if target > self.high_watermark or target < 0:
             return errors.OFFSET_OUT_OF_RANGE, -1
         if not bugs.on("M40h"):
-            self.log.advance_start(target)
+            try:
+                self.log.advance_start(target)
+            except OSError:
+                return errors.KAFKA_STORAGE_ERROR, -1
             if bugs.on("M11c"):
                 self.log.producers = ProducerTable()
             self._tell_watchers()

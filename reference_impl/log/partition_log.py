@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from reference_impl.log.producers import Completed, ProducerTable
 from reference_impl.log.segment import Aborted, Segment
 from wire import records
 
+log = logging.getLogger("log")
 NO_TIMESTAMP = -1
 _Predicate = Callable[[Segment, int], bool]
 
@@ -221,16 +223,25 @@ class PartitionLog:
     # Shrinking
 
     def advance_start(self, offset: int) -> None:
-        """Offsets below this one are gone for readers; durable before it returns."""
+        """Offsets below this one are gone for readers; durable before it returns, or OSError and as it was."""
         if offset > self.start_offset:
+            self._save_start(offset)
             self.start_offset = offset
             self.epochs.truncate_start(offset)
-            self._save_start()
 
-    def _save_start(self) -> None:
+    def _begin_at(self, segment: Segment) -> None:
+        """Everything before this segment goes. Its name says so too, so a full disk is no reason to keep the rest."""
+        try:
+            self.advance_start(segment.base_offset)
+        except OSError as error:
+            log.warning("%s: where the log begins cannot be written: %s", self.folder, error)
+            self.start_offset = segment.base_offset
+            self.epochs.truncate_start(segment.base_offset)
+
+    def _save_start(self, offset: int) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = self.folder / "log-start.new"
-        temporary.write_text(f"{self.start_offset}\n", "ascii")
+        temporary.write_text(f"{offset}\n", "ascii")
         temporary.replace(self.folder / "log-start")
 
     def apply_retention(self, now_ms: int, high_watermark: int) -> int:
@@ -268,7 +279,7 @@ class PartitionLog:
             self.roll(now_ms)
         spared = 1 if 0 < deletable < len(self.segments) - 1 and bugs.on("M35b") else 0
         if deletable and not spared:
-            self.advance_start(self.segments[deletable].base_offset)
+            self._begin_at(self.segments[deletable])
         for segment in self.segments[spared : spared + deletable]:
             segment.delete()
         del self.segments[spared : spared + deletable]

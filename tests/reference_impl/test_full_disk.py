@@ -17,6 +17,8 @@ from reference_impl.config import BrokerConfig
 from reference_impl.control.journal import Journal
 from reference_impl.log.batch import read_header
 from reference_impl.log.epochs import LeaderEpochs
+from reference_impl.log.partition_log import LogSettings
+from reference_impl.log.recovery import open_log
 from reference_impl.log.segment import Aborted, Segment
 from reference_impl.node import Node
 from tests.reference_impl.brokers import BrokerProcess, Deadline
@@ -229,3 +231,26 @@ def test_data_whose_label_is_torn_are_kept(tmp_path: Path) -> None:
     again.replicas.close()
     again.journal.close()
     assert (tmp_path / "t-0" / "topic-id").read_text() == str(again.topics.get("t").id)  # type: ignore[union-attr]
+
+
+def test_retention_makes_room_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(tmp_path / "t-0", LogSettings(segment_bytes=1000, retention_bytes=1000), 0, clean=True)
+    (tmp_path / "t-0").mkdir()
+    for value in range(10):
+        batch = bytearray(build_batch([Record(None, b"%d" % value + bytes(400), timestamp=1)], base_offset=value))
+        log.append(batch, read_header(batch), 0)
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        log.advance_start(1)
+    assert log.start_offset == 0, "what cannot be kept is not promised"
+    assert log.apply_retention(0, log.end_offset) > 0
+    start, left = log.start_offset, sorted(path.name for path in log.folder.glob("*.log"))
+    assert start > 0 and left[0] == f"{start:020d}.log"
+    log.close(clean=False)
+    again = open_log(tmp_path / "t-0", LogSettings(), 0, clean=False)
+    assert (again.start_offset, again.end_offset) == (start, 10)
+    again.close(clean=False)
