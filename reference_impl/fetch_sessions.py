@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ NO_SESSION = 0
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 _MAX_EPOCH = (1 << 31) - 1
 _IDLE_S = 120.0
+_MOST_PARTITIONS = 100_000  # remembered by all sessions together
 
 
 class Key(NamedTuple):
@@ -125,6 +126,9 @@ class FetchSessions:
         if session.by_id != by_id:
             return Refused(errors.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(wanted, forgotten)
+        if len(session.partitions) > _MOST_PARTITIONS:
+            del self._sessions[session_id]
+            return Refused(errors.FETCH_SESSION_ID_NOT_FOUND)
         if not session.partitions:
             del self._sessions[session_id]
             return Sessionless()
@@ -132,8 +136,10 @@ class FetchSessions:
         session.epoch = 1 if epoch == _MAX_EPOCH else epoch + 1
         return Incremental(session)
 
-    def open(self, *, by_id: bool, answered: Iterable[tuple[Key, Struct, Struct]]) -> int:
+    def open(self, *, by_id: bool, answered: Collection[tuple[Key, Struct, Struct]]) -> int:
         """Opens a session for (key, request, answer) triples; its id, or 0 when there is no slot."""
+        if sum(len(one.partitions) for one in self._sessions.values()) + len(answered) > _MOST_PARTITIONS:
+            return NO_SESSION
         if len(self._sessions) >= self._slots and not self._evict():
             return NO_SESSION
         session = Session(self._new_id(), by_id, self._now())

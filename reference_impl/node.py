@@ -41,6 +41,7 @@ from wire.messages import request
 log = logging.getLogger("node")
 
 CONSUMER_OFFSETS, TRANSACTION_STATE = "__consumer_offsets", "__transaction_state"
+_MOST_ASKED_FOR = 1000
 _INTERNAL = {
     CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact", "segment.bytes": "104857600"}),
     TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
@@ -327,6 +328,8 @@ class Node:
         now_s = self.clock.monotonic()
         if now_s < self._asked_for.get(name, now_s):
             return False
+        if len(self._asked_for) > _MOST_ASKED_FOR:
+            self._asked_for = {one: due_s for one, due_s in self._asked_for.items() if due_s > now_s}
         self._asked_for[name] = now_s + 1.0
         return True
 

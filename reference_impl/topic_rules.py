@@ -44,6 +44,8 @@ def name_fault(name: str) -> Fault | None:
 def collision(name: str, existing: Iterable[str]) -> Fault | None:
     """Names that differ only in dots and underscores would share a metric's name."""
     folded = name.replace(".", "_")
+    if "_" not in folded:
+        return None
     for other in existing:
         if other != name and other.replace(".", "_") == folded and not bugs.on("N09"):
             return Fault(errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")

@@ -8,8 +8,10 @@ nothing; the id of the answer is then nobody's.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections import Counter
+from collections.abc import Awaitable, Iterator
 from typing import Any
 
 from reference_impl import bugs
@@ -29,22 +31,35 @@ from wire import errors
 from wire.messages import Struct, response
 
 _DYNAMIC_TOPIC, _DEFAULT = 1, 5
+_AT_ONCE = 20
 
 
 @handles("CreateTopics", 2, 7, forwarded=True)
-def create_topics(request: Struct, context: Context) -> Struct:
+def create_topics(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Creates what can be created, and says why for the rest."""
-    node, names = context.node, Counter(topic.name for topic in request.topics)
-    if fault := batch_fault(_partitions_in_all(request, node)):
+    names = Counter(topic.name for topic in request.topics)
+    if fault := batch_fault(_partitions_in_all(request, context.node)):
         return response("CreateTopics", topics=[_refused(name, fault) for name in names])
-    answers = []
+    if len(names) > _AT_ONCE:
+        return _in_turns(request, context, names)
+    return response("CreateTopics", topics=list(_answers(request, context, names)))
+
+
+async def _in_turns(request: Struct, context: Context, names: Counter[str]) -> Struct:
+    """Many topics, a few in each turn of the loop: others want to be served meanwhile."""
+    done = []
+    for answer in _answers(request, context, names):
+        done.append(answer)
+        if len(done) % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return response("CreateTopics", topics=done)
+
+
+def _answers(request: Struct, context: Context, names: Counter[str]) -> Iterator[dict[str, Any]]:
+    make = not request.validate_only or bugs.on("M40k")
     for wanted in {topic.name: topic for topic in request.topics}.values():
-        fault = _fault(wanted, node, twice=names[wanted.name] > 1)
-        if fault is not None:
-            answers.append(_refused(wanted.name, fault))
-        else:
-            answers.append(_create(wanted, node, make=not request.validate_only or bugs.on("M40k")))
-    return response("CreateTopics", topics=answers)
+        fault = _fault(wanted, context.node, twice=names[wanted.name] > 1)
+        yield _create(wanted, context.node, make=make) if fault is None else _refused(wanted.name, fault)
 
 
 def _partitions_in_all(request: Struct, node: Node) -> int:

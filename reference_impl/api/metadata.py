@@ -3,11 +3,14 @@
 Versions 0-13. v0: an empty list asks for all topics; v1+: null asks for all, empty for none. v10+ topic ids, v12+
 look-up by id. An unknown topic is created if the request and `auto.create.topics.enable` allow it, and is complete in
 the same answer (Kafka answers LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION first and creates it meanwhile;
-clients ask again; so does a broker of a cluster). A partition whose leader is not there: LEADER_NOT_AVAILABLE.
+clients ask again; so does a broker of a cluster). One request creates 100 at most, the rest when it is asked again:
+others want the loop too. A partition whose leader is not there: LEADER_NOT_AVAILABLE.
 Authorised operations: all that Kafka lists without an authoriser, when asked for. Gaps: no racks.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
@@ -18,6 +21,7 @@ from wire import errors
 from wire.messages import ZERO_UUID, Struct, response
 
 NOT_ASKED = -(1 << 31)
+_CREATED_AT_ONCE = 100
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
 
 
@@ -32,7 +36,8 @@ def metadata(request: Struct, context: Context) -> Struct:
         return response("Metadata", topics=refused)
     else:
         asked_once = {(wanted.name, wanted.topic_id): wanted for wanted in request.topics}.values()
-        topics = [_wanted(node, wanted, request.allow_auto_topic_creation) for wanted in asked_once]
+        creations = iter(range(_CREATED_AT_ONCE if request.allow_auto_topic_creation else 0))
+        topics = [_wanted(node, wanted, creations) for wanted in asked_once]
     if request.include_topic_authorized_operations:
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS
@@ -47,7 +52,7 @@ def metadata(request: Struct, context: Context) -> Struct:
     )
 
 
-def _wanted(node: Node, wanted: Struct, may_create: bool) -> dict[str, object]:
+def _wanted(node: Node, wanted: Struct, creations: Iterator[int]) -> dict[str, object]:
     if wanted.name is None or (wanted.topic_id != ZERO_UUID and wanted.name == ""):
         topic = node.topics.by_id(wanted.topic_id)
         if topic is None:
@@ -59,7 +64,8 @@ def _wanted(node: Node, wanted: Struct, may_create: bool) -> dict[str, object]:
         return _present(node, topic)
     if fault := name_fault(name):
         return _absent(name, fault.error)
-    if not (may_create and node.config["auto.create.topics.enable"]) and not bugs.on("M40d"):
+    may_create = node.config["auto.create.topics.enable"] and next(creations, None) is not None
+    if not may_create and not bugs.on("M40d"):
         return _absent(name, errors.UNKNOWN_TOPIC_OR_PARTITION)
     if fault := collision(name, (t.name for t in node.topics.all())):
         return _absent(name, fault.error)

@@ -16,6 +16,7 @@ from wire import errors, records
 from wire.compression import NAMES, DecompressionFailed, decompress
 
 _LARGEST_UNPACKED = 256 << 20
+_MOST_RECORDS = 1 << 20  # compression packs far more into a megabyte, and every one takes a microsecond to look at
 
 
 @dataclass
@@ -84,6 +85,8 @@ def validate(data: memoryview, header: Header, rules: TopicRules, now_ms: int) -
     if header.codec not in NAMES:
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}", shows_log_start=True)
     _check_header(header)
+    if header.record_count > _MOST_RECORDS:
+        raise _invalid(f"{header.record_count} records in one batch, {_MOST_RECORDS} are allowed")
     found = _survey(data, header)
     _check_records(header, found, rules, now_ms)
     batch = _recompressed(data, header, rules, found)

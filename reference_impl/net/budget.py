@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+_SHARE_OF_LARGE = 8
+
 
 class Holder(Protocol):
     """A connection, as the budget sees it."""
@@ -27,8 +29,8 @@ class Budget:
 
     @property
     def room(self) -> int:
-        """What may still be kept: an answer that can be shorter should be no longer than this."""
-        return max(self.limit - self.total, 0)
+        """An answer that can be shorter should be no longer than this: large ones cost the others time as well."""
+        return max(self.limit // _SHARE_OF_LARGE - self.total, 0)
 
     def note(self, holder: Holder, held: int) -> None:
         """The connection holds so many bytes from now on."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
+from reference_impl.fetch_sessions import NO_SESSION, FetchSessions, Key
 from reference_impl.net.budget import Budget
 from reference_impl.net.server import Connection
 from reference_impl.node import Node
 from wire import frames
-from wire.messages import request
+from wire.messages import child, request
 
 
 class Wire(asyncio.Transport):
@@ -154,4 +156,19 @@ def test_the_budget(held: tuple[int, int], gone: int | None) -> None:
         budget.note(one, size)
     assert [one.aborted for one in two] == [index == gone for index in range(2)]
     assert budget.total == 10 - (held[gone] if gone is not None else 0)
-    assert budget.room == budget.limit - budget.total
+    assert budget.room == 0, "large answers have an eighth of the limit"
+    budget.note(two[1 - (gone or 0)], 0)
+    assert budget.total < 10 and Budget(800).room == 100
+
+
+def test_what_sessions_remember_is_bounded() -> None:
+    sessions = FetchSessions(10, Random(7), lambda: 0.0)
+
+    def opened_with(count: int) -> int:
+        asked = child("Fetch", "request", "topics.partitions")
+        told = child("Fetch", "response", "responses.partitions")
+        return sessions.open(by_id=False, answered=[(Key("t", n), asked(partition=n), told()) for n in range(count)])
+
+    assert opened_with(60_000) > 0
+    assert opened_with(60_000) == NO_SESSION
+    assert opened_with(10) > 0

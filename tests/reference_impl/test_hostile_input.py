@@ -17,6 +17,7 @@ from tests.reference_impl.brokers import BrokerProcess, Deadline
 from wire import apis, errors
 from wire.client import Connection
 from wire.codec import Malformed, decode, encode
+from wire.crc32c import crc32c
 from wire.messages import Struct, request
 from wire.records import Record, build_batch
 
@@ -152,6 +153,25 @@ def test_no_request_makes_more_partitions_than_kafka_would(broker: BrokerProcess
     more = [{"name": "few", "count": (1 << 31) - 1, "assignments": None}]
     grown = ask(broker, request("CreatePartitions", topics=more, timeout_ms=5000), 3)
     assert [one.error_code for one in grown.results] == [errors.POLICY_VIOLATION]
+
+
+def test_one_request_creates_many_topics_in_turns(broker: BrokerProcess) -> None:
+    names = [f"turn{n}" for n in range(120)]
+    create(broker, *names)
+    asked = request("Metadata", topics=[{"name": f"fresh{n}"} for n in range(130)], allow_auto_topic_creation=True)
+    codes = [[one.error_code for one in ask(broker, asked, 9).topics] for _ in range(2)]
+    assert codes == [[0] * 100 + [errors.UNKNOWN_TOPIC_OR_PARTITION] * 30, [0] * 130]
+
+
+def test_a_batch_of_more_records_than_anybody_sends_is_not_looked_at(broker: BrokerProcess) -> None:
+    create(broker, "bomb")
+    batch = bytearray(build_batch([Record(None, b"x", timestamp=1)]))
+    batch[23:27], batch[57:61] = ((1 << 25) - 1).to_bytes(4, "big"), (1 << 25).to_bytes(4, "big")
+    batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+    data = [{"name": "bomb", "partition_data": [{"index": 0, "records": bytes(batch)}]}]
+    answer = ask(broker, request("Produce", acks=1, timeout_ms=5000, topic_data=data), 9)
+    [part] = answer.responses[0].partition_responses
+    assert part.error_code == errors.INVALID_RECORD
 
 
 def test_a_pattern_cannot_keep_the_broker_busy(broker: BrokerProcess) -> None:
