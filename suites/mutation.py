@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +22,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
+from histories.scratch import Scratch
 from suites import mutants, proof
 from suites.case import Case, all_cases
 from suites.result import CaseResult
@@ -105,19 +104,22 @@ def clean(ids: Sequence[str], seed: int) -> list[str]:
 
 def results(target: str, cases: Sequence[Case], seed: int) -> Generator[CaseResult]:
     """Runs cases one by one, in this process, on a target that is stopped when the caller has seen enough."""
-    folder = Path(tempfile.mkdtemp(prefix="brokertrial-mutation-"))
-    options = Options(
-        target, seed=seed, select=tuple(case.id for case in cases), run_dir=str(folder / "run"), unproven="fail"
-    )
-    run = Run(options, lambda event: None)
-    try:
-        chosen = run.choose(cases)
-        if run.start():
-            for case in chosen:
-                yield run.run(case)
-    finally:
-        run.finish()
-        shutil.rmtree(folder, ignore_errors=True)
+    with Scratch("mutation") as folder:
+        options = Options(
+            target,
+            seed=seed,
+            select=tuple(case.id for case in cases),
+            run_dir=str(Path(folder, "run")),
+            unproven="fail",
+        )
+        run = Run(options, lambda event: None)
+        try:
+            chosen = run.choose(cases)
+            if run.start():
+                for case in chosen:
+                    yield run.run(case)
+        finally:
+            run.finish()
 
 
 def _why(result: CaseResult) -> str:

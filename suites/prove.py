@@ -15,12 +15,12 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from checkers.verdict import Verdict
+from histories.scratch import Scratch
 from suites import proof
 from suites.case import Case, all_cases
 from suites.mutants import bugs_of, planted
@@ -93,7 +93,7 @@ def _run(store: Store, target: str, cases: Sequence[Case], *more: str) -> None:
     if not cases:
         return
     before = len(store)
-    with tempfile.TemporaryDirectory(prefix="brokertrial-prove-") as folder:
+    with Scratch("prove") as folder:
         words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
         words += ["-p", "suites.proof_notes", "--notes", str(store.path), "--target", target]
         words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed", *more]
