@@ -60,15 +60,15 @@ def _answered(row: Operation, end: int | None) -> int:
 
 def longest_gap(facts: Facts) -> Iterator[Found]:
     """The longest time between two acknowledgements of one kind."""
-    answers: dict[str, dict[int, int]] = {}
+    answers: dict[str, set[tuple[int, int]]] = {}
     for row in _asking(facts):
         if row.outcome == "ok" and row.return_ns is not None:
-            of_kind = answers.setdefault(row.kind, {})
-            of_kind[row.op] = max(row.return_ns, of_kind.get(row.op, row.return_ns))
+            answers.setdefault(row.kind, set()).add((row.return_ns, row.op))
     gaps = []
     for of_kind in answers.values():
-        times = sorted((at, op) for op, at in of_kind.items())
-        gaps += [(after - before, -op, one) for (before, one), (after, op) in pairwise(times)]
+        for (before, one), (after, op) in pairwise(sorted(of_kind)):
+            if after > before:
+                gaps.append((after - before, -op, one))
     if gaps:
         _, op, before = max(gaps)
         yield {"op_a": before, "op_b": -op}

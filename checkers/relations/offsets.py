@@ -40,7 +40,11 @@ RELATIONS = {
         SELECT x.history, x.client, x.topic, x.partition,
             ROW_NUMBER() OVER (ORDER BY x.history NULLS LAST, x.client NULLS LAST, x.topic NULLS LAST,
                 x.partition NULLS LAST) AS lane
-        FROM (SELECT DISTINCT y.history, y.client, y.topic, y.partition FROM placed y) x
+        FROM (
+            SELECT p.history, p.client, p.topic, p.partition FROM prints p WHERE p.side = 'sent'
+            UNION SELECT s.history, s.client, r.topic, r.partition
+            FROM odd_sent s JOIN odd_seen r ON r.history = s.history AND r.value = s.value
+        ) x
         """,
         kept=True,
     ),

@@ -22,6 +22,76 @@ RELATIONS = {
         FROM operations o
         WHERE (o.kind = 'send' AND o.topic IS NOT NULL) OR (o.kind IN ('commit', 'committed') AND o.group_id IS NOT NULL
             AND o.txn IS NULL)
+        """
+    ),
+    "acknowledgements": Relation(
+        """
+        SELECT a.history, a.what, a.op, a.return_ns AS at_ns FROM asking a
+        WHERE a.outcome = 'ok' AND a.return_ns IS NOT NULL
+        """
+    ),
+    # Acknowledgements in slots of equal length, about eight to a slot: where they come at random, the longest time
+    # without one is longer than a slot, so that hardly any have to be sorted.
+    "slotted": Relation("""
+        SELECT a.history, a.what, a.at_ns, CAST(FLOOR((a.at_ns - w.first_ns) / w.slot_ns) AS BIGINT) AS slot
+        FROM acknowledgements a
+        JOIN (
+            SELECT k.history, MIN(k.at_ns) AS first_ns,
+                1 + (MAX(k.at_ns) - MIN(k.at_ns)) / LEAST(1 + COUNT(*) / 8, 1000000) AS slot_ns
+            FROM acknowledgements k GROUP BY k.history
+        ) w ON w.history = a.history
+        """),
+    "slots": Relation(
+        """
+        SELECT s.history, s.what, s.slot, MIN(s.at_ns) AS first_ns, MAX(s.at_ns) AS last_ns FROM slotted s
+        GROUP BY s.history, s.what, s.slot
+        """,
+        kept=True,
+    ),
+    # The longest time from the last acknowledgement of a slot to the first of the next.
+    "between_slots": Relation(
+        """
+        SELECT x.history, x.what, x.before_ns, x.at_ns, x.longest_ns
+        FROM (
+            SELECT y.history, y.what, y.before_ns, y.at_ns,
+                MAX(y.at_ns - y.before_ns) OVER (PARTITION BY y.history) AS longest_ns
+            FROM (
+                SELECT s.history, s.what, s.first_ns AS at_ns,
+                    LAG(s.last_ns) OVER (PARTITION BY s.history, s.what ORDER BY s.slot NULLS LAST) AS before_ns
+                FROM slots s
+            ) y
+        ) x
+        WHERE x.at_ns - x.before_ns = x.longest_ns
+        """,
+        kept=True,
+    ),
+    # Slots in which there may be a longer one.
+    "long_slots": Relation(
+        """
+        SELECT s.history, s.what, s.slot
+        FROM slots s
+        LEFT JOIN (SELECT DISTINCT b.history, b.longest_ns FROM between_slots b) l ON l.history = s.history
+        WHERE s.last_ns - s.first_ns >= COALESCE(l.longest_ns, 1)
+        """,
+        kept=True,
+    ),
+    # The longest times of each history without an acknowledgement: nearly always one.
+    "longest_pauses": Relation(
+        """
+        SELECT p.history, p.what, p.before_ns, p.at_ns
+        FROM (
+            SELECT u.history, u.what, u.before_ns, u.at_ns,
+                MAX(u.at_ns - u.before_ns) OVER (PARTITION BY u.history) AS longest_ns
+            FROM (
+                SELECT b.history, b.what, b.before_ns, b.at_ns FROM between_slots b
+                UNION ALL
+                SELECT a.history, a.what,
+                    LAG(a.at_ns) OVER (PARTITION BY a.history, a.what, a.slot ORDER BY a.at_ns NULLS LAST), a.at_ns
+                FROM slotted a
+                JOIN long_slots s ON s.history = a.history AND s.what = a.what AND s.slot = a.slot
+            ) u
+        ) p
+        WHERE p.at_ns - p.before_ns = p.longest_ns AND p.at_ns > p.before_ns
         """,
         kept=True,
     ),

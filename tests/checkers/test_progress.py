@@ -74,6 +74,22 @@ def test_the_longest_gap_is_measured_and_held_against_nobody(healed):
     assert "3500 ms" in found.sentence and "w1" in found.sentence
 
 
+@pytest.mark.parametrize("place", [1, 2, 9, 17, 38])
+def test_the_longest_gap_is_found_wherever_it_lies(healed, place):
+    """Forty sends, 10 ms apart but for one, so that gaps are shorter than the slots in which they are looked for."""
+    ops = [send(healed, 1, 2 + number / 100 + (number >= place) / 1000, "ok") for number in range(40)]
+    (found,) = healed.judge("longest-gap").permitted
+
+    assert found.operations == (ops[place - 1], ops[place])
+    assert "11 ms" in found.sentence
+
+
+def test_acknowledgements_of_one_moment_leave_no_gap(healed):
+    send(healed, 1, 2, "ok"), send(healed, 2, 2, "ok")
+
+    assert healed.judge("longest-gap").permitted == []
+
+
 def test_without_acknowledgements_there_is_no_gap(healed):
     send(healed, 1, 2)
 
