@@ -3,8 +3,8 @@
 import types
 import typing
 from functools import cache
-from operator import attrgetter
 
+import msgspec
 import pyarrow as pa
 
 from histories.rows import TABLES, Row
@@ -32,17 +32,15 @@ def _column(name: str, hint: object) -> pa.Field:
 def columns_of(table: str, rows: list[Row]) -> pa.Table:
     """The rows as Arrow columns."""
     schema = schema_of(table)
-    arrays = [_array(list(map(attrgetter(field.name), rows)), field.type) for field in schema]
+    columns = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else ((),) * len(schema)
+    arrays = [_array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _array(values: list[typing.Any], kind: pa.DataType) -> pa.Array:
+def _array(values: tuple[typing.Any, ...], kind: pa.DataType) -> pa.Array:
     """One column; most hold a single value for thousands of rows, which then costs a comparison and no copy."""
-    first = values[0] if values else None
-    if first is None and values.count(None) == len(values):
-        return pa.nulls(len(values), kind)
-    if isinstance(first, str) and values.count(first) == len(values):
-        return pa.repeat(pa.scalar(first, kind), len(values))
+    if values and values[0] == values[-1] and values.count(values[0]) == len(values):
+        return pa.nulls(len(values), kind) if values[0] is None else pa.repeat(pa.scalar(values[0], kind), len(values))
     return pa.array(values, kind)
 
 
