@@ -68,10 +68,13 @@ class ControlChannel:
             self._path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._open >= MOST_CONNECTIONS:
+            writer.close()
+            return
         self._open += 1
         try:
             with contextlib.suppress(OSError, ValueError):
-                while self._open <= MOST_CONNECTIONS and (line := await reader.readline()):
+                while line := await reader.readline():
                     writer.write(json.dumps(self._answer(line)).encode() + b"\n")
                     await writer.drain()
         finally:

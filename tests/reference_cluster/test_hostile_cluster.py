@@ -11,6 +11,7 @@ import pytest
 
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
+from reference_impl.channel import MOST_CONNECTIONS, SOCKET
 from reference_impl.cluster import Cluster
 from wire import apis
 from wire.client import Connection
@@ -79,3 +80,23 @@ def test_the_controller(cluster: Cluster) -> None:
 def test_the_control_channel(cluster: Cluster, node: int) -> None:
     tally = asyncio.run(traffic.control(cluster.data_of(node), Random(7), 80))
     assert tally.deaf == 0 and tally.answered > 40
+
+
+@pytest.mark.usefixtures("served_all_the_time")
+def test_the_control_channel_has_room_for_so_many(cluster: Cluster) -> None:
+    async def crowded() -> list[bytes]:
+        lines = [await asyncio.open_unix_connection(cluster.data_of(1) / SOCKET) for _ in range(MOST_CONNECTIONS + 3)]
+        answers = [await asked(*line) for line in lines]
+        for _, writer in lines:
+            writer.close()
+        return answers
+
+    async def asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        try:
+            writer.write(b'{"do": "nothing"}\n')
+            return await reader.readline()
+        except OSError:
+            return b""
+
+    answers = asyncio.run(crowded())
+    assert [bool(one) for one in answers] == [True] * MOST_CONNECTIONS + [False] * 3
