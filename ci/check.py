@@ -17,7 +17,7 @@ from ci.findings import STATUS, STRICT, Finding, Findings
 from ci.foreign import check_foreign
 from ci.places import find
 from ci.tally import Tally
-from ci.trouble import Trouble, nearest
+from ci.trouble import NOTHING_JUDGED, PASSED, Trouble, nearest
 from ci.writers import results as stored
 from suites.result import CaseResult
 from suites.stored import judge_stored
@@ -52,13 +52,17 @@ def check(
     else:
         judged = [_again(place.run, _one(place.run, place.case, judging), judging, as_json)]
     tally = Tally.of(judged)
+    kept = place.run is None or any(_kept(place.run, result) for result in judged)
+    status = tally.status() or (PASSED if kept else NOTHING_JUDGED)
     if as_json:
-        click.echo(judging.findings(judged, tally.status()).as_json())
-        return tally.status()
+        click.echo(judging.findings(judged, status).as_json())
+        return status
     for result in judged:
         _print(result, str(place.run or place.history))
     click.echo(tally.line())
-    return tally.status()
+    if judged and not kept:
+        click.echo("Nothing was judged again: no history was kept, and these are the verdicts of the run.")
+    return status
 
 
 class Judging:
@@ -137,7 +141,7 @@ def _attempt(run: Path, case: str, judging: Judging) -> CaseResult:
 
 def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> CaseResult:
     """Judges one case again; one without a history keeps what was said of it."""
-    if not before.history or not (run / before.history).is_dir():
+    if not _kept(run, before):
         return before
     after = judging.judge(run / before.history)
     if not quiet and after.verdict is not before.verdict:
@@ -150,6 +154,11 @@ def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> Case
         permitted=after.permitted,
         evidence=after.evidence,
     )
+
+
+def _kept(run: Path, result: CaseResult) -> bool:
+    """Whether its history is still there: `--keep failed` drops those that passed."""
+    return bool(result.history) and (run / result.history).is_dir()
 
 
 def _print(result: CaseResult, place: str) -> None:

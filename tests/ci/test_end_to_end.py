@@ -62,6 +62,15 @@ def test_check_gives_the_same_verdicts_again(made: Path) -> None:
     assert one.returncode == 0 and "1 passed" in one.stdout
 
 
+def test_what_passed_is_dropped_on_request_and_then_not_judged_again(tmp_path: Path) -> None:
+    cases = ("--select", "produce/base-offset", "--keep", "failed")
+    assert brokertrial(tmp_path, "run", "--target", "reference", *cases).returncode == 0
+    run = only_run(tmp_path)
+    assert list((run / "histories").iterdir()) == []
+    done = brokertrial(tmp_path, "check", str(run))
+    assert done.returncode == 5 and "Nothing was judged again" in done.stdout, done.stdout + done.stderr
+
+
 def test_check_offers_the_nearest_case(made: Path) -> None:
     done = brokertrial(made, "check", f"runs/{only_run(made).name}/offsets.by-time-within-batch")
     assert done.returncode == 4
