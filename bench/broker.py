@@ -3,7 +3,8 @@
     python -P bench/broker.py [--seconds 3]
 
 A broker process, one raw connection, real Produce v9 and Fetch v12 frames, requests pipelined four deep; acks=1, flush
-never. The client shares the machine, so wall-clock figures are a floor; the broker's own CPU time is printed too.
+never. The client shares the machine, so wall-clock figures are a floor; the broker's own CPU time is printed too: on a
+machine with other work only that can be compared, and only with a run of the same minutes.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def show(what: str, label: str, size: int, measure: Callable[[], tuple[int, floa
     verdict = "" if target is None else f"target {target[0]:,} {target[1]}"
     print(
         f"{what:8} {label:>7} {done / elapsed:10,.0f} requests/s {moved / elapsed:10,.1f} MiB/s"
-        f" {moved / busy:10,.0f} MiB per broker CPU-second   {verdict}"
+        f" {moved / busy:10,.0f} MiB per broker CPU-second {busy / done * 1e6:8,.0f} us of it a request   {verdict}"
     )
 
 

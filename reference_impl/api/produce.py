@@ -187,8 +187,10 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         log_append_time_ms=done.log_append_time,
         log_start_offset=partition.log.start_offset,
     )
+    if request.acks != -1:
+        return answer
     where = mark(partition, done.end_offset)
-    return Waiting(answer, where) if request.acks == -1 and where.state() is None else answer
+    return Waiting(answer, where) if where.state() is None else answer
 
 
 def _elsewhere(name: str | None, index: int, context: Context) -> Struct:
