@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from reference_impl.group.effects import Effect, Joined, JoinedMember, Saved, SavedMember, Synced, Ticket
 from reference_impl.group.layout import subscribed_topics
+from reference_impl.group.placement import bucket
 from wire import errors
 
 CONSUMER = "consumer"
@@ -96,13 +97,16 @@ class ClassicGroup:
         return set.intersection(*shared) if shared else set()
 
     def elected_protocol(self) -> str:
-        """Every member votes for the first of its protocols that all support; the most votes win."""
+        """Every member votes for the first of its protocols that all support; the most votes win.
+
+        Of equals the one wins that Java's HashMap holds first: nobody's promise, but Kafka's answer every time.
+        """
         candidates = self.candidates()
         votes: dict[str, int] = {}
         for member in self.members.values():
             choice = next(name for name, _ in member.protocols if name in candidates)
             votes[choice] = votes.get(choice, 0) + 1
-        return max(votes, key=lambda name: votes[name])
+        return max(votes, key=lambda name: (votes[name], -bucket(name)))
 
     def waiting(self) -> int:
         return sum(member.join is not None for member in self.members.values())

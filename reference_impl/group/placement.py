@@ -1,4 +1,4 @@
-"""Which partition of an internal topic a group or a transactional id belongs to."""
+"""Where Java puts a string: which partition of an internal topic a group or a transactional id belongs to."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def partition_for(name: str, partitions: int) -> int:
     """Kafka's choice: abs(hash) modulo the number of partitions, where abs of the smallest number is 0."""
     value = java_hash(name)
     return (0 if value == -(1 << 31) else abs(value)) % partitions
+
+
+def bucket(text: str) -> int:
+    """Where a Java HashMap of up to twelve entries keeps this key: the order in which it is gone through."""
+    value = java_hash(text) & 0xFFFFFFFF
+    return (value ^ value >> 16) & 15

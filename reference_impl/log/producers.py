@@ -57,6 +57,14 @@ class Refused(NamedTuple):
     message: str
 
 
+class Awaited(NamedTuple):
+    """What has asked to begin a transaction here, and did not begin one yet."""
+
+    epoch: int
+    lowest: int  # the lowest sequence of this epoch
+    from_zero: bool  # the first that asked raises its epoch with every transaction
+
+
 class Completed(NamedTuple):
     """A transaction that a marker has just ended."""
 
@@ -71,18 +79,21 @@ class ProducerTable:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
-        self._awaited: dict[int, tuple[int, int]] = {}  # producer id -> epoch and lowest sequence seen so far
+        self._open: dict[int, int] = {}  # producer id -> where its open transaction begins
+        self._awaited: dict[int, Awaited] = {}
 
     def await_first(self, batch: Header, *, from_zero: bool) -> None:
         """Remembers the lowest sequence that asked to begin a transaction here: no higher one may be first (KIP-890).
 
-        A producer that bumps its epoch with every transaction must begin at zero where nothing is known of it.
+        A producer that bumps its epoch with every transaction must begin at zero where no batch of it is known; as
+        what it is taken is decided by the first that asks.
         """
+        asked = Awaited(batch.producer_epoch, batch.base_sequence, from_zero)
         known = self._awaited.get(batch.producer_id)
-        lowest = 0 if from_zero and batch.producer_id not in self.entries else batch.base_sequence
-        asked = (batch.producer_epoch, lowest)
-        if known is None or known[0] < asked[0] or (known[0] == asked[0] and known[1] > asked[1]):
+        if known is None:
             self._awaited[batch.producer_id] = asked
+        elif asked.epoch > known.epoch or (asked.epoch == known.epoch and asked.lowest < known.lowest):
+            self._awaited[batch.producer_id] = asked._replace(from_zero=known.from_zero)
 
     def admit(self, batch: Header) -> Duplicate | Refused | None:
         """Judges a client's batch by producer id, epoch and sequence; None means that it may be appended."""
@@ -110,9 +121,10 @@ class ProducerTable:
         first = batch.base_sequence
         if batch.producer_epoch < entry.epoch and not bugs.on("M13a"):
             return Refused(errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}")
-        epoch, lowest = self._awaited.get(batch.producer_id, (0, first))
+        awaited = self._awaited.get(batch.producer_id)
+        lowest = first if awaited is None else 0 if awaited.from_zero and not entry.batches else awaited.lowest
         if first > lowest:
-            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest} of epoch {epoch}")
+            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest}")
         if entry.epoch == -1:
             return None  # nothing is known, perhaps because retention took it: any first sequence will do
         if batch.producer_epoch != entry.epoch:
@@ -140,7 +152,7 @@ class ProducerTable:
         del entry.batches[:-REMEMBERED_BATCHES]
         entry.last_timestamp = batch.max_timestamp
         if batch.is_transactional and entry.open_transaction is None:
-            entry.open_transaction = batch.base_offset
+            entry.open_transaction = self._open[batch.producer_id] = batch.base_offset
 
     def reorder(self, producer_id: int) -> None:
         """Pretends that the newest batches came in the order of their sequences (a planted bug hides its tracks)."""
@@ -166,6 +178,7 @@ class ProducerTable:
             entry.epoch = marker.producer_epoch
         self._awaited.pop(marker.producer_id, None)
         began, entry.open_transaction = entry.open_transaction, None
+        self._open.pop(marker.producer_id, None)
         entry.coordinator_epoch = coordinator_epoch
         entry.last_timestamp = marker.max_timestamp
         if began is None:
@@ -174,7 +187,7 @@ class ProducerTable:
 
     def first_unstable(self) -> int | None:
         """Where the oldest open transaction begins."""
-        return min((e.open_transaction for e in self.entries.values() if e.open_transaction is not None), default=None)
+        return min(self._open.values(), default=None)
 
     def expire(self, older_than_ms: int) -> None:
         """Forgets idle producers that have no transaction open."""
@@ -209,6 +222,8 @@ class ProducerTable:
         table = cls()
         for entry in cls._entries(data):
             table.entries[entry.producer_id] = entry
+            if entry.open_transaction is not None:
+                table._open[entry.producer_id] = entry.open_transaction
         return table
 
     @classmethod

@@ -142,8 +142,8 @@ class TransactionService:
         """
         if transactional_id is None:
             return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        asked = [p for p in partitions if not self._is_open(p, producer_id, producer_epoch)]
-        codes = dict.fromkeys(partitions, errors.NONE)
+        codes = {p: self._stale(p, producer_id, producer_epoch) for p in partitions}
+        asked = [p for p in partitions if not codes[p] and not self._is_open(p, producer_id, producer_epoch)]
         if asked and self._node.config["transaction.partition.verification.enable"]:
             found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
             wrong = {p: code for p, code in found.items() if code and not bugs.on("M20b")}
@@ -157,11 +157,13 @@ class TransactionService:
         codes: dict[tuple[str | None, int], int] = {}
         verify = self._node.config["transaction.partition.verification.enable"]
         for (producer_id, epoch), partitions in wanted.items() if verify else ():
-            found = await asked(
-                self._node, transactional_id, producer_id, epoch, partitions, add=version >= _JOINS_SINCE
-            )
-            for where, code in found.items():
-                codes[where] = for_append(code, abortable=version > 10, add=version >= _JOINS_SINCE)
+            stale = {p: code for p in partitions if (code := self._stale(p, producer_id, epoch))}
+            asking = [p for p in partitions if p not in stale]
+            add = version >= _JOINS_SINCE
+            found = await asked(self._node, transactional_id, producer_id, epoch, asking, add=add) if asking else {}
+            told = {p: for_append(code, abortable=version > 10, add=add) for p, code in found.items()}
+            for where, code in (stale | told).items():
+                codes[where] = code
         return codes
 
     async def ask_for_offsets(
@@ -169,8 +171,8 @@ class TransactionService:
     ) -> int:
         """The same for a TxnOffsetCommit."""
         where = ("__consumer_offsets", index)
-        if self._is_open(where, producer_id, epoch):
-            return errors.NONE
+        if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
+            return stale
         found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=version >= 5)
         code = for_append(found[where], abortable=version > 3, add=version >= 5)
         return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
@@ -178,8 +180,8 @@ class TransactionService:
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
         """The same for a TxnOffsetCommit, whose partition is one of the offsets topic."""
         where = ("__consumer_offsets", index)
-        if self._is_open(where, producer_id, epoch):
-            return errors.NONE
+        if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
+            return stale
         code = self._admitted(transactional_id, producer_id, epoch, [where], add=version >= 5)[where]
         code = for_append(code, abortable=version > 3, add=version >= 5)
         return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
@@ -193,6 +195,12 @@ class TransactionService:
         if add:
             return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, partitions))
         return self.verify(transactional_id, producer_id, epoch, partitions)
+
+    def _stale(self, where: TopicPartition, producer_id: int, epoch: int) -> int:
+        """47 for an epoch below the one that the partition knows, whatever the coordinator would say."""
+        partition = self._node.partition(*where)
+        entry = partition.producers.entries.get(producer_id) if partition is not None else None
+        return errors.INVALID_PRODUCER_EPOCH if entry is not None and epoch < entry.epoch else errors.NONE
 
     def _is_open(self, where: TopicPartition, producer_id: int, epoch: int) -> bool:
         partition = self._node.partition(*where)
@@ -250,6 +258,9 @@ class TransactionService:
                 return
             if error == errors.KAFKA_STORAGE_ERROR:
                 raise Rejected(error, f"the marker for {topic}-{index}")
+            if error == errors.INVALID_PRODUCER_EPOCH:
+                log.warning("%s: cannot ever be ended: %s-%d knows a newer epoch", transactional_id, topic, index)
+                return  # Kafka gives it up too, and leaves it prepared
             if error not in (errors.NONE, errors.UNKNOWN_TOPIC_OR_PARTITION):
                 log.warning("%s: marker for %s-%d refused: %s", transactional_id, topic, index, errors.name(error))
         self._complete(transaction)

@@ -110,3 +110,25 @@ def test_nothing_above_the_lowest_sequence_that_asked_may_begin_a_transaction() 
     table.await_first(header(5, pid=2, txn=True), from_zero=True)
     assert error(table.admit(header(5, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert table.admit(header(0, pid=2, txn=True)) is None
+
+
+def test_whether_a_transaction_must_begin_at_zero_is_decided_by_the_first_that_asks() -> None:
+    table = ProducerTable()
+    for from_zero in (False, True):
+        table.await_first(header(3, txn=True), from_zero=from_zero)
+    assert table.admit(header(3, txn=True)) is None
+    for from_zero in (True, False):
+        table.await_first(header(3, pid=2, txn=True), from_zero=from_zero)
+    assert error(table.admit(header(3, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_the_oldest_open_transaction_is_known_after_each_end_and_after_a_restart() -> None:
+    table = ProducerTable()
+    for offset, pid in ((10, 1), (20, 2), (30, 3)):
+        table.record(header(0, pid=pid, txn=True, base=offset))
+    seen = [table.first_unstable()]
+    for pid in (1, 3):
+        table.record_marker(header(-1, pid=pid, txn=True, base=40), 0, commit=True)
+        seen.append(table.first_unstable())
+    assert seen == [10, 20, 20]
+    assert ProducerTable.restore(table.snapshot()).first_unstable() == 20

@@ -170,6 +170,33 @@ def test_offsets_of_an_idle_group_expire(local: Local) -> None:
     assert list(local.call("ListGroups", 4).groups) == []
 
 
+def test_a_partition_refuses_an_epoch_below_its_own_whoever_asks(local: Local) -> None:
+    producer = local.producer()
+    local.stage(producer, 7)
+    local.begin(producer, ("t", 0))
+    stale = (producer[0], producer[1] - 1)
+    line = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
+    fields = {"producer_id": stale[0], "producer_epoch": stale[1], "group_id": "g"}
+    answer = local.call(
+        "TxnOffsetCommit", 5, transactional_id="nobody", topics=[{"name": "t", "partitions": [line]}], **fields
+    )
+    assert answer.topics[0].partitions[0].error_code == errors.INVALID_PRODUCER_EPOCH
+    assert local.produce(stale, "t", 0, name="nobody") == errors.INVALID_PRODUCER_EPOCH
+    assert local.produce(stale, "t", 1, name="nobody") == errors.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_a_partition_that_knows_a_newer_epoch_leaves_the_transaction_prepared(local: Local) -> None:
+    producer = local.producer()
+    local.begin(producer, ("t", 0), ("u", 1))
+    assert local.node.append_marker("t", 0, producer[0], producer[1] + 1, 0, ABORT) == errors.NONE
+    assert local.end(producer, COMMIT) == errors.NONE
+    for _ in range(2):
+        local.clock.advance(0)
+        assert local.state() == "PrepareCommit"
+        assert local.end(producer, COMMIT) == errors.CONCURRENT_TRANSACTIONS
+        local.crash()
+
+
 # -- planted bugs that need no restart ---------------------------------------------------------------------------
 
 

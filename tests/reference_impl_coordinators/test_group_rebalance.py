@@ -68,6 +68,14 @@ def test_the_protocol_with_the_most_votes_wins() -> None:
     assert {play.joined(t).protocol for t in tickets} == {"b"}
 
 
+def test_of_two_protocols_with_as_many_votes_the_one_wins_that_java_holds_first() -> None:
+    for order in ((("range", "rr"), ("rr", "range")), (("rr", "range"), ("range", "rr"))):
+        play = Play(Limits(initial_delay_ms=10))
+        tickets = [play.enter(protocols=p)[1] for p in order]
+        play.advance(REBALANCE_MS)
+        assert {play.joined(t).protocol for t in tickets} == {"rr"}
+
+
 def test_a_member_without_a_common_protocol_is_turned_away_and_disturbs_nobody() -> None:
     play = Play()
     (leader,) = play.stable(1)
