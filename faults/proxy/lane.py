@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -41,6 +40,8 @@ class Lane:
         self._timer: asyncio.TimerHandle | None = None
         self._full = False
         self._gathered: list[bytes] | None = None
+        self.together = Together(self)
+        """What leaves while this lasts is written at once: one system call for many small frames."""
         self.waiting_bytes = 0
         self.ended = False
 
@@ -61,16 +62,15 @@ class Lane:
             self._pressure(True)
         self._arm()
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """What leaves while this lasts is written at once: one system call for many small frames."""
+    def gather(self) -> None:
+        """Keeps what leaves until `release`."""
         self._gathered = []
-        try:
-            yield
-        finally:
-            gathered, self._gathered = self._gathered, None
-            if gathered and not self.ended:
-                self._write(gathered[0] if len(gathered) == 1 else b"".join(gathered))
+
+    def release(self) -> None:
+        """Writes what was gathered, all at once."""
+        gathered, self._gathered = self._gathered, None
+        if gathered and not self.ended:
+            self._write(gathered[0] if len(gathered) == 1 else b"".join(gathered))
 
     def kick(self) -> None:
         """Sends what may leave now; called when a window has ended."""
@@ -132,3 +132,19 @@ class Lane:
     def _on_time(self) -> None:
         self._timer = None
         self.kick()
+
+
+class Together:
+    """Gathers what leaves a lane for as long as it lasts; every message passes here, and a generator would cost more
+    than the rest of it."""
+
+    __slots__ = ("_lane",)
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+
+    def __enter__(self) -> None:
+        self._lane.gather()
+
+    def __exit__(self, *_: object) -> None:
+        self._lane.release()

@@ -36,6 +36,7 @@ class Link:
         self.client_id = ""
         self._house = house
         self._door = door
+        self._loop = asyncio.get_running_loop()
         self.sockets = Sockets()
         limit = house.setup.frame_limit
         self._requests = Frames(limit, 0)
@@ -138,7 +139,7 @@ class Link:
         except NotKafka as problem:
             self._foreign(problem, "the client")
             frames, foreign = problem.frames, True
-        with self.up.together():
+        with self.up.together:
             for frame in frames:
                 if self._deaf is None:
                     self._request(frame)
@@ -159,6 +160,8 @@ class Link:
         )
         if not readable:
             self._unreadable(message)
+        elif key == PRODUCE and self._house.board.quiet:
+            self._produce_at_ease(message)
         elif key == PRODUCE or self._house.observer.wants(key, version) or self._house.board.concerns(key):
             message.careful = True
             self._careful_request(message)
@@ -179,6 +182,27 @@ class Link:
         assert message.frame is not None
         self._pending.append(message)
         self.up.push(message.frame)
+
+    def _produce_at_ease(self, message: Passing) -> None:
+        """While no window is open a Produce leaves first and is looked at behind: still before its answer can come."""
+        assert message.frame is not None
+        message.careful = True
+        self._pending.append(message)
+        self.up.push(message.frame, about=message)
+        self._loop.call_soon(self._look_behind, message)
+
+    def _look_behind(self, message: Passing) -> None:
+        unanswered = self._house.observer.saw_produce(message)
+        self._let_go_of_frame(message)
+        if self not in self._house.links:  # closed meanwhile: its pending requests were told of without their batches
+            self._house.observer.unanswered(message)
+        elif unanswered:
+            self._pending.remove(message)
+            self._flush()
+
+    def _let_go_of_frame(self, message: Passing) -> None:
+        if not message.windows and not message.batches and not self._house.observer.wants(message.key, message.version):
+            message.frame = None
 
     def _careful_request(self, message: Passing) -> None:
         answered = not (message.key == PRODUCE and self._house.observer.saw_produce(message))
@@ -232,28 +256,12 @@ class Link:
                 self._pending.append(copy)
             assert copy.frame is not None
             self.up.push(copy.frame, plan.delay, plan.gate, plan.held, copy)
-        if not message.windows and not message.batches and not self._house.observer.wants(message.key, message.version):
-            message.frame = None
+        self._let_go_of_frame(message)
 
     def _copy_of(self, message: Passing) -> Passing:
         """The same request under a correlation id that no client uses."""
-        assert message.frame is not None
         self._copies += 1
-        correlation = -(1 << 30) - self._copies
-        frame = message.frame[:8] + CORRELATION.pack(correlation) + message.frame[12:]
-        copy = Passing(
-            message.api_of,
-            message.key,
-            message.version,
-            correlation,
-            message.client,
-            message.node,
-            self.number,
-            frame,
-            now_ns(),
-        )
-        copy.careful = True
-        copy.heard_as = message.correlation_id
+        copy = message.copied(-(1 << 30) - self._copies, now_ns())
         if message.batches:
             self._house.observer.saw_produce(copy)
         return copy
@@ -270,7 +278,7 @@ class Link:
         except NotKafka as problem:
             self._foreign(problem, f"node {self.node} at {self._door.upstream[0]}:{self._door.upstream[1]}")
             frames, foreign = problem.frames, True
-        with self.down.together():
+        with self.down.together:
             for frame in frames:
                 self._answer(frame)
         if foreign:

@@ -142,6 +142,13 @@ class Passing:
         self.frame = (body - 4 + len(encoded)).to_bytes(4, "big") + self.frame[4:body] + encoded
         self._request = request
 
+    def copied(self, correlation_id: int, at_ns: int) -> "Passing":
+        """The same request under another correlation id; its answer is heard under the one of this."""
+        assert self.frame is not None
+        frame = self.frame[:8] + correlation_id.to_bytes(4, "big", signed=True) + self.frame[12:]
+        head = (self.api_of, self.key, self.version, correlation_id, self.client, self.node, self.connection)
+        return Passing(*head, frame, at_ns, careful=True, heard_as=self.correlation_id)
+
     def draws_from(self, seed: int, *what: object) -> None:
         """Names the stream of this message's own random numbers."""
         self.draws = (seed, what)

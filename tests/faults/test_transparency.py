@@ -173,6 +173,17 @@ def test_acks_0_waits_for_no_answer(fake: Any, links: Any, connect: Any, seen: A
     assert [b.error for b in seen("batch")] == [None, None]
 
 
+def test_what_came_with_a_request_at_acks_0_is_answered(fake: Any, links: Any, seen: Any) -> None:
+    """The Produce leaves before it is read; only then is it known that nothing waits behind it."""
+    newer = bytearray(encode_request(request("ApiVersions"), 3, 6, "x"))
+    newer[6:8] = (40).to_bytes(2, "big")
+    with raw(links) as connection:
+        connection.sendall(encode_request(produce(acks=0), 9, 5, "x") + bytes(newer))
+        assert decode_response("ApiVersions", 0, read_one(connection)[4:])[0] == 6
+        wait_until(lambda: len(fake.log) == 1, "the record arrives")
+    assert [b.producer_id for b in seen("batch")] == [-1]
+
+
 def test_a_broker_that_answers_out_of_order_is_passed_on_and_told_of(fake: Any, links: Any, seen: Any) -> None:
     fake.answers["Heartbeat"] = lambda *_: None
     with raw(links) as connection:
