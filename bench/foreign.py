@@ -5,8 +5,8 @@
 In one run, on one file of JSON Lines (ten processes that send to, and poll, twenty keys; one acknowledged write is read
 by nobody): every line decoded by msgspec into plain lists and maps, which is the least that any reader must do; our
 reader of operations; the whole import into a history on disk; the checks. Each in a process of its own, so that the
-memory is its own: wall seconds, seconds of CPU, and the most that it held. The planted loss, with the polls that passed it by, must be all
-that is found.
+memory is its own: wall seconds, seconds of CPU, and the most that it held. The planted loss, with the polls that passed
+it by, must be all that is found.
 """
 
 import argparse
