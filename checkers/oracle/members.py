@@ -146,7 +146,9 @@ def zombie_commit(facts: Facts) -> Iterator[Found]:
     """Accepted, although a newer generation had been told of before it was called."""
     generations = _classic(facts)
     for row in facts.operations:
-        if row.kind not in ("commit", "commit-seen") or row.outcome != "ok" or row.generation is None or row.generation < 0:
+        if row.kind not in ("commit", "commit-seen") or row.outcome != "ok":
+            continue
+        if row.generation is None or row.generation < 0:
             continue
         newer = {
             number: at
