@@ -9,18 +9,6 @@ from suites.workloads import GroupChurn, SendAndRead
 from suites.workloads.group_churn import SESSION_S
 
 
-@case("produce/cut-from-the-leader", guarantees=["ord-002", "idem-006"], needs=["proxy"], fails_on=["M09"])
-def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
-    """A producer cut off from a leader for a while MUST find all that was acknowledged, once and in order."""
-    return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
-        schedule=Windows(
-            cut(client="*w1*", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=3000)),
-            cut(client="*w2*", node="leader({topic},0)", begin=at_op(900), end=after("w2", "begin", delay_ms=3000)),
-        ),
-    )
-
-
 @case("idempotence/deaf-producer", guarantees=["idem-006", "idem-002"], needs=["proxy"], fails_on=["M09"])
 def a_producer_that_is_heard_and_hears_nothing_writes_once():
     """A producer whose requests arrive while no answer comes back MUST find each record once, and in order."""
@@ -45,19 +33,6 @@ def a_reader_cut_off_goes_on_where_it_was():
         workload=SendAndRead(producers=3, idempotent=True, partitions=3, readers_=3),
         schedule=Windows(
             cut(client="*r*", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=2500)),
-        ),
-    )
-
-
-@case("produce/connections-reset", guarantees=["idem-006", "ord-001"], needs=["proxy"], fails_on=["M09"])
-def reset_connections_lose_and_double_nothing():
-    """Whenever connections are reset, what was acknowledged MUST be in the log once and in order."""
-    return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
-        schedule=Windows(
-            cut(how="reset", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=400)),
-            cut(how="reset", node="leader({topic},1)", begin=at_op(700), end=after("w2", "begin", delay_ms=400)),
-            cut(how="reset", node="leader({topic},2)", begin=at_op(1100), end=after("w3", "begin", delay_ms=400)),
         ),
     )
 

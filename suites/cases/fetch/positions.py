@@ -87,11 +87,13 @@ def a_reader_at_the_tail_is_given_every_record(wire, topic):
     """A reader that waits at the end of the log MUST be given every record that arrives, in order.
 
     How many of them one answer brings is the broker's affair: the reader goes on behind the last batch it was given.
+    A question asked after the reader's is answered before the records are sent: so the reader is waiting by then.
     """
     position = 0
     for number in range(7):
         sent = [f"{number}a".encode(), f"{number}b".encode()]
         waiting = wire.fetch(topic, offset=position, max_wait_ms=3_000, min_bytes=1, via="reader", wait=False)
+        wire.list_offsets(topic, at="latest").must_name(offset=position)
         wire.produce(topic, batch(*sent))
         behind = waiting.batches[-1].header.last_offset + 1 if waiting.batches else position
         arrived = [*waiting.values, *wire.read_all(topic, offset=behind).values]

@@ -1,0 +1,48 @@
+"""Producers cut off just when something of theirs was stored and they have not heard of it."""
+
+from faults.kinds import cut, drop_response
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import SendAndRead
+
+
+def leader(partition):
+    return f"leader({{topic}},{partition})"
+
+
+@case("produce/cut-from-the-leader", guarantees=["ord-002", "idem-006"], needs=["proxy"], fails_on=["M09"])
+def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
+    """A producer cut off from a leader for a while MUST find all that was acknowledged, once and in order.
+
+    Each cut begins with an answer that is lost: what it told of is stored, and sent again.
+    """
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            drop_response(api="Produce", client="*w1*", node=leader(0), begin=at_op(300), end=after("w2", "begin")),
+            cut(client="*w1*", node=leader(0), begin=after("w1", "hit"), end=after("w2", "begin", delay_ms=3000)),
+            drop_response(api="Produce", client="*w2*", node=leader(0), begin=at_op(900), end=after("w4", "begin")),
+            cut(client="*w2*", node=leader(0), begin=after("w3", "hit"), end=after("w4", "begin", delay_ms=3000)),
+        ),
+    )
+
+
+@case("produce/connections-reset", guarantees=["idem-006", "ord-001"], needs=["proxy"], fails_on=["M09"])
+def reset_connections_lose_and_double_nothing():
+    """Whenever connections are reset, what was acknowledged MUST be in the log once and in order.
+
+    The first of each series takes an answer with it, so that something stored is sent again.
+    """
+    return Trial(
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        schedule=Windows(
+            drop_response(api="Produce", node=leader(0), begin=at_op(300), end=after("w2", "begin")),
+            cut(how="reset", node=leader(0), begin=after("w1", "hit"), end=after("w2", "begin", delay_ms=400)),
+            drop_response(api="Produce", node=leader(1), begin=at_op(700), end=after("w4", "begin")),
+            cut(how="reset", node=leader(1), begin=after("w3", "hit"), end=after("w4", "begin", delay_ms=400)),
+            drop_response(api="Produce", node=leader(2), begin=at_op(1100), end=after("w6", "begin")),
+            cut(how="reset", node=leader(2), begin=after("w5", "hit"), end=after("w6", "begin", delay_ms=400)),
+        ),
+    )
