@@ -214,13 +214,17 @@ class Node:
         self.journal.close()
 
     def _every(self, interval_s: float, action: Callable[[], None]) -> None:
-        slot = len(self._timers)
+        slot, failing = len(self._timers), False
 
         def run() -> None:
+            nonlocal failing
             try:
                 action()
+                failing = False
             except OSError as error:  # a full disk: the next time may be a better one
-                log.warning("what is done every %g s failed: %s", interval_s, error)
+                if not failing:
+                    log.warning("what is done every %g s fails: %s", interval_s, error)
+                failing = True
             self._timers[slot] = self.clock.call_later(interval_s, run)
 
         self._timers.append(self.clock.call_later(interval_s, run))
