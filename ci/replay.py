@@ -36,7 +36,7 @@ def replay(text: str, times: int, runs: Path) -> int:
         came_back = again is not None and not wanted.isdisjoint(_marks(again))
         same += came_back
         click.echo(f"replay {number} of {times}: {_said(again, came_back)}")
-    what = ", ".join(sorted(wanted))
+    what = ", ".join(sorted(wanted)).rstrip(".")
     click.echo(f"{same} of {times} reproduced {what}." + ("" if same else " Not reproduced."))
     return FAILED if failed and status != INTERRUPTED else status
 
