@@ -265,7 +265,7 @@ class Partition:
         """The aborted transactions that touch what was read."""
         if not data:
             return []
-        return self.log.aborted(from_offset, _end_of(data))
+        return self.log.aborted(from_offset, self.log.told_up_to(from_offset, len(data)))
 
     def batches(self) -> Iterator[records.Batch]:
         """Everything in the log, oldest first (coordinators read their state back with it)."""
@@ -313,12 +313,3 @@ class Partition:
         self.deleted = True
         self.log.close(clean=False)
         self._tell_watchers()
-
-
-def _end_of(data: bytes) -> int:
-    """The offset behind the last batch of what was read."""
-    position, end = 0, 0
-    while position + batches.HEADER_SIZE <= len(data):
-        header = read_header(data, position)
-        end, position = header.last_offset + 1, position + header.size
-    return end

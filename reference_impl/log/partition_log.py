@@ -194,6 +194,20 @@ class PartitionLog:
                     return found
         return found
 
+    def told_up_to(self, from_offset: int, size: int) -> int:
+        """The offset up to which aborted transactions are told with so many bytes read from there.
+
+        Not where the bytes end but, as in Kafka, the next offset that the index knows: more than needed does no harm.
+        """
+        first = self.segment_index(from_offset)
+        for number, segment in enumerate(self.segments[first:], start=first + 1):
+            position = segment.position_of(from_offset)
+            if position < segment.size:
+                following = self.segments[number].base_offset if number < len(self.segments) else self.end_offset
+                indexed = segment.indexed_from(position + size)
+                return following if indexed is None else indexed
+        return self.end_offset
+
     def walk(self, from_offset: int | None = None) -> Iterator[tuple[Header, Segment, int]]:
         """Every batch header with its place, from the batch that holds an offset."""
         start = self.start_offset if from_offset is None else from_offset

@@ -107,6 +107,11 @@ class Segment:
         at = bisect_right(self._offsets, offset) - 1
         return self._positions[at] if at >= 0 else 0
 
+    def indexed_from(self, position: int) -> int | None:
+        """The offset of the first index entry at or behind a position; None when there is none."""
+        at = bisect_left(self._positions, position)
+        return self._offsets[at] if at < len(self._offsets) else None
+
     def locate_time(self, timestamp: int) -> int:
         """A position at or before the first batch that reaches this time."""
         at = bisect_left(self._times, timestamp) - 1

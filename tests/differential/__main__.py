@@ -3,9 +3,10 @@
     python -m tests.differential [--sequences 5000] [--first 1] [--judge kafka:4.4.0] [--here reference]
                                  [--at-once 4] [--table docs/differential.md]
 
-Sequences are drawn from their number alone, so that `--first 814 --sequences 1` asks number 814 again. A difference
-counts when it shows again with ten times the patience. Exit status 1 when one is neither mended nor listed in
-divergences.toml.
+Sequences are drawn from their number alone, so that `--first 814 --sequences 1` asks number 814 again. Several run at
+once. A difference counts when it shows again afterwards, alone and with ten times the patience: Kafka asks for several
+producers at once whether their transactions are open, and then tells one what only another may be told. Exit status 1
+when a difference is neither mended nor listed in divergences.toml, or a sequence broke off.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SLOW = (
     "group.consumer.max.session.timeout.ms=600000,group.consumer.session.timeout.ms=300000"
 )
 JUDGE = f"kafka:4.4.0?set=group.consumer.assignment.interval.ms=0,broker.session.timeout.ms=600000,{SLOW}"
-HERE = f"reference?set=offsets.topic.num.partitions=3,{SLOW}"
+HERE = f"reference?set=offsets.topic.num.partitions=50,{SLOW}"  # groups meet in the same partitions on both
 LISTED = Path(__file__).with_name("divergences.toml")
 
 
@@ -60,7 +61,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--judge", default=JUDGE)
     parser.add_argument("--here", default=HERE)
-    parser.add_argument("--most", type=int, default=200, help="differences to stop at")
     parser.add_argument("--trace", action="store_true", help="print every request and what the judge answered")
     parser.add_argument("--at-once", type=int, default=4, help="sequences under way at the same time")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="begin no more after so long")
@@ -69,19 +69,18 @@ def _options() -> argparse.Namespace:
 
 
 def _all(options: argparse.Namespace, judge: Target, here: Target) -> int:
-    began, covered, found = monotonic(), Covered(judge.version() or "of unknown version"), list[Difference]()
+    began, covered, doubted = monotonic(), Covered(judge.version() or "of unknown version"), list[int]()
     for outcome in _outcomes(options, judge.bootstrap, here.bootstrap):
         if outcome is None:
             covered.broken += 1
-            continue
-        covered.add(outcome)
-        if outcome.difference is not None:
-            found.append(outcome.difference)
-            _tell(outcome.difference)
-        if len(found) >= options.most:
-            break
-        if covered.sequences % 100 == 0:
-            print(covered.progress(monotonic() - began), f"{len(found)} differences", flush=True)
+        elif outcome.difference is not None:
+            doubted.append(outcome.seed)
+            _tell("in doubt:", outcome.difference)
+        else:
+            covered.add(outcome)
+            if covered.sequences % 100 == 0:
+                print(covered.progress(monotonic() - began), f"{len(doubted)} in doubt", flush=True)
+    found = _alone(doubted, covered, judge.bootstrap, here.bootstrap)
     told = _summary(found)
     print(covered.progress(monotonic() - began), f"{covered.share:.0f} % of the requests without an error")
     print("asked: " + ", ".join(f"{api} {count}" for api, count in covered.asked.most_common()))
@@ -90,12 +89,27 @@ def _all(options: argparse.Namespace, judge: Target, here: Target) -> int:
     return 1 if told or covered.broken else 0
 
 
+def _alone(doubted: list[int], covered: Covered, judge: str, here: str) -> list[Difference]:
+    """The differences that show again."""
+    ranges, found = common(judge, here), []
+    for seed in doubted:
+        outcome = _once(seed, judge, here, ranges, 10 * PATIENCE_S, False)
+        covered.add(outcome)
+        if outcome.difference is not None:
+            found.append(outcome.difference)
+            _tell("different:", outcome.difference)
+    return found
+
+
 def _outcomes(options: argparse.Namespace, judge: str, here: str) -> Iterator[Outcome | None]:
     """As many as there is time for, in their order; None for a sequence that broke off."""
     ranges, ends = common(judge, here), monotonic() + 60 * options.minutes
     with ThreadPoolExecutor(options.at_once) as several:
         numbers = range(options.first, options.first + options.sequences)
-        asked = [(number, several.submit(one, number, judge, here, ranges, trace=options.trace)) for number in numbers]
+        asked = [
+            (number, several.submit(_once, number, judge, here, ranges, PATIENCE_S, options.trace))
+            for number in numbers
+        ]
         try:
             for number, future in asked:
                 if monotonic() > ends:
@@ -147,8 +161,8 @@ def common(*bootstraps: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _tell(found: Difference) -> None:
-    print(f"sequence {found.seed}, request {found.number}: {found.api} v{found.version} {found.asked[:600]}")
+def _tell(what: str, found: Difference) -> None:
+    print(f"{what} sequence {found.seed}, request {found.number}: {found.api} v{found.version} {found.asked[:600]}")
     print(f"    judge: {found.judge[:600]}\n    here:  {found.here[:600]}", flush=True)
 
 

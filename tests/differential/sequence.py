@@ -17,6 +17,7 @@ from tests.differential.world import LINES, World
 from wire import errors
 
 LENGTH = (20, 60)
+SLOWER_BY_S = 10.0
 _CHANGING = re.compile(r"d[0-9a-f]{6}-\d+(-\w+)?")
 FIRST = ("CreateTopics", "CreateTopics", "InitProducerId", "InitProducerId")
 
@@ -61,6 +62,8 @@ def run(seed: int, judge: Side, here: Side, world: World, *, trace: bool = False
     outcome = Outcome(seed)
     for number, step in enumerate(_steps(world)):
         heard = [side.put(step) for side in (judge, here)]
+        _wait_for_the_slower(step.line, judge, *heard)
+        _wait_for_the_slower(step.line, here, *reversed(heard))
         if trace:
             print(
                 f"  {number} line {step.line} {step.api} v{step.version} {_shown(step.fields)}\n"
@@ -76,10 +79,20 @@ def run(seed: int, judge: Side, here: Side, world: World, *, trace: bool = False
         _learn(world, step, heard[0])
         for what in step.settle:
             settled = [settle(side, what) for side in (judge, here)]
-            if not all(settled):
+            if settled[0] != settled[1]:
                 outcome.difference = _unsettled(seed, number, step, what, settled)
                 return outcome
     return outcome
+
+
+def _wait_for_the_slower(line: int, side: Side, own: Heard, its: Heard) -> None:
+    """What one broker has answered the other gets time for: only two that both wait are alike at once."""
+    if own.answer == WAITING and its.answer != WAITING:
+        own.answer = side.hear(line, SLOWER_BY_S)
+    for late, _ in its.late:
+        if side.waits(late) and (answer := side.hear(late, SLOWER_BY_S)) != WAITING:
+            own.late.append((late, answer))
+    own.late.sort(key=lambda one: one[0])
 
 
 def _learn(world: World, step: Step, heard: Heard) -> None:

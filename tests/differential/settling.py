@@ -13,6 +13,8 @@ from wire.messages import Struct
 
 WITHIN_S = 20.0
 LATEST = -1
+TOPIC_RESOURCE, APPEND, SUBTRACT = 2, 2, 3
+SCRATCH, SCRATCH_MS = "file.delete.delay.ms", 60_000
 
 
 def settle(side: Side, what: Settled) -> bool:
@@ -43,12 +45,34 @@ def _gone(side: Side, what: Settled) -> bool:
 
 
 def _setting(side: Side, what: Settled) -> bool:
-    """A topic's setting: a value, or None for its default."""
-    key, value = what.value
-    resources = [{"resource_type": 2, "resource_name": what.name, "configuration_keys": [key]}]
+    """A topic's setting: a value, or None for its default; of a list, what was added or taken away."""
+    key, operation, value = what.value
+    own = _own(side, what.name, key)
+    if operation == APPEND:
+        return own is not None and value in own.split(",")
+    if operation == SUBTRACT:
+        return own is None or value not in own.split(",")
+    return own == value
+
+
+def _applied(side: Side, what: Settled) -> bool:
+    """Whatever was changed before holds: a later change of the metadata, made here, is visible.
+
+    Kafka shows a setting a moment before its logs obey it, and takes up one change after the other.
+    """
+    value = str(SCRATCH_MS + what.value)
+    if _own(side, what.name, SCRATCH) != value:
+        change = {"name": SCRATCH, "config_operation": 0, "value": value}
+        resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": what.name, "configs": [change]}]
+        side.ask("IncrementalAlterConfigs", 1, resources=resources)
+    return _own(side, what.name, SCRATCH) == value
+
+
+def _own(side: Side, topic: str, key: str) -> str | None:
+    """A setting of the topic's own; None where it has the default."""
+    resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": topic, "configuration_keys": [key]}]
     found = side.ask("DescribeConfigs", 1, resources=resources).results[0].configs
-    own = [each.value for each in found if each.config_source == OWN_SETTING]
-    return own == ([] if value is None else [value])
+    return next((str(each.value) for each in found if each.config_source == OWN_SETTING), None)
 
 
 def _ended(side: Side, what: Settled) -> bool:
@@ -81,6 +105,7 @@ LOOKS: dict[str, Callable[[Side, Settled], bool]] = {
     "topic": _topic,
     "gone": _gone,
     "setting": _setting,
+    "applied": _applied,
     "ended": _ended,
     "consumers": _consumers,
 }

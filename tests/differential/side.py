@@ -83,6 +83,19 @@ class Side:
     def waits(self, line: int) -> bool:
         return line in self._waiting
 
+    def hear(self, line: int, within_s: float) -> dict[str, Any] | str:
+        """What comes in time on a connection that a request is held on: an answer, `closed`, `waiting`."""
+        step = self._waiting[line]
+        try:
+            answer = self._lines[line].receive(within_s).struct
+        except AnswerTimeout:
+            return WAITING
+        except ConnectionClosed:
+            self._forget(line)
+            return CLOSED
+        del self._waiting[line]
+        return told(answer, step.version, self.names, self._ours)
+
     def _answer(self, step: Step) -> dict[str, Any] | str:
         message = fitted(request(step.api, **self._resolved(step.fields)), step.version)
         deadline = monotonic() + PASSING_WITHIN_S
@@ -106,20 +119,8 @@ class Side:
             sleep(0.01)  # paced polling up to the deadline above
 
     def _late(self, apart: int) -> list[tuple[int, dict[str, Any] | str]]:
-        found: list[tuple[int, dict[str, Any] | str]] = []
-        for number in sorted(self._waiting.keys() - {apart}):
-            step = self._waiting[number]
-            try:
-                answer = self._lines[number].receive(self._patience_s).struct
-            except AnswerTimeout:
-                continue
-            except ConnectionClosed:
-                self._forget(number)
-                found.append((number, CLOSED))
-                continue
-            del self._waiting[number]
-            found.append((number, told(answer, step.version, self.names, self._ours)))
-        return found
+        heard = [(line, self.hear(line, self._patience_s)) for line in sorted(self._waiting.keys() - {apart})]
+        return [(line, answer) for line, answer in heard if answer != WAITING]
 
     def _line(self, number: int) -> Connection:
         if number not in self._lines:

@@ -86,6 +86,7 @@ class World:
     def __init__(self, ours: str, rng: Random, now_ms: int, ranges: dict[str, tuple[int, int]]) -> None:
         self.ours, self.rng, self.now_ms, self._ranges = ours, rng, now_ms, ranges
         self.topics: list[Topic] = []
+        self.changes = 0
         self.producers: list[Producer] = []
         self.groups = [Group(f"{ours}-g{number}") for number in range(2)]
         self.consumers = ConsumerGroup(f"{ours}-k", rng.choice(("uniform", "range")))

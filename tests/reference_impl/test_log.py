@@ -161,6 +161,18 @@ def test_aborted_transactions_touch_only_what_they_overlap(tmp_path: Path) -> No
     log.close(clean=False)
 
 
+def test_aborted_transactions_are_told_up_to_an_index_entry_or_the_end(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogSettings(segment_bytes=20_000), T, clean=True)
+    while len(log.segments) < 2:
+        append(log, batch(1, log.end_offset))
+    one = len(log.read(0, 1, log.end_offset, at_least_one=True))
+    second = log.segments[1].base_offset
+    assert 0 < log.told_up_to(0, one) < second, "the next index entry"
+    assert log.told_up_to(0, 19_999) == second, "no entry is left in this segment"
+    assert log.told_up_to(second, one) == log.end_offset
+    log.close(clean=False)
+
+
 def test_retention_by_size_drops_a_prefix_and_survives_a_restart(tmp_path: Path) -> None:
     limits = LogSettings(segment_bytes=400, retention_bytes=800)
     log = open_log(tmp_path, limits, T, clean=True)

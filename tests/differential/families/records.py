@@ -86,7 +86,8 @@ def sequenced(world: World) -> Step | None:
         sequence = max(0, sequence - 1)
     elif kind == "epoch":
         epoch = epoch + world.pick([1, -1])
-    in_transaction = producer.transactional_id is not None and world.chance(0.95)
+    # Outside of a transaction an epoch of the future would be believed, and no marker could end anything there again.
+    in_transaction = producer.transactional_id is not None and (kind == "epoch" or world.chance(0.95))
     batch = BatchOf(count, producer.producer, epoch, sequence, in_transaction, timestamp=world.now_ms)
     step = _produce(world, name, partition, batch, -1, producer.transactional_id if in_transaction else None)
 

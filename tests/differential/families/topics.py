@@ -9,6 +9,7 @@ from tests.differential.step import Settled, Step
 from tests.differential.world import Topic, World
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+SET, DELETE = 0, 1
 SETTINGS = {
     "retention.ms": ["3600000", "-1", "many", "-2"],
     "max.message.bytes": ["2000", "1048588", "-1", "x"],
@@ -124,6 +125,11 @@ def _altered(world: World) -> tuple[str, str, str | None]:
     return name, key, value
 
 
+def _in_force(world: World, name: str, key: str, operation: int, value: str | None) -> list[Settled]:
+    world.changes += 1
+    return [Settled("setting", name, (key, operation, value)), Settled("applied", name, world.changes)]
+
+
 @makes("IncrementalAlterConfigs")
 def alter(world: World) -> Step | None:
     name, key, value = _altered(world)
@@ -138,8 +144,8 @@ def alter(world: World) -> Step | None:
     )
 
     def learn(answer: dict[str, Any]) -> None:
-        if not answer["responses"][0]["error_code"] and not dry and operation in (0, 1):
-            step.settle.append(Settled("setting", name, (key, value if operation == 0 else None)))
+        if not answer["responses"][0]["error_code"] and not dry:
+            step.settle += _in_force(world, name, key, operation, None if operation == DELETE else value)
 
     step.learn = learn
     return step
@@ -154,7 +160,7 @@ def replace(world: World) -> Step | None:
 
     def learn(answer: dict[str, Any]) -> None:
         if not answer["responses"][0]["error_code"] and not dry:
-            step.settle.append(Settled("setting", name, (key, value)))
+            step.settle += _in_force(world, name, key, SET, value)
 
     step.learn = learn
     return step
