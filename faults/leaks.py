@@ -29,6 +29,10 @@ class _Statistics(msgspec.Struct):
     brokers: dict[str, _Broker] = {}
 
 
+_DECODER = msgspec.json.Decoder(_Statistics)
+"""Made by one thread: two that are the first to decode a type with msgspec 0.22 end the process (SIGSEGV)."""
+
+
 class LeakDetector:
     """Collects where clients say that they sent requests to, and compares it with the proxy's own addresses."""
 
@@ -43,7 +47,7 @@ class LeakDetector:
     def saw_librdkafka(self, client: str, statistics: str) -> None:
         """What librdkafka's statistics say; its logical brokers (group coordinator) count under the address they stand
         for."""
-        for broker in msgspec.json.decode(statistics, type=_Statistics).brokers.values():
+        for broker in _DECODER.decode(statistics).brokers.values():
             if ":" in broker.nodename and broker.tx:
                 self.saw(client, broker.nodename, broker.tx)
 
