@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from html import escape
 
@@ -10,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
-from checkers.profile import Profile, Sums, series
+from checkers.profile import TICK_NS, Profile, Sums, series
 from ci.permitted import MEANING
 from ci.picture import BUCKETS, Series, Shade, draw
 from ci.story import suite_version
@@ -54,8 +55,18 @@ def plot(found: Found) -> str:
         return ""
     sums = Sums(found.sums, found.opened.history.title.started_ns)
     length = max([float((sums.last.max() - sums.start) / 1e9), *(window.healed_s for window in profile.windows)])
-    rate, median, slow = (np.array(values) for values in series(sums, BUCKETS, length))
+    buckets, length = slots(length)
+    rate, median, slow = (np.array(values) for values in series(sums, buckets, length))
     return draw(Series(length, rate, median, slow, tuple(_shades(profile))))
+
+
+def slots(length_s: float) -> tuple[int, float]:
+    """At most BUCKETS slots that cover so many seconds, and how many these are: each slot is as long as some whole
+    number of the ticks that a profile is summed up by, since rates would jump up and down if one had more ticks."""
+    tick_s = TICK_NS / 1e9
+    slot_s = max(1, math.ceil(length_s / BUCKETS / tick_s)) * tick_s
+    count = max(1, math.ceil(length_s / slot_s))
+    return count, count * slot_s
 
 
 def _shades(profile: Profile) -> Iterator[Shade]:

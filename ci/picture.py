@@ -149,7 +149,7 @@ def _top(rate: Floats) -> float:
 
 def _area(values: Floats, top: float, highest: float) -> str:
     heights = [min(1.0, float(value) / highest) for value in values]
-    points = [f"{x:.1f},{top + PANEL * (1 - height):.1f}" for x, height in zip(_xs(), heights, strict=True)]
+    points = [f"{x:.1f},{top + PANEL * (1 - height):.1f}" for x, height in zip(_xs(len(values)), heights, strict=True)]
     base = f"{top + PANEL:.1f}"
     return f'<path class="rate" d="M{LEFT},{base} L{" L".join(points)} L{WIDTH - RIGHT},{base} Z"/>'
 
@@ -158,7 +158,7 @@ def _latencies(series: Series, top: float, lowest: float, highest: float) -> str
     lines = []
     for name, values in (("slow", series.slow_ms), ("median", series.median_ms)):
         runs, pen = [], "M"
-        for x, value in zip(_xs(), values, strict=True):
+        for x, value in zip(_xs(len(values)), values, strict=True):
             if np.isnan(value):
                 pen = "M"
                 continue
@@ -177,18 +177,20 @@ def _seconds(length: float, scale: float, y: float) -> Iterator[str]:
         yield f'<text x="{LEFT + at * scale:.1f}" y="{y + 14:.1f}" text-anchor="middle">{at:g} s</text>'
 
 
-def _xs() -> list[float]:
-    width = (WIDTH - LEFT - RIGHT) / BUCKETS
-    return [LEFT + (number + 0.5) * width for number in range(BUCKETS)]
+def _xs(buckets: int) -> list[float]:
+    width = (WIDTH - LEFT - RIGHT) / buckets
+    return [LEFT + (number + 0.5) * width for number in range(buckets)]
 
 
 def _linear_ticks(highest: float) -> list[tuple[float, str]]:
-    return [(0.0, "0"), (1.0, f"{highest:,.0f}")]
+    return [(0.0, "0"), (1.0, f"{highest:,.0f}" if highest < 1e6 else f"{highest / 1e6:,.1f} M")]
 
 
 def _log_ticks(lowest: float, highest: float) -> list[tuple[float, str]]:
     powers = [10.0**power for power in range(-1, 7) if lowest <= 10.0**power <= highest]
-    return [(_log_height(power, lowest, highest), f"{power:g}") for power in powers] or [(1.0, f"{highest:.2g}")]
+    return [(_log_height(power, lowest, highest), f"{power:g}") for power in powers] or [
+        (_log_height(highest, lowest, highest), f"{highest:.2g}")
+    ]
 
 
 def _log_height(value: float, lowest: float, highest: float) -> float:
