@@ -8,7 +8,7 @@ those of Kafka's GroupMetadataManager.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from reference_impl import bugs
@@ -132,8 +132,8 @@ def loaded(group: ConsumerGroup, now: int, limits: ConsumerLimits) -> None:
         _watch_revocation(group, member, now)
 
 
-def resolved(group: ConsumerGroup, topics: Catalogue) -> frozenset[str]:
-    """The topics that the members' names and patterns amount to."""
+def resolved(group: ConsumerGroup, topics: Collection[str]) -> frozenset[str]:
+    """Those of these topics that the members' names and patterns amount to."""
     patterns = [Pattern(text) for text in {m.regex for m in group.members.values() if m.regex}]
     named = {name for m in group.members.values() for name in m.names if name in topics}
     return frozenset(named | {name for name in topics if any(p.matches(name) for p in patterns)})
@@ -235,6 +235,7 @@ def _said(now: str | None, before: str | None) -> str | None:
 def _fence(group: ConsumerGroup, member_id: str) -> list[Change]:
     """A member goes; where none is left there is nothing to hand round, so the target is up to date at once."""
     group.remove(member_id)
+    group.topics = resolved(group, group.topics)
     group.epoch += 1
     changes: list[Change] = [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
     if not group.members:

@@ -1,4 +1,4 @@
-"""What ConsumerGroupDescribe tells of a group that its last member has left."""
+"""What is left of a KIP-848 group that its last member has left."""
 
 from __future__ import annotations
 
@@ -25,3 +25,18 @@ def test_an_empty_group_has_nothing_to_hand_round_and_its_target_is_up_to_date(t
     assert (before.group_state, before.members) == ("Empty", [])
     assert before.assignment_epoch == before.group_epoch > group.group_epoch
     assert (after.group_epoch, after.assignment_epoch) == (before.group_epoch, before.assignment_epoch)
+
+
+def test_what_only_a_gone_member_wanted_is_subscribed_to_no_more(tmp_path: Path) -> None:
+    with contextlib.closing(Local(tmp_path)) as local:
+        for member, names in (("m", ["t"]), ("n", ["u"])):
+            local.call(
+                "ConsumerGroupHeartbeat", 1, group_id="g", member_id=member, member_epoch=0, topic_partitions=[],
+                rebalance_timeout_ms=1000, subscribed_topic_names=names,
+            )  # fmt: skip
+        local.call("ConsumerGroupHeartbeat", 1, group_id="g", member_id="m", member_epoch=-1)
+        topics = [{"name": name, "partitions": [{"partition_index": 0}]} for name in ("t", "u")]
+        answer = local.call("OffsetDelete", 0, group_id="g", topics=topics)
+
+    codes = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
+    assert codes == {"t": errors.NONE, "u": errors.GROUP_SUBSCRIBED_TO_TOPIC}
