@@ -31,7 +31,7 @@ from synthetic import Planted, write_history
 from checkers.judge import judge, judge_on
 from histories.reader import History
 from spark_analysis.engine import Spark
-from spark_analysis.session import open_session
+from spark_analysis.session import find_java, open_session
 
 LOOPBACK = "127.0.0.1"
 START_S = 300.0
@@ -100,6 +100,7 @@ def main() -> None:
     """Prints what both engines found, and whether it is the same."""
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     planted = Planted(lost=(records // 2 + 1,), duplicate=(400,), phantom=(records // 3 + 1,), back=(records // 5,))
+    find_java()
     scratch = Path(tempfile.mkdtemp(prefix="brokertrial-cluster-"))
     port = free_port()
     master = f"spark://{LOOPBACK}:{port}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = ()) -> int:
     """Judges, profiles, writes `out`, prints the verdicts and returns the exit status."""
-    job, results, session = _modules()
+    job, results, session, tables = _modules()
     began = time.monotonic()
     try:
         spark = session.open_session(master, **_settings(conf))
@@ -37,6 +37,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
             opened, refused = job.open_all(spark, places, tell)
         except job.NothingThere as problem:
             raise Trouble(str(problem)) from None
+        session.fit(spark, tables.rows_in([each.history for each in opened]), _settings(conf))
         folder = _folder(out)
         outcome = job.analyze(spark, opened, folder, tell)
         found = results.results_of(outcome, refused, master, time.monotonic() - began, conclude)
@@ -48,15 +49,15 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
     return status(found)
 
 
-def _modules() -> tuple[ModuleType, ModuleType, ModuleType]:
+def _modules() -> tuple[ModuleType, ...]:
     try:
-        from spark_analysis import job, results, session
+        from spark_analysis import job, results, session, tables
     except ImportError as missing:
         raise Trouble(
             f"`brokertrial analyze` needs PySpark, which is not installed ({missing}).",
             "pip install 'brokertrial[spark,java]'",
         ) from None
-    return job, results, session
+    return job, results, session, tables
 
 
 def _settings(conf: Sequence[str]) -> dict[str, str]:

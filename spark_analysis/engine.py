@@ -18,8 +18,8 @@ from histories.reader import History
 from histories.rows import TABLES
 from spark_analysis import narrow
 from spark_analysis.canaries import Planted
-from spark_analysis.session import open_session
-from spark_analysis.tables import frame_of, table_of
+from spark_analysis.session import fit, open_session
+from spark_analysis.tables import frame_of, rows_in, table_of
 
 _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
@@ -38,7 +38,9 @@ class Spark(Engine):
     @classmethod
     def over(cls, histories: Sequence[History], master: str = "local[*]", **settings: str) -> Self:
         """Opens histories; nothing is read before the first question."""
-        return cls.on(open_session(master, **settings), histories)
+        session = open_session(master, **settings)
+        fit(session, rows_in(histories), settings)
+        return cls.on(session, histories)
 
     @classmethod
     def on(cls, session: SparkSession, histories: Sequence[History], planted: Planted | None = None) -> Self:
@@ -46,7 +48,7 @@ class Spark(Engine):
         spark = cls(session)
         for table in (table for table in TABLES if table in BASES):
             folder = planted.folder if planted else ""
-            table_of(session, table, histories, folder).createOrReplaceTempView(table)
+            table_of(session, table, histories, folder, spark._keep).createOrReplaceTempView(table)
         everything = [*histories, *(planted.histories if planted else ())]
         spark._show("histories", titles(everything))
         spark._show("topics", topics(everything))
@@ -98,7 +100,15 @@ class Spark(Engine):
         self.close()
 
     def _show(self, name: str, table: pa.Table) -> None:
-        frame_of(self._session, table).createOrReplaceTempView(name)
+        frame = frame_of(self._session, table)
+        (self._keep(frame) if table.num_rows else frame).createOrReplaceTempView(name)
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        """In memory, and counted, so that the planner knows how small it is. What came with a plan itself would be
+        gone through by the driver anew for every query (Spark's ConvertToLocalRelation)."""
+        self._kept.append(frame.persist())
+        frame.count()
+        return frame
 
     def _make_what_it_names(self, query: str) -> None:
         relations = {**RELATIONS, **narrow.RELATIONS}
@@ -108,7 +118,6 @@ class Spark(Engine):
             self._make_what_it_names(relation.query)
             frame = self._session.sql(relation.query)
             if relation.kept:
-                self._kept.append(frame.persist())
-                frame.count()  # so that the planner knows how small it is
+                self._keep(frame)
             frame.createOrReplaceTempView(name)
             self._made.add(name)

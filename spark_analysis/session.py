@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,13 @@ LOCAL = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 """For a master on this machine alone; a cluster has settings of its own."""
+SMALL_ROWS = 2_000_000
+SMALL = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""For histories with fewer rows than that: a hundred queries are planned, compiled and cut into tasks in vain."""
 _ABSENT_MODULE = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """#!/bin/sh
 for argument do
@@ -50,7 +57,7 @@ class NoSession(RuntimeError):
 
 def open_session(master: str = "local[*]", **settings: str) -> SparkSession:
     """Starts Spark, or joins the session that is running; raises JavaMissing or NoSession."""
-    _find_java()
+    find_java()
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
     builder = SparkSession.builder.master(master).appName("brokertrial")
@@ -63,7 +70,15 @@ def open_session(master: str = "local[*]", **settings: str) -> SparkSession:
         raise NoSession(f"Spark did not start with --master {master}: {first}") from problem
 
 
-def _find_java() -> None:
+def fit(session: SparkSession, rows: int, given: Collection[str] = ()) -> None:
+    """Sets a session up for so many rows, but for the settings that the user has given."""
+    if rows < SMALL_ROWS:
+        for name in SMALL.keys() - set(given):
+            session.conf.set(name, SMALL[name])
+
+
+def find_java() -> None:
+    """Sees to it that Spark has a Java to start; raises JavaMissing."""
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         return
     try:

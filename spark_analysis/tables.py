@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 
 from checkers.relations import RENAMED
 from histories.reader import History
+from histories.rows import TABLES
 from histories.tables import schema_of
 from spark_analysis.elsewhere import files_of, is_elsewhere
 
@@ -21,11 +22,26 @@ SMALL_ROWS = 200_000
 FEW = 8
 """So many large histories get a branch each; of more, each row asks its file's name whose it is."""
 
-_TYPES = {pa.int64(): "bigint", pa.int32(): "int", pa.bool_(): "boolean", pa.string(): "string", pa.binary(): "binary"}
+_TYPES = {
+    pa.int64(): "bigint",
+    pa.int32(): "int",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.string(): "string",
+    pa.binary(): "binary",
+}
+
+
+Keep = Callable[[DataFrame], DataFrame]
 
 
 class UnknownFile(RuntimeError):
     """Spark read a file that belongs to no history."""
+
+
+def rows_in(histories: Sequence[History]) -> int:
+    """How many rows all tables of all histories have."""
+    return sum(history.count(table) for history in histories for table in TABLES)
 
 
 def columns_of(schema: pa.Schema) -> str:
@@ -33,15 +49,19 @@ def columns_of(schema: pa.Schema) -> str:
     return ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in schema)
 
 
-def table_of(session: SparkSession, name: str, histories: Sequence[History], planted: str = "") -> DataFrame:
+def table_of(
+    session: SparkSession, name: str, histories: Sequence[History], planted: str = "", keep: Keep = lambda frame: frame
+) -> DataFrame:
     """A table of all histories under the shared names; `history` is the place in the list, what is lacking is null.
 
-    `planted`: a folder with the tables of histories that have a number already.
+    `planted`: a folder with the tables of histories that have a number already. `keep` is handed what the driver sends.
     """
     numbered = list(enumerate(histories))
     small = [(number, history) for number, history in numbered if not _large(name, history)]
     large = [(number, history) for number, history in numbered if _large(name, history)]
-    frames = [_sent_along(session, name, small)]
+    sent = gathered(name, small)
+    along = frame_of(session, sent)
+    frames = [_renamed(name, keep(along) if sent.num_rows else along, "history")]
     if len(large) > FEW:
         frames.append(_by_file(session, name, large))
     else:
@@ -55,10 +75,6 @@ def table_of(session: SparkSession, name: str, histories: Sequence[History], pla
 def _large(name: str, history: History) -> bool:
     files = files_of(history, name)
     return bool(files) and (is_elsewhere(files[0]) or history.count(name) > SMALL_ROWS)
-
-
-def _sent_along(session: SparkSession, name: str, histories: list[tuple[int, History]]) -> DataFrame:
-    return _renamed(name, frame_of(session, gathered(name, histories)), "history")
 
 
 def gathered(name: str, histories: Sequence[tuple[int, History]]) -> pa.Table:

@@ -20,12 +20,13 @@ from ci.analyze import status
 from histories.header import HistoryTampered
 from histories.reader import History
 from spark_analysis import job, results
+from spark_analysis import session as session_module
 from spark_analysis.elsewhere import Elsewhere, histories_under
 from spark_analysis.engine import Spark
 from spark_analysis.session import open_session
 
 pytestmark = pytest.mark.slow
-SMALL = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.sql.adaptive.enabled": "false"}
+SMALL = {**session_module.SMALL, "spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
 _spec = importlib.util.spec_from_file_location("stories", Path(__file__).parent.parent / "checkers" / "conftest.py")
 stories = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(stories)
@@ -98,6 +99,16 @@ def test_a_history_behind_a_uri_is_read_and_verified(session, run):
     assert len(histories_under(session, f"file://{run}")) == 3
     with pytest.raises(HistoryTampered, match="was changed"):
         Elsewhere.at(session, f"file://{run}/histories/three")
+
+
+def test_a_small_job_is_set_up_for_its_size_but_for_what_the_user_gave(session):
+    before = session.conf.get("spark.sql.shuffle.partitions")
+    session_module.fit(session, session_module.SMALL_ROWS)
+    assert session.conf.get("spark.sql.shuffle.partitions") == before
+
+    session_module.fit(session, 10, {"spark.sql.shuffle.partitions": "1"})
+    assert session.conf.get("spark.sql.shuffle.partitions") == before
+    assert session.conf.get("spark.sql.codegen.wholeStage") == "false"
 
 
 def test_nothing_there_is_said(session, tmp_path):

@@ -16,7 +16,8 @@ from histories.recorder import Recorder
 from histories.rows import Client, Operation
 from spark_analysis.canaries import Proof
 from spark_analysis.job import Found, Opened, Outcome
-from spark_analysis.results import results_of
+from spark_analysis.results import anomalies_of, availability_of, results_of
+from spark_analysis.tables import columns_of
 from suites.conclusion import KIND, Conclusion
 
 SEEN = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
@@ -75,6 +76,13 @@ def test_a_death_fails_without_an_anomaly(found):
     verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, alive=False)))
 
     assert (verdict, ended) == ("fail", FAILED) and said.startswith("died")
+
+
+def test_every_column_that_is_written_has_a_type_of_spark(found):
+    results = results_of(Outcome([found()], [], Proof((), (), ()), []), [], "local[1]", 1.0, conclude)
+
+    assert "`p99_ms` double" in columns_of(availability_of(results).schema)
+    assert "`offsets` string" in columns_of(anomalies_of(results).schema)
 
 
 def test_single_answers_are_not_for_spark_and_foreign_histories_have_no_preconditions(found, tmp_path):
