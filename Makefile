@@ -37,7 +37,7 @@ mutants: .venv/dev
 
 # Random sequences of requests, to Apache Kafka and to the bundled broker: the same answers (needs Java and Maven).
 differential: .venv/dev
-	$(BIN)/python -m tests.differential
+	$(BIN)/python -m tests.differential --table docs/differential.md
 
 # The proof record: every case on Apache Kafka, then every planted bug and every lie (needs Java and Maven; an hour).
 # What was shown is kept in runs/proof-notes.jsonl and not run again: say it again to go on. One target at a time:
