@@ -7,7 +7,12 @@ import signal
 from collections.abc import Generator
 from typing import Any
 
+import hypothesis
 import pytest
+
+# An example that takes 300 ms on a busy machine is no finding: what may be slow is bounded by name where it matters.
+hypothesis.settings.register_profile("brokertrial", deadline=None)
+hypothesis.settings.load_profile("brokertrial")
 
 
 def pytest_configure() -> None:
