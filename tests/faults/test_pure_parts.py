@@ -208,10 +208,10 @@ def test_what_leaves_together_is_written_at_once_and_before_the_end() -> None:
     async def story() -> list[Any]:
         out: list[Any] = []
         lane = Lane(out.append, lambda: out.append("closed"), lambda on: None, limit=10)
-        with lane.together():
+        with lane.together:
             lane.push(b"a")
             lane.push(b"b")
-        with lane.together():
+        with lane.together:
             lane.push(b"c")
             lane.push(None)
         return out

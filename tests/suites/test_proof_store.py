@@ -68,7 +68,7 @@ def test_what_was_shown_is_not_run_again(store, monkeypatch):
     )
     prove._passes([CASE], store(note()), KAFKA)
     prove._passes([CASE], store(note(verdict="fail")), KAFKA)
-    prove._failures([CASE], store(note(SICK, "fail"), note("reference", "fail", refuted=True)), "reference")
+    prove._failures([CASE], store(note(SICK, "fail"), note("reference", "fail", refuted=True)))
     assert asked[:2] == [(KAFKA, []), (KAFKA, [CASE.id])]
     assert (SICK, [CASE.id]) not in asked
 
