@@ -19,8 +19,9 @@ from typing import Any
 
 from reference_impl import api, emulated
 from reference_impl.channel import ControlChannel
+from reference_impl.chores import Chores
 from reference_impl.cleaner import Cleaner
-from reference_impl.clock import Clock, SystemClock, Timer
+from reference_impl.clock import Clock, SystemClock
 from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import JsonRecord, Topic
@@ -72,7 +73,7 @@ class Node:
         self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
         self._isr_keeper = IsrKeeper(self)
         self._channel = ControlChannel(self)
-        self._timers: list[Timer] = []
+        self._chores = Chores(self.clock)
         self._asked_for: dict[str, float] = {}
         self._opened = False
 
@@ -138,18 +139,18 @@ class Node:
             await self.membership.take_part()
             self._isr_keeper.start()
         if self.config.controller_only:
-            self._every(0.02, self.controller.tick)
+            self._chores.every(0.02, self.controller.tick)
             return
-        self._every(self.config["log.retention.check.interval.ms"] / 1000, self._housekeeping)
-        self._every(self.config["producer.id.expiration.check.interval.ms"] / 1000, self._forget_idle_producers)
-        self._every(1.0, self.replicas.save_high_watermarks)
+        self._chores.every(self.config["log.retention.check.interval.ms"] / 1000, self._housekeeping)
+        self._chores.every(self.config["producer.id.expiration.check.interval.ms"] / 1000, self._forget_idle_producers)
+        self._chores.every(1.0, self.replicas.save_high_watermarks)
         idle_s = self.config["connections.max.idle.ms"] / 1000
         if idle_s > 0:
-            self._every(idle_s / 4, lambda: self.listener.close_idle(idle_s))
+            self._chores.every(idle_s / 4, lambda: self.listener.close_idle(idle_s))
         if self.config["log.cleaner.enable"]:
             self._cleaner.start()
         if self.config["flush.mode"] == "interval":
-            self._every(1.0, self._flush)
+            self._chores.every(1.0, self._flush)
 
     def _open_journal(self) -> None:
         """A broker of a cluster keeps no journal of its own: it reads the controller's at every start."""
@@ -194,8 +195,7 @@ class Node:
         """Stops cleanly: no more leadership, no more requests, then the coordinators, the logs, and the marker."""
         if self.membership is not None and self.config["controlled.shutdown.enable"]:
             await self.membership.leave()
-        for timer in self._timers:
-            timer.cancel()
+        self._chores.stop()
         self._channel.close()
         self._isr_keeper.stop()
         self._cleaner.stop()
@@ -212,22 +212,6 @@ class Node:
         except OSError as error:  # without its marker the next start reads everything again
             log.warning("not a clean stop: %s", error)
         self.journal.close()
-
-    def _every(self, interval_s: float, action: Callable[[], None]) -> None:
-        slot, failing = len(self._timers), False
-
-        def run() -> None:
-            nonlocal failing
-            try:
-                action()
-                failing = False
-            except OSError as error:  # a full disk: the next time may be a better one
-                if not failing:
-                    log.warning("what is done every %g s fails: %s", interval_s, error)
-                failing = True
-            self._timers[slot] = self.clock.call_later(interval_s, run)
-
-        self._timers.append(self.clock.call_later(interval_s, run))
 
     def _housekeeping(self) -> None:
         self.replicas.open_late()
