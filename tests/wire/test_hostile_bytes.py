@@ -8,6 +8,7 @@ from hypothesis import example as given_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.hostile_frames import wounded
 from wire import apis
 from wire.codec import Malformed, decode, encode, part_of
 from wire.examples import example
@@ -21,25 +22,6 @@ thorough = settings(max_examples=300, deadline=None, derandomize=True, database=
 seeds = st.integers(0, 2**32 - 1)
 
 
-def mutated(rng: Random, frame: bytes) -> bytes:
-    """A frame with a few bytes changed, inserted, cut or repeated; lengths are the favourite victims."""
-    data = bytearray(frame)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data) + 1)
-        match rng.randrange(5):
-            case 0:
-                data[at : at + 1] = bytes([rng.randrange(256)])
-            case 1:
-                data[at : at + 4] = rng.choice((b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\0"))
-            case 2:
-                data[at:at] = rng.choice((b"\xff\xff\xff\xff\x0f", b"\x80", b"\xff", rng.randbytes(3)))
-            case 3:
-                del data[at : at + rng.randint(1, 8)]
-            case 4:
-                data[at:] = data[at // 2 :]
-    return bytes(data)
-
-
 @pytest.mark.parametrize(("name", "direction"), MESSAGES)
 @quick
 @given(seed=seeds)
@@ -48,7 +30,7 @@ def test_mutated_and_random_messages_are_read_or_malformed(name: str, direction:
     versions = part_of(name, direction).versions
     for version in range(versions.low, versions.high + 1):
         frame = encode(example(rng, name, direction, version, unknown_tags=True), version)
-        tries = [mutated(rng, frame) for _ in range(8)]
+        tries = [wounded(rng, frame) for _ in range(8)]
         for data in (*tries, frame[: rng.randrange(len(frame) + 1)], rng.randbytes(rng.randrange(60)), b""):
             try:
                 decode(name, direction, version, data)
@@ -75,7 +57,7 @@ def test_mutated_requests_through_the_frame_door(seed: int) -> None:
     version = rng.randint(api.min_version, api.max_version)
     frame = encode_request(example(rng, api.name, "request", version), version, 7, "me")[4:]
     try:
-        decode_request(mutated(rng, frame))
+        decode_request(wounded(rng, frame))
     except Malformed:
         return
 
@@ -86,7 +68,7 @@ def test_mutated_requests_through_the_frame_door(seed: int) -> None:
 def test_mutated_record_batches(seed: int, codec: str) -> None:
     rng = Random(seed)
     records = [Record(b"k", rng.randbytes(rng.randrange(40)), (("h", None),), 1_000) for _ in range(rng.randrange(5))]
-    data = mutated(rng, build_batch(records, compression=codec) * 2)
+    data = wounded(rng, build_batch(records, compression=codec) * 2)
     if rng.random() < 0.3 and len(data) > 20:
         data = data[:16] + bytes([rng.choice((0, 1, 3, 255))]) + data[17:]
     try:
