@@ -26,29 +26,35 @@ def every_node_names_the_same_coordinator(wire, rng):
 
 
 def _agree_and_serve(wire, keys, some):
-    told = {kind: [_coordinators(wire, node, keys, number) for node in wire.nodes] for kind, number in KINDS.items()}
-    for kind, answers in told.items():
+    named: dict[tuple[str, str], int] = {}
+    for kind, number in KINDS.items():
+        told = [(answer, _named_in(answer)) for answer in (_asked(wire, node, keys, number) for node in wire.nodes)]
         for key in keys:
-            named = {answer[key] for answer in answers}
-            wire.must(len(named) == 1, f"the brokers name {sorted(named)} as coordinator of the {kind} {key}")
-            wire.must(named <= set(wire.nodes), f"{kind} {key}: {named} is not among the brokers {wire.nodes}")
+            by_id = {found[key]: answer for answer, found in told}
+            proof, ids = by_id.values(), sorted(by_id)
+            wire.must(len(ids) == 1, f"the brokers name {ids} as coordinator of the {kind} {key}", *proof)
+            wire.must(ids[0] in wire.nodes, f"{kind} {key}: {ids} is not among the brokers {wire.nodes}", *proof)
+            named[kind, key] = ids[0]
 
     asked = [
-        wire.ask(request("Heartbeat", group_id=key, member_id="nobody"), to=told["group"][0][key], wait=False)
+        wire.ask(request("Heartbeat", group_id=key, member_id="nobody"), to=named["group", key], wait=False)
         for key in some
     ]
     for answer in asked:
         answer.must_be_refused(errors.UNKNOWN_MEMBER_ID, errors.GROUP_ID_NOT_FOUND)
 
 
-def _coordinators(wire, node, keys, kind):
-    """What one broker says: key -> node id, once its internal topic is there."""
+def _asked(wire, node, keys, kind):
+    """What one broker answers once its internal topic is there; every key is in it once."""
 
     def asked():
         answer = wire.ask(request("FindCoordinator", key_type=kind, coordinator_keys=keys), to=node)
         return None if answer.error == errors.COORDINATOR_NOT_AVAILABLE else answer.must_succeed()
 
     answer = wire.until(asked, within=30, what=f"node {node} names the coordinators")
-    found = {row.key: row.node_id for row in answer.struct.coordinators}
-    answer.must(sorted(found) == sorted(keys), "not every key is answered once", "coordinators")
-    return found
+    return answer.must(sorted(_named_in(answer)) == sorted(keys), "not every key is answered once", "coordinators")
+
+
+def _named_in(answer):
+    """Key -> node id."""
+    return {row.key: row.node_id for row in answer.struct.coordinators}
