@@ -34,6 +34,7 @@ from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, LogLine, Reason
+from suites.settling import settle
 from suites.targets import Target, TargetProblem
 from suites.targets.address import reached
 from suites.wire_case import attempt as attempt_wire_case
@@ -41,6 +42,7 @@ from suites.wire_case import attempt as attempt_wire_case
 ATTEMPTS = 3
 LATENCY_SAMPLES = 8
 LOG_LINES_KEPT = 60
+HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
@@ -191,7 +193,8 @@ class Session:
                 folder = self._folder(case, number)
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
                 self._interruption.check()
-                self._bring_back()
+                unsettled = self._bring_back(case)
+                outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *unsettled))
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _unwritten(outcome):
                     break
         except BaseException:
@@ -269,9 +272,14 @@ class Session:
         janitor.hurried = self._interruption.came
         return janitor
 
-    def _bring_back(self) -> None:
+    def _bring_back(self, case: Case) -> tuple[str, ...]:
+        """Every node serves again and leads what it led; what kept them from it is a warning."""
         if not self.target.alive():
             self.target.recover()
+        if len(self.victims()) < 2 or not (case.kind == "trial" or HURTS.intersection(case.needs)):
+            return ()
+        unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
+        return (unsettled,) if unsettled else ()
 
     def _folder(self, case: Case, number: int) -> str:
         return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")

@@ -1,0 +1,64 @@
+"""Gives leadership of the broker's own topics back after a case that hurt nodes.
+
+What a kill moved, a broker moves back when it likes: Kafka looks every five minutes (auto.leader.rebalance.enable,
+leader.imbalance.check.interval.seconds). A coordinator that moves in the middle of a later case looks like a fault of
+the broker there, and is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, Unclear
+from suites.probe.wire import Wire
+from wire.messages import Struct, request
+
+WITHIN_S = 30.0
+ELECTION_MS = 5_000
+PREFERRED = 0
+
+Places = dict[str, list[int]]
+
+
+def settle(wire: Wire, nodes: int) -> str | None:
+    """Waits until all `nodes` serve and the first replica leads each partition of internal topics; else says what not.
+
+    Asks for the elections, where the broker offers that. Only for nodes that are ours to hurt.
+    """
+    away: Places = {}
+    try:
+        wire.until(lambda: _settled(wire, nodes, away), within=WITHIN_S, what="every node leads what it led before")
+    except (BrokerAtFault, NotApplicable, Unclear) as error:
+        places = ", ".join(f"{topic}-{number}" for topic, numbers in away.items() for number in numbers)
+        return f"leaders had not settled before the next case ({places or error})"
+    finally:
+        wire.drop_lines()
+    return None
+
+
+def _settled(wire: Wire, nodes: int, away: Places) -> bool:
+    """Whether nothing is left to move; `away` holds what is not led by its first replica."""
+    try:
+        told = wire.metadata(all_topics=True).struct
+        away.clear()
+        away.update(_away(told.topics))
+        if away and wire.versions("ElectLeaders"):
+            _elect(wire, away, told.controller_id)
+    except NoAnswer:  # a node on its way back
+        return False
+    return not away and len(told.brokers) == nodes
+
+
+def _away(topics: Iterable[Struct]) -> Places:
+    places: Places = {}
+    for topic in topics:
+        moved = [row.partition_index for row in topic.partitions if row.replica_nodes[:1] != [row.leader_id]]
+        if topic.is_internal and moved:
+            places[topic.name] = moved
+    return places
+
+
+def _elect(wire: Wire, away: Places, controller: int) -> None:
+    rows = [{"topic": topic, "partitions": numbers} for topic, numbers in away.items()]
+    wanted = request("ElectLeaders", election_type=PREFERRED, topic_partitions=rows, timeout_ms=ELECTION_MS)
+    wire.ask(wanted, to=controller).error  # noqa: B018 - looked at, so settled; the next look tells what it did
