@@ -243,7 +243,12 @@ class Session:
             nodes=self.offer.nodes,
             profile=self.profile,
             attempt=scene.attempt,
-            settings={"scene": msgspec.to_builtins(scene), "kind": case.kind, "content": case.content_hash},
+            settings={
+                "scene": msgspec.to_builtins(scene),
+                "kind": case.kind,
+                "content": case.content_hash,
+                "addresses": len(self.bootstrap()),
+            },
         )
         with Recorder.create(folder, header) as recorder:
             tape = TapeWriter(recorder)

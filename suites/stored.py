@@ -70,7 +70,8 @@ def _case_of(history: History) -> Case:
 def _wire(case: Case, history: History) -> Outcome:
     scene = msgspec.convert(_settings(history)["scene"], Scene)
     exchanger = ReplayExchanger(read_tape(history))
-    wire = Wire(exchanger, scene, [("", 0)])
+    addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
+    wire = Wire(exchanger, scene, [("", 0)] * addresses)
     try:
         outcome = attempt(case, wire, exchanger, {}, lambda: True)
     except TapeMismatch as mismatch:

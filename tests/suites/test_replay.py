@@ -1,5 +1,6 @@
 """A stored case is judged again from its tape: the same verdict, and nothing else is accepted."""
 
+import msgspec
 import pytest
 
 from checkers.verdict import Verdict
@@ -8,10 +9,12 @@ from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case
 from suites.probe import batch
+from suites.probe.exchanger import Refused
 from suites.probe.failures import TapeMismatch
 from suites.probe.replay import ReplayExchanger
 from suites.probe.tape import TapeWriter, read_tape
 from suites.probe.wire import Wire
+from suites.stored import judge_stored
 from suites.wire_case import attempt
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
 
@@ -115,3 +118,31 @@ class Forwarding(list):
 
 def test_the_double_is_an_exchanger():
     assert ScriptedExchanger().clock()[1] > 0
+
+
+def test_a_stored_case_knows_how_many_addresses_it_had(tmp_path, monkeypatch):
+    """Where the first address refuses, the next one is asked: on the tape as live."""
+    exchanger = RefusedOnce(Produce=produced(offset=4))
+    case = a_case(two_sends)
+    live = attempt(case, Wire(exchanger, SCENE, [("gone", 9), ("h", 9)]), exchanger, {}, lambda: True)
+    assert "refused" in [entry.kind for entry in exchanger.tape] and live.verdict is Verdict.FAIL
+
+    settings = {"scene": msgspec.to_builtins(SCENE), "content": case.content_hash, "addresses": 2}
+    with Recorder.create(tmp_path / "h", Header(case=case.id, target="scripted", settings=settings)) as recorder:
+        writer = TapeWriter(recorder)
+        for entry in exchanger.tape:
+            writer(entry)
+        writer.close()
+    monkeypatch.setattr("suites.stored.by_id", lambda: {case.id: case})
+    again = judge_stored(tmp_path / "h")
+    assert (again.verdict, again.reason) == (live.verdict, live.reason)
+
+
+class RefusedOnce(ScriptedExchanger):
+    """Takes no connection at the first address."""
+
+    def open(self, connection, node, address, timeout_s):
+        if address == ("gone", 9):
+            self._note("refused", connection, text="refused")
+            raise Refused("refused")
+        super().open(connection, node, address, timeout_s)
