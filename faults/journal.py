@@ -103,6 +103,12 @@ def heal_run(run: Path) -> list[str]:
     return [sentence for path in sorted((run / JOURNALS).glob("*.jsonl")) for sentence in heal(path)]
 
 
+def forget_run(run: Path) -> None:
+    """Clears the journals of a run: every node was brought back by other means."""
+    for path in (run / JOURNALS).glob("*.jsonl"):
+        path.unlink()
+
+
 def _undo(entry: Entry) -> str:
     who = f"node {entry.node} (window {entry.window})"
     if entry.undo is not None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
+from faults.journal import JOURNALS, forget_run
 from faults.victim import Victim
 from histories.clock import now_ns
 from histories.header import Header, HistoryWriteFailed
@@ -23,6 +24,7 @@ from suites.cleaning import OURS, Janitor, Ours, clean, forget
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.interruption import Interruption
+from suites.journaled import journaled
 from suites.log_lines import folded
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
@@ -42,7 +44,6 @@ from suites.wire_case import attempt as attempt_wire_case
 ATTEMPTS = 3
 LATENCY_SAMPLES = 8
 LOG_LINES_KEPT = 60
-HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
@@ -255,7 +256,10 @@ class Session:
             exchanger = LiveExchanger(tape)
             wire = Wire(exchanger, scene, self.bootstrap(), self.reach)
             try:
-                return attempt_wire_case(case, wire, exchanger, self.victims(), self.target.alive)
+                if not _hurts(case):
+                    return attempt_wire_case(case, wire, exchanger, {}, self.target.alive)
+                with journaled(self.victims(), self.run_dir / JOURNALS / f"{folder.name}.jsonl") as victims:
+                    return attempt_wire_case(case, wire, exchanger, victims, self.target.alive)
             finally:
                 exchanger.close_all()
                 tape.close()
@@ -281,7 +285,8 @@ class Session:
         """Every node serves again and leads what it led; what kept them from it is a warning."""
         if not self.target.alive():
             self.target.recover()
-        if len(self.victims()) < 2 or not (case.kind == "trial" or HURTS.intersection(case.needs)):
+            forget_run(self.run_dir)
+        if len(self.victims()) < 2 or not _hurts(case):
             return ()
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
@@ -324,6 +329,10 @@ class Session:
     def _log_lines(self, began: int, ended: int) -> tuple[LogLine, ...]:
         lines = (LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in self.target.log_lines(began, ended))
         return tuple(folded(lines)[-LOG_LINES_KEPT:])
+
+
+def _hurts(case: Case) -> bool:
+    return case.kind == "trial" or "nodes" in case.parameters
 
 
 def _unwritten(outcome: Outcome) -> bool:
