@@ -80,7 +80,7 @@ def _draw(proof: Proof, lines: Sequence[Line]) -> Iterator[str]:
     yield f'<svg class="proof" viewBox="0 0 {WIDTH:.0f} {height + AXIS:.0f}" role="img" '
     yield f'aria-label="{escape(proof.anomaly.name)}: who did what, in the order of time"><style>{STYLE}</style>'
     if proof.place:
-        yield f'<text class="lane" x="4" y="{TOP - 14}">{escape(proof.place)}</text>'
+        yield f'<text class="lane" x="4" y="13">{escape(proof.place)}</text>'
     for number, window in enumerate(proof.windows):
         yield from _window(window, number, scale, height)
     yield from _axis(proof, scale, height)
