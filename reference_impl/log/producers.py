@@ -143,7 +143,8 @@ class ProducerTable:
         if batch.producer_epoch != entry.epoch:
             entry.batches.clear()
             entry.epoch = batch.producer_epoch
-        self._awaited.pop(batch.producer_id, None)
+        if batch.is_transactional:
+            self._awaited.pop(batch.producer_id, None)
         entry.batches.append(
             RememberedBatch(
                 batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
@@ -176,7 +177,7 @@ class ProducerTable:
         if marker.producer_epoch != entry.epoch:
             entry.batches.clear()
             entry.epoch = marker.producer_epoch
-        self._awaited.pop(marker.producer_id, None)
+        self._marker_ends_waiting(marker)
         began, entry.open_transaction = entry.open_transaction, None
         self._open.pop(marker.producer_id, None)
         entry.coordinator_epoch = coordinator_epoch
@@ -184,6 +185,16 @@ class ProducerTable:
         if began is None:
             return None
         return Completed(marker.producer_id, began, marker.base_offset, aborted=not commit)
+
+    def _marker_ends_waiting(self, marker: Header) -> None:
+        """A marker ends what asked to begin; not what already asks in the marker's epoch, raised by a version 2 end.
+
+        Kafka takes a request that bumps epochs for the next transaction, so what it asked outlives the marker of a
+        producer that ends without a bump.
+        """
+        awaited = self._awaited.get(marker.producer_id)
+        if awaited is not None and not (awaited.from_zero and awaited.epoch == marker.producer_epoch):
+            del self._awaited[marker.producer_id]
 
     def first_unstable(self) -> int | None:
         """Where the oldest open transaction begins."""

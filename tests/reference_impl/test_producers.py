@@ -122,6 +122,25 @@ def test_whether_a_transaction_must_begin_at_zero_is_decided_by_the_first_that_a
     assert error(table.admit(header(3, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
+def test_a_marker_ends_what_asked_to_begin_unless_that_is_the_next_transaction_already() -> None:
+    for from_zero, sees in ((False, None), (True, errors.OUT_OF_ORDER_SEQUENCE_NUMBER)):
+        table = ProducerTable()
+        table.record(header(0))
+        table.await_first(header(0, txn=True), from_zero=from_zero)
+        table.record_marker(read_header(records.control_marker("ABORT", 1, 0, 4)), 4, commit=False)
+        answer = table.admit(header(1, txn=True))
+        assert (None if answer is None else error(answer)) == sees
+        table.record_marker(read_header(records.control_marker("ABORT", 1, 1, 4)), 4, commit=False)
+        assert table.admit(header(0, epoch=1, txn=True)) is None
+
+
+def test_a_plain_batch_does_not_end_what_asked_to_begin_a_transaction() -> None:
+    table = ProducerTable()
+    table.await_first(header(0, txn=True), from_zero=False)
+    table.record(header(0))
+    assert error(table.admit(header(1))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
 def test_the_oldest_open_transaction_is_known_after_each_end_and_after_a_restart() -> None:
     table = ProducerTable()
     for offset, pid in ((10, 1), (20, 2), (30, 3)):
