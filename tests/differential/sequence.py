@@ -18,6 +18,10 @@ from wire import errors
 
 LENGTH = (20, 60)
 SLOWER_BY_S = 10.0
+#: In whose words Kafka refuses a batch whose transaction is not open, where it asks for several producers at once.
+NOT_OPEN = frozenset({errors.TRANSACTION_ABORTABLE, errors.INVALID_TXN_STATE})
+ASKED_AGAIN = 5
+SLOW_BY_MS = 20 * 60_000
 _CHANGING = re.compile(r"d[0-9a-f]{6}-\d+(-\w+)?")
 FIRST = ("CreateTopics", "CreateTopics", "InitProducerId", "InitProducerId")
 
@@ -61,9 +65,11 @@ def run(seed: int, judge: Side, here: Side, world: World, *, trace: bool = False
     """Puts one sequence to both; ends at the first difference, for from there on the two are in different states."""
     outcome = Outcome(seed)
     for number, step in enumerate(_steps(world)):
-        heard = [side.put(step) for side in (judge, here)]
-        _wait_for_the_slower(step.line, judge, *heard)
-        _wait_for_the_slower(step.line, here, *reversed(heard))
+        heard = _heard(step, judge, here)
+        for _ in range(ASKED_AGAIN):
+            if not _in_anothers_words(*heard):
+                break
+            heard = [_joined(*pair) for pair in zip(heard, _heard(step, judge, here), strict=True)]
         if trace:
             print(
                 f"  {number} line {step.line} {step.api} v{step.version} {_shown(step.fields)}\n"
@@ -83,6 +89,27 @@ def run(seed: int, judge: Side, here: Side, world: World, *, trace: bool = False
                 outcome.difference = _unsettled(seed, number, step, what, settled)
                 return outcome
     return outcome
+
+
+def _heard(step: Step, judge: Side, here: Side) -> list[Heard]:
+    heard = [side.put(step) for side in (judge, here)]
+    _wait_for_the_slower(step.line, judge, *heard)
+    _wait_for_the_slower(step.line, here, *reversed(heard))
+    return heard
+
+
+def _in_anothers_words(judge: Heard, here: Heard) -> bool:
+    """Whether both refuse for want of an open transaction, and only the code differs.
+
+    Kafka asks the coordinator for all producers that want to know at a time, and tells all of them what the first of
+    their requests understands; a refusal leaves nothing behind, so that it can be asked again.
+    """
+    ours, its = here.codes(), judge.codes()
+    return len(ours) == len(its) and any({one, other} == NOT_OPEN for one, other in zip(ours, its, strict=True))
+
+
+def _joined(before: Heard, now: Heard) -> Heard:
+    return Heard(now.answer, [*before.late, *now.late])
 
 
 def _wait_for_the_slower(line: int, side: Side, own: Heard, its: Heard) -> None:
@@ -173,5 +200,8 @@ def _shown(value: Any) -> str:
 
 
 def world_of(seed: int, now_ms: int, ranges: dict[str, tuple[int, int]], run_id: str) -> World:
-    """The beginning of a sequence: everything random in it comes from the seed."""
-    return World(f"d{run_id}-{seed}", Random(seed), now_ms, ranges)
+    """The beginning of a sequence: everything random in it comes from the seed.
+
+    Its clock is slow: no time that a broker takes itself falls among those that records have and that are asked for.
+    """
+    return World(f"d{run_id}-{seed}", Random(seed), now_ms - SLOW_BY_MS, ranges)

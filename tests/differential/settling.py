@@ -81,6 +81,14 @@ def _ended(side: Side, what: Settled) -> bool:
     return not found.transaction_state.startswith(("Prepare", "Ongoing"))
 
 
+def _forgotten(side: Side, what: Settled) -> bool:
+    """A topic that is gone and that nobody is said to own any more: Kafka tells its group coordinators last."""
+    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.name]).groups
+    return not any(
+        topic.topic_name == what.value for member in group.members for topic in member.assignment.topic_partitions
+    )
+
+
 def _consumers(side: Side, what: Settled) -> bool:
     """A KIP-848 group whose members have, together, every partition that they want, and nothing left to give back."""
     members, wanted = what.value
@@ -107,5 +115,6 @@ LOOKS: dict[str, Callable[[Side, Settled], bool]] = {
     "setting": _setting,
     "applied": _applied,
     "ended": _ended,
+    "forgotten": _forgotten,
     "consumers": _consumers,
 }

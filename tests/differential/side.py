@@ -9,7 +9,7 @@ from typing import Any
 
 from suites.probe.core import fitted
 from tests.differential.consumers import Consumers
-from tests.differential.step import BatchOf, Kept, Step, Symbol
+from tests.differential.step import MEMBER, BatchOf, Kept, Step, Symbol
 from tests.differential.telling import Names, codes, told
 from wire import errors
 from wire.client import AnswerTimeout, Connection, ConnectionClosed
@@ -64,7 +64,10 @@ class Side:
     def put(self, step: Step) -> Heard:
         """Sends a step and hears what comes of it, and of those that still wait."""
         answer = self._answer(step)
-        return Heard(answer, self._late(apart=step.line))
+        late = self._late(apart=step.line)
+        for _, received in [(step, answer), *late]:
+            self._name_its_own(received)
+        return Heard(self._told(step, answer), [(each.line, self._told(each, received)) for each, received in late])
 
     def ask(self, api: str, version: int, **fields: Any) -> Struct:
         """A question of the run's own, on a connection of its own."""
@@ -85,7 +88,9 @@ class Side:
 
     def hear(self, line: int, within_s: float) -> dict[str, Any] | str:
         """What comes in time on a connection that a request is held on: an answer, `closed`, `waiting`."""
-        step = self._waiting[line]
+        return self._told(self._waiting[line], self._received(line, within_s))
+
+    def _received(self, line: int, within_s: float) -> Struct | str:
         try:
             answer = self._lines[line].receive(within_s).struct
         except AnswerTimeout:
@@ -94,9 +99,17 @@ class Side:
             self._forget(line)
             return CLOSED
         del self._waiting[line]
-        return told(answer, step.version, self.names, self._ours)
+        return answer
 
-    def _answer(self, step: Step) -> dict[str, Any] | str:
+    def _told(self, step: Step, answer: Struct | str) -> dict[str, Any] | str:
+        return answer if isinstance(answer, str) else told(answer, step.version, self.names, self._ours)
+
+    def _name_its_own(self, answer: Struct | str) -> None:
+        """Names a member by its own answer: a leader is told of several at once, in an order that means nothing."""
+        if isinstance(answer, Struct) and answer._api == "JoinGroup" and answer.member_id:
+            self.names.of(MEMBER, answer.member_id)
+
+    def _answer(self, step: Step) -> Struct | str:
         message = fitted(request(step.api, **self._resolved(step.fields)), step.version)
         deadline = monotonic() + PASSING_WITHIN_S
         while True:
@@ -114,13 +127,14 @@ class Side:
             if not passing or monotonic() > deadline:
                 if step.api == "ConsumerGroupHeartbeat":
                     self.consumers.hear(message.group_id, answer)
-                return told(answer, step.version, self.names, self._ours)
+                return answer
             self.passing.update((step.api, code) for code in passing)
             sleep(0.01)  # paced polling up to the deadline above
 
-    def _late(self, apart: int) -> list[tuple[int, dict[str, Any] | str]]:
-        heard = [(line, self.hear(line, self._patience_s)) for line in sorted(self._waiting.keys() - {apart})]
-        return [(line, answer) for line, answer in heard if answer != WAITING]
+    def _late(self, apart: int) -> list[tuple[Step, Struct | str]]:
+        held = [self._waiting[line] for line in sorted(self._waiting.keys() - {apart})]
+        received = [(step, self._received(step.line, self._patience_s)) for step in held]
+        return [(step, answer) for step, answer in received if answer != WAITING]
 
     def _line(self, number: int) -> Connection:
         if number not in self._lines:

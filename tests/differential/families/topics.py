@@ -80,6 +80,7 @@ def delete(world: World) -> Step | None:
         if answer["responses"] and not answer["responses"][0]["error_code"]:
             topic.alive = False
             step.settle.append(Settled("gone", topic.name))
+            step.settle.append(Settled("forgotten", world.consumers.name, topic.name))
 
     step.learn = learn
     return step
