@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from histories.header import Header
+from histories.payload import KEYS
 from histories.recorder import Recorder
-from histories.rows import Client, Operation, Record
+from histories.rows import Operation, Record
+from reference_impl.cluster import Cluster
+from suites.final_read import FinalRead
+from suites.probe.conditions import Scene
+from suites.probe.wire import Wire
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
 
@@ -25,7 +30,7 @@ class Trouble(Exception):
     """What was waited for did not come."""
 
 
-def control(cluster, node: int, **wanted: Any) -> Any:
+def control(cluster: Cluster, node: int, **wanted: Any) -> Any:
     """One command over a node's control channel; node 0 is the controller."""
     folder = os.open(cluster.data_of(node), os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -37,7 +42,7 @@ def control(cluster, node: int, **wanted: Any) -> Any:
         os.close(folder)
 
 
-def placement(cluster, topic: str, index: int = 0) -> Any:
+def placement(cluster: Cluster, topic: str, index: int = 0) -> Any:
     """Leader, epoch and in-sync set of a partition, as the controller knows it."""
     found = control(cluster, 0, do="dump")["partitions"]
     return next(one for one in found if (one["topic"], one["partition"]) == (topic, index))
@@ -52,11 +57,16 @@ def wait_for(what: str, question: Callable[[], object], seconds: float = 30.0) -
         pulse.wait(0.01)
 
 
-def revive(cluster) -> None:
-    """Starts every broker that does not run."""
-    for node in cluster.ports:
-        if not cluster.runs(node):
-            cluster.restart(node)
+def all_in_sync(cluster: Cluster) -> bool:
+    """Whether every partition of the cluster, internal ones too, has all its replicas in sync."""
+    return all(len(one["isr"]) == len(one["replicas"]) for one in control(cluster, 0, do="dump")["partitions"])
+
+
+def make_topic(cluster: Cluster, topic: str, partitions: int, config: dict[str, str]) -> None:
+    """A topic of three copies, or of as many as there are nodes."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
+    for done in admin.create_topics([NewTopic(topic, partitions, min(3, len(cluster.ports)), config=config)]).values():
+        done.result(30)
 
 
 @contextmanager
@@ -67,38 +77,32 @@ def recorded(folder: Path, case: str, seed: int) -> Iterator[Recorder]:
         yield recorder
 
 
-def final_read(bootstrap: str, topic: str, recorder: Recorder) -> int:
-    """Reads everything of partition 0 into the history; the offset of its end."""
-    where = TopicPartition(topic, 0, 0)
-    reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "final", "enable.auto.commit": False, **QUICK})
-    recorder.add(Client(client="reader", library="confluent-kafka", isolation="read_uncommitted", mode="assign"))
-    _, end = reader.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)
-    reader.assign([where])
-    last = -1
+def rows_of_send(
+    client: str, op: int, where: tuple[str, int], value: int, position: int, call_ns: int, offset: int | None,
+    *, txn: int | None = None, derived_from: int | None = None, transactional_id: str | None = None,
+) -> tuple[Operation, Record]:  # fmt: skip
+    """What a history says of one send that was just answered; without an offset nobody knows what came of it."""
+    outcome = "info" if offset is None else "ok"
+    shared: dict[str, Any] = {
+        "op": op, "client": client, "topic": where[0], "partition": where[1], "outcome": outcome, "txn": txn,
+    }  # fmt: skip
+    return (
+        Operation(
+            **shared, kind="send", call_ns=call_ns, return_ns=time.monotonic_ns(), base_offset=offset, count=1,
+            transactional_id=transactional_id,
+        ),
+        Record(
+            **shared, offset=offset, value=value, key=value % KEYS, side="sent", position=position,
+            derived_from=derived_from,
+        ),
+    )  # fmt: skip
 
-    def read_some() -> bool:
-        nonlocal last
-        op, call = recorder.next_op(), time.monotonic_ns()
-        messages = [one for one in reader.consume(5000, 0.5) if not one.error()]
-        if messages:
-            recorder.add(
-                Operation(
-                    op=op, client="reader", kind="fetch", topic=topic, partition=0, call_ns=call,
-                    return_ns=time.monotonic_ns(), outcome="ok", base_offset=messages[0].offset(), count=len(messages),
-                )
-            )  # fmt: skip
-        for message in messages:
-            recorder.add(
-                Record(
-                    op=op, client="reader", topic=topic, partition=0, offset=message.offset(),
-                    value=int(message.value()), side="seen", stream=1, position=message.offset(), prev_offset=last,
-                    outcome="ok",
-                )
-            )  # fmt: skip
-            last = message.offset()
-        return last + 1 >= end
 
-    wait_for("the end of the log", read_some, 120)
-    recorder.event("final-read", topic=topic, partition=0, offset=end)
-    reader.close()
-    return end
+def final_read(cluster: Cluster, places: list[tuple[str, int]], recorder: Recorder, *, transactions: bool) -> int:
+    """Reads everything into the history, records and batches; how many offsets there are. Trouble: it could not."""
+    wire = Wire.unrecorded(Scene(prefix="", case=""), [("127.0.0.1", port) for port in cluster.ports.values()])
+    read = FinalRead(wire, recorder)
+    read.everything(places, within_s=180.0, transactions=transactions)
+    for place, why in {**read.incomplete, **read.hanging}.items():
+        raise Trouble(f"the final read of {place[0]}-{place[1]} came to nothing: {why}")
+    return sum(read.ends.values())

@@ -19,11 +19,11 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confluent_kafka.admin import AdminClient, NewTopic
-from kill_support import QUICK, Trouble, placement, wait_for
 
+from bench.kill_support import QUICK, Trouble, placement, wait_for
 from reference_impl.cluster import Cluster
 from wire.client import Connection
 from wire.messages import request
