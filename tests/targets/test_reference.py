@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from suites.session import Session
 from suites.targets import UnknownTarget, open_target, readiness
 
 
@@ -21,6 +22,19 @@ def test_it_serves_and_comes_back(tmp_path: Path) -> None:
 def test_without_keeps_the_claim(tmp_path: Path) -> None:
     with open_target("reference?without=EndTxn", tmp_path) as target:
         assert target.claims["transactions"] is True
+
+
+@pytest.mark.parametrize(
+    ("release", "later"), [("2.1", {"configs", "consumer-protocol"}), ("3.9", {"consumer-protocol"})]
+)
+def test_an_emulated_release_claims_nothing_that_came_after_it(tmp_path: Path, release: str, later: set[str]) -> None:
+    of_today = open_target("reference", tmp_path / "today").claims
+    target = open_target(f"reference?emulate={release}", tmp_path / "then")
+    assert of_today.keys() - target.claims.keys() == later
+    with target:
+        session = Session(target, tmp_path, seed=1, profile="smoke", claims={}, emit=lambda event: None)
+        session.open()
+        assert session.claims_broken() == []
 
 
 def test_a_misspelt_bug_is_never_a_clean_broker(tmp_path: Path) -> None:
