@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("listener")
 
 API_VERSIONS, PRODUCE = 18, 0
+_FETCH = (1).to_bytes(2, "big")
 _FIRST = struct.Struct(">hhi")
 _QUEUED_FRAMES, _QUEUED_BYTES = 32, 2 << 20
-_FRAMES_A_TURN = 16
+_FRAMES_A_TURN, _BYTES_A_TURN = 16, 1 << 20
 _HELD_BACK_S = 0.05
 _AFTERLIFE_S = 30.0
 _FORGETS_TO_PAUSE = (3, 12) <= sys.version_info < (3, 12, 9) or (3, 13) <= sys.version_info < (3, 13, 2)
@@ -51,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._waiting: asyncio.Future[None] | None = None
         self._writable = True
         self._unread = 0  # bytes of answers, while the client is behind
+        self._said = 0  # bytes of answers, in this turn
         self._weighs = 0
         self._reading = True
         self._turn_planned = False
@@ -73,8 +75,12 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """What the client sent before it hung up is still heeded, above all a LeaveGroup behind a waiting JoinGroup."""
+        """What the client sent before it hung up is still heeded, above all a LeaveGroup behind a waiting JoinGroup.
+
+        Not a Fetch: it changes nothing, and reading for nobody took seconds from all others.
+        """
         self._transport = None
+        self._frames = deque(frame for frame in self._frames if frame[:2] != _FETCH)
         self._unread = 0
         if self._held_timer is not None:
             self._held_timer.cancel()
@@ -125,9 +131,9 @@ class Connection(asyncio.Protocol):
 
     def _pump(self) -> None:
         """Answers what is queued until something has to wait; nobody reads the answers once the client is gone."""
-        left = _FRAMES_A_TURN
+        left, self._said = _FRAMES_A_TURN, 0
         while self._frames and self._waiting is None and (self._writable or self._transport is None):
-            if not left:
+            if not left or self._said >= _BYTES_A_TURN:
                 self._go_on_later()
                 break
             left -= 1
@@ -140,7 +146,7 @@ class Connection(asyncio.Protocol):
         self._throttle()
 
     def _go_on_later(self) -> None:
-        """Others come first: a client that sends many small requests at once has them answered in turns."""
+        """Others come first: a client that asks much at once is answered in turns."""
         if not self._turn_planned:
             self._turn_planned = True
             asyncio.get_running_loop().call_soon(self._go_on)
@@ -265,6 +271,7 @@ class Connection(asyncio.Protocol):
     def _send(self, *buffers: Buffer) -> None:
         if self._transport is None:
             return
+        self._said += sum(map(len, buffers))
         if _FORGETS_TO_PAUSE:
             self._transport.write(b"".join(buffers))
         else:

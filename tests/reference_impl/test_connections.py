@@ -18,6 +18,7 @@ from reference_impl.net.server import Connection
 from reference_impl.node import Node
 from wire import frames
 from wire.messages import child, request
+from wire.records import Record, build_batch
 
 
 class Wire(asyncio.Transport):
@@ -78,6 +79,13 @@ FOR_EVER = frames.encode_request(
 )  # fmt: skip
 
 
+AT_ONCE = frames.encode_request(
+    request("Fetch", max_wait_ms=0, topics=[
+        {"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}]}
+    ]), 12, 1, "x",
+)  # fmt: skip
+
+
 def test_many_requests_at_once_are_answered_in_turns(tmp_path: Path) -> None:
     async def act(node: Node, _: ManualClock) -> None:
         line, wire = opened(node)
@@ -86,6 +94,20 @@ def test_many_requests_at_once_are_answered_in_turns(tmp_path: Path) -> None:
         for _ in range(10):
             await asyncio.sleep(0)
         assert wire.answers == 100
+
+    with_a_node(tmp_path, act)
+
+
+def test_large_answers_are_given_in_turns(tmp_path: Path) -> None:
+    async def act(node: Node, _: ManualClock) -> None:
+        node.create_topic("t", 1, {})
+        node.append_internal("t", 0, build_batch([Record(None, bytes(1 << 20), timestamp=node.clock.now_ms())]))
+        line, wire = opened(node)
+        line.data_received(AT_ONCE * 4)
+        assert wire.answers == 1, "others wait behind this one"
+        for _ in range(4):
+            await asyncio.sleep(0)
+        assert wire.answers == 4
 
     with_a_node(tmp_path, act)
 
@@ -100,6 +122,30 @@ def test_what_a_client_left_behind_is_heeded_but_not_for_ever(tmp_path: Path) ->
         assert node.listener.open_connections == 1 and node.listener.budget.total == len(ASKED) - 4
         clock.advance(31)
         assert node.listener.open_connections == 0 and node.listener.budget.total == 0
+
+    with_a_node(tmp_path, act)
+
+
+def test_nothing_is_read_for_a_client_that_is_gone(tmp_path: Path) -> None:
+    async def act(node: Node, _: ManualClock) -> None:
+        node.create_topic("t", 1, {})
+        partition = node.partition("t", 0)
+        assert partition is not None
+        reads: list[int] = []
+        read = partition.read
+
+        def noted(*asked: Any, **how: Any) -> bytes:
+            reads.append(1)
+            return read(*asked, **how)
+
+        partition.read = noted  # type: ignore[method-assign]
+        line, wire = opened(node)
+        line.data_received(AT_ONCE)
+        assert (len(reads), wire.answers) == (1, 1)
+        line.pause_writing()
+        line.data_received(AT_ONCE * 8 + ASKED)
+        line.connection_lost(None)
+        assert len(reads) == 1 and node.listener.open_connections == 0 and node.listener.budget.total == 0
 
     with_a_node(tmp_path, act)
 
