@@ -20,6 +20,15 @@ from suites.targets.processes import python
 
 TABLE = Path(__file__).parent.parent / "docs" / "mutants.md"
 LISTING_S = 600.0
+ONE_CONTROLLER = "the bundled broker has one controller and no ZooKeeper: none is elected"
+ABSENT = (
+    ("M40b", "A failed SASL handshake counts as a success.", "sec-002", "the bundled broker has no SASL"),
+    ("M40c", "Neither deny rules nor the transaction APIs are checked.", "sec-005, sec-006", "it has no authorizer"),
+    ("Z2", "An election does not raise the controller's epoch.", "zk-006", ONE_CONTROLLER),
+    ("Z3", "A controller that was deposed goes on writing.", "zk-007", ONE_CONTROLLER),
+    ("Z5", "A second broker takes the id of one that is alive.", "zk-003, kraft-007", "no target starts two of one id"),
+)
+"""Bugs seen in other brokers that have no place in this one, and why."""
 CLUSTER_NEEDS = frozenset({"nodes", "three-nodes"})
 
 
@@ -89,7 +98,9 @@ def page(fails_with: Mapping[str, Sequence[str]] | None = None) -> str:
         names |= dict.fromkeys(case for case, bugs in (fails_with or {}).items() if mutant.id in bugs)
         cells = (mutant.id, mutant.story, mutant.guarantee, mutant.seen or "-", ", ".join(mutant.shows), _cases(names))
         lines.append("| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    lines += ["", "Not planted, for want of the part that would have them:", ""]
+    lines += ["| bug | story | guarantee | why not |", "|---|---|---|---|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in ABSENT)]) + "\n"
 
 
 def _cases(names: Mapping[str, None]) -> str:

@@ -69,6 +69,8 @@ class Controller:
         known = self.image.brokers.get(broker)
         if known is None or known.epoch != epoch:
             return Heard(errors.STALE_BROKER_EPOCH)
+        if broker not in self._expires and bugs.on("Z4"):
+            return Heard(errors.NONE)
         self._expires[broker] = self._clock.monotonic() + self._session_s
         caught_up = offset >= self._journal.end
         if stop and not known.stopping:
@@ -94,7 +96,7 @@ class Controller:
             if self._config["auto.leader.rebalance.enable"]:
                 self._balance()
         for broker, expires_s in list(self._expires.items()):
-            if expires_s > now_s:
+            if expires_s > now_s or bugs.on("Z1"):
                 continue
             del self._expires[broker]
             known = self.image.brokers[broker]

@@ -106,8 +106,6 @@ def _read_keys(log: PartitionLog, segments: list[Segment], found: Dirt, latest: 
         elif not transactions.aborts(batch.header) or bugs.on("M36h"):
             for record in batch.records():
                 if record.key is not None and record.offset >= found.first_dirty:
-                    if record.key in latest and bugs.on("M36a"):
-                        continue
                     latest[bytes(record.key)] = record.offset
 
 

@@ -83,6 +83,8 @@ class BatchFilter:
     transactions: TransactionsSeen
     now_ms: int
     delete_retention_ms: int
+    firsts: dict[bytes, int] = field(default_factory=dict)
+    """Empty in a healthy broker: which record of each key came first."""
 
     def cleaned(self, batch: Batch) -> bytes:
         """What is left of a batch; nothing at all where nothing has to be left."""
@@ -104,11 +106,17 @@ class BatchFilter:
     def _stays(self, record: Record, header: Header) -> bool:
         if record.offset >= self.end:
             return True
-        if record.key is None or record.offset < self.latest.get(bytes(record.key), -1):
+        if record.key is None or self._superseded(bytes(record.key), record.offset):
             return False
         if record.value is None and bugs.on("M36c"):
             return False
         return record.value is not None or not (header.has_delete_horizon and header.base_timestamp <= self.now_ms)
+
+    def _superseded(self, key: bytes, offset: int) -> bool:
+        """Whether a later record of this key is known."""
+        if bugs.on("M36a"):
+            return self.firsts.setdefault(key, offset) != offset
+        return offset < self.latest.get(key, -1)
 
     def _needed(self, header: Header) -> bool:
         """Whether this batch must stay although it is empty."""

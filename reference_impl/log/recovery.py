@@ -6,6 +6,7 @@ batch with its checksum, and cut at the first that does not hold; segments behin
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from reference_impl import bugs
@@ -15,6 +16,8 @@ from reference_impl.log.compaction_swap import finish_swaps
 from reference_impl.log.partition_log import LogSettings, PartitionLog
 from reference_impl.log.producers import ProducerTable
 from reference_impl.log.segment import Segment
+
+_TORN_BYTES = 2  # the batch still decodes: only its checksum tells
 
 
 def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -> PartitionLog:
@@ -41,6 +44,8 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
     _drop_last_acknowledged(log, clean)
     if not clean and bugs.on("M03"):
         _forget_the_newest_segment(log)
+    if not clean and bugs.on("M02c"):
+        _keep_a_torn_batch(log)
     restore_producers(log, rebuilt)
     log.epochs.truncate_end(log.end_offset)
     for header, _, _ in log.walk(_epochs_unknown_from(log, rebuilt)):
@@ -66,7 +71,7 @@ def scan(segment: Segment) -> bool:
         segment.note(header, position)
         position, expected = position + header.size, header.last_offset + 1
         segment.size = size
-    if position < size and not bugs.on("M02c"):
+    if position < size:
         segment.truncate(position)
     segment.size = position
     return position < size
@@ -113,6 +118,16 @@ def _forget_the_newest_segment(log: PartitionLog) -> None:
     log.active.truncate(0)
     scan(log.active)
     log.end_offset = log.active.base_offset
+
+
+def _keep_a_torn_batch(log: PartitionLog) -> None:
+    """Not called in a healthy broker; the end of the newest batch is as if it had never come to the disk."""
+    if log.active.size == 0 or log.folder.name.startswith("__"):
+        return
+    *_, (_, newest) = log.active.headers(log.active.locate(1 << 62))
+    if not newest.is_control:
+        os.truncate(log.active.path, log.active.size - _TORN_BYTES)
+        os.truncate(log.active.path, log.active.size)
 
 
 def restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:

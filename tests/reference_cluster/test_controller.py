@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reference_impl import bugs
 from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
@@ -58,6 +59,19 @@ def test_a_silent_leader_is_fenced_and_the_next_in_sync_replica_leads() -> None:
     rig.silence(1)
     assert (rig.placement.leader, rig.placement.leader_epoch, rig.placement.isr) == (2, 1, [2, 3])
     assert rig.journal.image.brokers[1].fenced
+
+
+@pytest.mark.parametrize(("bug", "leader", "fenced"), [("", 2, False), ("Z1", 1, False), ("Z4", 2, True)])
+def test_a_planted_bug_keeps_who_is_silent_or_shuts_out_who_was(bug: str, leader: int, fenced: bool) -> None:
+    rig = Rig()
+    try:
+        if bug:
+            bugs.plant(bug)
+        rig.silence(1)
+        rig.controller.heartbeat(1, rig.epochs[1], EVER, stop=False)
+        assert (rig.placement.leader, rig.journal.image.brokers[1].fenced) == (leader, fenced)
+    finally:
+        bugs.clear()
 
 
 def test_a_connection_that_breaks_is_a_sign_of_death_unless_the_broker_is_back() -> None:

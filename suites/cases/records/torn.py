@@ -1,0 +1,39 @@
+"""What a crash may leave half written at the end of a log is not served."""
+
+from suites.case import case
+from suites.probe import batch
+
+KEPT = [f"kept {number}" for number in range(5)]
+LATE = [f"late {number} " * 16_000 for number in range(8)]
+
+
+@case(
+    "records/whole-after-a-crash",
+    guarantees=["rec-010", "prod-002"],
+    needs=["leaders", "topic-settings", "kill", "restart"],
+    fails_on=["M02c"],
+)
+def what_a_crash_left_half_written_is_not_served(wire, topic_of, nodes):
+    """After its node was killed, a partition MUST serve whole batches alone, whose checksums hold, and among them every
+    one that was acknowledged.
+
+    There is one replica, so that what this node has recovered is what is read. It is killed while large batches come in
+    that nobody waits for: any number of them may be in the log, the first ones, but none in part.
+    """
+    topic = topic_of(replicas=1, configs={"min.insync.replicas": "1"})
+    for number, name in enumerate(KEPT):
+        wire.produce(topic, batch(name)).must_be_at(number)
+    for name in LATE:
+        wire.produce(topic, batch(name), acks=0, via="late", wait=False)
+    nodes.crash(nodes.of(topic))
+    wire.await_topic(topic)
+
+    log = wire.read_all(topic)
+    for part in log.batches:
+        log.must(part.crc_ok(), f"the batch at offset {part.header.base_offset} has a checksum that does not hold")
+    sent = [name.encode() for name in (*KEPT, *LATE)][: len(log.values)]
+    others = [offset for offset, value, wanted in zip(log.offsets, log.values, sent, strict=False) if value != wanted]
+    log.must(log.offsets == list(range(len(sent))), f"the offsets are {log.offsets}; of {len(KEPT + LATE)} sent")
+    log.must(not others, f"at the offsets {others} are not the records that were sent")
+    log.must(len(sent) >= len(KEPT), f"{len(KEPT)} records were acknowledged and {len(sent)} are left")
+    wire.produce(topic, batch("after")).must_be_at(len(sent))
