@@ -15,7 +15,7 @@ import (
 
 const (
 	records  = 30
-	deadline = 60 * time.Second
+	deadline = 180 * time.Second
 )
 
 func main() {
@@ -23,7 +23,13 @@ func main() {
 	topics(bootstrap, "go-consumer", "go-classic", "go-in", "go-out")
 	group(bootstrap, "classic")
 	group(bootstrap, "consumer", kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
-	exactlyOnce(bootstrap)
+	lasting := time.Duration(0)
+	if len(os.Args) > 2 {
+		seconds, err := strconv.ParseFloat(os.Args[2], 64)
+		must(err)
+		lasting = time.Duration(seconds * float64(time.Second))
+	}
+	exactlyOnce(bootstrap, time.Now().Add(lasting))
 }
 
 func topics(bootstrap string, names ...string) {
@@ -33,7 +39,7 @@ func topics(bootstrap string, names ...string) {
 	request.TimeoutMillis = 30_000
 	for _, name := range names {
 		topic := kmsg.NewCreateTopicsRequestTopic()
-		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 3, 1
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 3, -1
 		request.Topics = append(request.Topics, topic)
 	}
 	answer, err := request.RequestWith(within(), client)
@@ -47,7 +53,7 @@ func topics(bootstrap string, names ...string) {
 // group: two members read everything once between them, and one takes over when the other leaves.
 func group(bootstrap, protocol string, options ...kgo.Opt) {
 	topic := "go-" + protocol
-	fill(bootstrap, topic)
+	fill(bootstrap, topic, 0)
 	member := func() *kgo.Client {
 		return connect(bootstrap, append([]kgo.Opt{kgo.ConsumerGroup(topic), kgo.ConsumeTopics(topic),
 			kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())}, options...)...)
@@ -58,16 +64,16 @@ func group(bootstrap, protocol string, options ...kgo.Opt) {
 	for len(seen) < records {
 		read(one, protocol+": all records", seen)
 	}
-	must(one.CommitUncommittedOffsets(within()))
+	until(protocol+": a commit", func() bool { return one.CommitUncommittedOffsets(within()) == nil })
 
 	two := member()
-	fill(bootstrap, topic)
+	fill(bootstrap, topic, 0)
 	until(protocol+": a share for the second member", func() bool {
 		poll(one, map[string]bool{})
 		return poll(two, map[string]bool{}) > 0
 	})
 	two.Close()
-	fill(bootstrap, topic)
+	fill(bootstrap, topic, 0)
 	again := map[string]bool{}
 	for len(again) < records {
 		read(one, protocol+": everything again", again)
@@ -76,34 +82,22 @@ func group(bootstrap, protocol string, options ...kgo.Opt) {
 }
 
 // exactlyOnce copies a topic in transactions, every third of which is aborted.
-func exactlyOnce(bootstrap string) {
-	fill(bootstrap, "go-in")
+func exactlyOnce(bootstrap string, end time.Time) {
 	session, err := kgo.NewGroupTransactSession(
 		kgo.SeedBrokers(bootstrap), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
 		kgo.ConsumeTopics("go-in"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets())
 	must(err)
-	copied, attempt := 0, 0
-	until("exactly once: all copied", func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		batch := session.PollFetches(ctx).Records()
-		if len(batch) == 0 {
-			return copied == records
-		}
-		attempt++
-		must(session.Begin())
-		for _, record := range batch {
-			session.Produce(within(), &kgo.Record{Topic: "go-out", Value: record.Value}, nil)
-		}
-		must(session.Client().Flush(within()))
-		committed, err := session.End(within(), kgo.TransactionEndTry(attempt%3 != 1))
-		must(err)
-		if committed {
-			copied += len(batch)
-		}
-		return copied == records
-	})
+	sent, copied, attempt := 0, 0, 0
+	for sent == 0 || time.Now().Before(end) {
+		fill(bootstrap, "go-in", sent)
+		sent += records
+		until("exactly once: all copied", func() bool {
+			attempt++
+			copied += copyOnce(session, attempt%3 == 1)
+			return copied == sent
+		})
+	}
 	session.Close()
 
 	sink := connect(bootstrap, kgo.ConsumeTopics("go-out"), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -112,13 +106,35 @@ func exactlyOnce(bootstrap string) {
 	seen, count := map[string]bool{}, 0
 	until("exactly once: all read", func() bool {
 		count += poll(sink, seen)
-		return len(seen) == records
+		return len(seen) == sent
 	})
 	count += poll(sink, seen)
-	if count != records {
+	if count != sent {
 		fail(fmt.Errorf("read %d records, %d of them different", count, len(seen)))
 	}
 	say("exactly once")
+}
+
+// copyOnce is one transaction over what a poll brings; how many records it committed.
+func copyOnce(session *kgo.GroupTransactSession, abort bool) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	batch := session.PollFetches(ctx).Records()
+	if len(batch) == 0 {
+		return 0
+	}
+	must(session.Begin())
+	sends := kgo.AbortingFirstErrPromise(session.Client())
+	for _, record := range batch {
+		session.Produce(within(), &kgo.Record{Topic: "go-out", Value: record.Value}, sends.Promise())
+	}
+	worked := sends.Err() == nil
+	committed, err := session.End(within(), kgo.TransactionEndTry(worked && !abort))
+	must(err)
+	if !committed {
+		return 0
+	}
+	return len(batch)
 }
 
 func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {
@@ -127,10 +143,10 @@ func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {
 	return client
 }
 
-func fill(bootstrap, topic string) {
+func fill(bootstrap, topic string, first int) {
 	client := connect(bootstrap, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	defer client.Close()
-	for number := range records {
+	for number := first; number < first+records; number++ {
 		record := &kgo.Record{Topic: topic, Partition: int32(number % 3), Value: []byte(strconv.Itoa(number))}
 		must(client.ProduceSync(within(), record).FirstErr())
 	}

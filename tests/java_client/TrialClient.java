@@ -1,26 +1,38 @@
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
+import org.apache.kafka.common.errors.ProducerFencedException;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /** The Java client of Apache Kafka against a broker: what a user of it does, one line printed for each thing that held. */
 public final class TrialClient {
-    private static final long DEADLINE_MS = 60_000;
+    private static final long DEADLINE_MS = 180_000;
     private static final int RECORDS = 30;
     private final String bootstrap;
+    private KafkaProducer<String, String> copier;
+    private KafkaConsumer<String, String> source;
 
     private TrialClient(String bootstrap) {
         this.bootstrap = bootstrap;
@@ -31,7 +43,7 @@ public final class TrialClient {
         client.topics();
         client.group("consumer");
         client.group("classic");
-        client.exactlyOnce();
+        client.exactlyOnce(arguments.length > 1 ? (long) (Double.parseDouble(arguments[1]) * 1000) : 0);
         System.exit(0);
     }
 
@@ -39,7 +51,7 @@ public final class TrialClient {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
             List<NewTopic> wanted = new ArrayList<>();
             for (String name : List.of("java-consumer", "java-classic", "java-in", "java-out")) {
-                wanted.add(new NewTopic(name, 3, (short) 1));
+                wanted.add(new NewTopic(name, Optional.of(3), Optional.empty()));
             }
             admin.createTopics(wanted).all().get();
             long transactions = admin.describeFeatures().featureMetadata().get()
@@ -49,16 +61,16 @@ public final class TrialClient {
     }
 
     /** Two members of one group read everything once, share the partitions, and one takes over when the other leaves. */
-    private void group(String protocol) {
+    private void group(String protocol) throws Exception {
         String topic = "java-" + protocol;
-        fill(topic);
+        fill(topic, 0);
         try (KafkaConsumer<String, String> one = member(protocol, topic, topic)) {
             Set<String> seen = new HashSet<>();
             until(protocol + ": all records", () -> {
                 poll(one, seen);
                 return seen.size() == RECORDS;
             });
-            one.commitSync();
+            until(protocol + ": a commit", () -> worked(one::commitSync));
             try (KafkaConsumer<String, String> two = member(protocol, topic, topic)) {
                 until(protocol + ": a share for both", () -> {
                     poll(one, seen);
@@ -73,73 +85,118 @@ public final class TrialClient {
                 poll(one, seen);
                 return one.assignment().size() == 3;
             });
-            long committed = 0;
-            for (OffsetAndMetadata place : one.committed(one.assignment()).values()) {
-                committed += place.offset();
-            }
-            require(committed == RECORDS, protocol + ": committed " + committed);
+            until(protocol + ": what was committed", () -> committed(one) == RECORDS);
         }
         say("group.protocol " + protocol);
     }
 
     /** Copies a topic in transactions, every third of which is aborted; readers of committed data see each record once. */
-    private void exactlyOnce() {
-        fill("java-in");
-        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "transactional.id", "java-copy");
-        try (KafkaProducer<String, String> producer =
-                 new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
-             KafkaConsumer<String, String> source = member("consumer", "java-copy", "java-in")) {
-            producer.initTransactions();
-            int[] state = {0, 0};
+    private void exactlyOnce(long lastingMs) throws Exception {
+        long end = System.currentTimeMillis() + lastingMs;
+        int[] attempts = {0};
+        int sent = 0;
+        begin();
+        do {
+            fill("java-in", sent);
+            sent += RECORDS;
+            int all = sent;
             until("exactly once: all copied", () -> {
-                List<ConsumerRecord<String, String>> batch = new ArrayList<>();
-                source.poll(Duration.ofMillis(200)).forEach(batch::add);
-                if (batch.isEmpty()) {
-                    return state[0] == RECORDS;
-                }
-                state[1]++;
-                producer.beginTransaction();
-                for (ConsumerRecord<String, String> record : batch) {
-                    producer.send(new ProducerRecord<>("java-out", record.value()));
-                }
-                Map<TopicPartition, OffsetAndMetadata> places = new java.util.HashMap<>();
-                for (TopicPartition part : source.assignment()) {
-                    places.put(part, new OffsetAndMetadata(source.position(part)));
-                }
-                producer.sendOffsetsToTransaction(places, source.groupMetadata());
-                if (state[1] % 3 == 1) {
-                    producer.abortTransaction();
-                    Map<TopicPartition, OffsetAndMetadata> kept = source.committed(source.assignment());
-                    for (TopicPartition part : source.assignment()) {
-                        OffsetAndMetadata place = kept.get(part);
-                        source.seek(part, place == null ? 0 : place.offset());
-                    }
-                } else {
-                    producer.commitTransaction();
-                    state[0] += batch.size();
-                }
-                return state[0] == RECORDS;
+                copy(++attempts[0] % 3 == 1);
+                return committed(source) == all;
             });
-        }
+        } while (System.currentTimeMillis() < end);
+        source.close();
+        copier.close();
+        int all = sent;
         List<String> copied = new ArrayList<>();
         try (KafkaConsumer<String, String> sink = member("consumer", "java-check", "java-out")) {
             until("exactly once: all read", () -> {
                 sink.poll(Duration.ofMillis(200)).forEach(record -> copied.add(record.value()));
-                return copied.size() >= RECORDS;
+                return copied.size() >= all;
             });
             sink.poll(Duration.ofMillis(500)).forEach(record -> copied.add(record.value()));
         }
-        require(copied.size() == RECORDS && new HashSet<>(copied).size() == RECORDS, "copied " + copied.size());
+        require(copied.size() == all && new HashSet<>(copied).size() == all, "copied " + copied.size() + " of " + all);
         say("exactly once");
     }
 
-    private void fill(String topic) {
+    private void begin() {
+        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "transactional.id", "java-copy");
+        copier = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
+        copier.initTransactions();
+        source = member("consumer", "java-copy", "java-in");
+    }
+
+    /** One transaction over what a poll brings. What fails in a way that a new transaction mends is done again. */
+    private void copy(boolean abort) {
+        List<ConsumerRecord<String, String>> batch = new ArrayList<>();
+        source.poll(Duration.ofMillis(200)).forEach(batch::add);
+        if (batch.isEmpty()) {
+            return;
+        }
+        try {
+            copier.beginTransaction();
+            for (ConsumerRecord<String, String> record : batch) {
+                copier.send(new ProducerRecord<>("java-out", record.value()));
+            }
+            Map<TopicPartition, OffsetAndMetadata> places = new HashMap<>();
+            for (TopicPartition part : source.assignment()) {
+                places.put(part, new OffsetAndMetadata(source.position(part)));
+            }
+            copier.sendOffsetsToTransaction(places, source.groupMetadata());
+            if (!abort) {
+                copier.commitTransaction();
+                return;
+            }
+        } catch (ProducerFencedException | OutOfOrderSequenceException fatal) {
+            throw fatal;
+        } catch (KafkaException problem) {
+            System.out.println("again: " + problem);
+        }
+        copier.abortTransaction();
+        until("exactly once: where to go on", () -> worked(this::goBack));
+    }
+
+    private void goBack() {
+        Map<TopicPartition, OffsetAndMetadata> kept = source.committed(source.assignment());
+        for (TopicPartition part : source.assignment()) {
+            OffsetAndMetadata place = kept.get(part);
+            source.seek(part, place == null ? 0 : place.offset());
+        }
+    }
+
+    private static long committed(KafkaConsumer<String, String> one) {
+        long[] sum = {0};
+        boolean told = worked(() -> {
+            for (OffsetAndMetadata place : one.committed(one.assignment()).values()) {
+                sum[0] += place == null ? 0 : place.offset();
+            }
+        });
+        return told ? sum[0] : -1;
+    }
+
+    /** Whether it worked; a failure that the client calls worth another try is none. */
+    private static boolean worked(Runnable step) {
+        try {
+            step.run();
+            return true;
+        } catch (RetriableException | CommitFailedException | RebalanceInProgressException problem) {
+            System.out.println("again: " + problem);
+            return false;
+        }
+    }
+
+    private void fill(String topic, int first) throws Exception {
         Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap);
+        List<Future<RecordMetadata>> sent = new ArrayList<>();
         try (KafkaProducer<String, String> producer =
                  new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
-            for (int number = 0; number < RECORDS; number++) {
-                producer.send(new ProducerRecord<>(topic, number % 3, null, Integer.toString(number)));
+            for (int number = first; number < first + RECORDS; number++) {
+                sent.add(producer.send(new ProducerRecord<>(topic, number % 3, null, Integer.toString(number))));
             }
+        }
+        for (Future<RecordMetadata> one : sent) {
+            one.get();
         }
     }
 

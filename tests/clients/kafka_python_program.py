@@ -1,0 +1,144 @@
+"""kafka-python: classic groups and transactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
+from kafka.errors import KafkaError, TopicAlreadyExistsError
+from kafka.structs import OffsetAndMetadata
+
+from tests.clients.story import DEADLINE_S, PARTITIONS, Again, main
+
+QUICK = {"reconnect_backoff_ms": 20, "reconnect_backoff_max_ms": 200, "retry_backoff_ms": 50}
+
+
+class KafkaPythonMember:
+    def __init__(self, bootstrap: str, group: str, topic: str) -> None:
+        self.consumer = KafkaConsumer(
+            topic, bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False,
+            isolation_level="read_committed", session_timeout_ms=6000, heartbeat_interval_ms=200,
+            metadata_max_age_ms=2000, **QUICK,
+        )  # fmt: skip
+        self._places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+
+    def poll(self) -> list[bytes]:
+        try:
+            found = self.consumer.poll(timeout_ms=200)
+        except KafkaError:
+            return []
+        return [record.value for records in found.values() for record in records]
+
+    def assigned(self) -> int:
+        return len(self.consumer.assignment())
+
+    def commit(self) -> None:
+        try:
+            self.consumer.commit()
+        except KafkaError as problem:
+            raise Again(str(problem)) from problem
+
+    def committed(self) -> int:
+        try:
+            return sum(self.consumer.committed(place) or 0 for place in self._places)
+        except KafkaError as problem:
+            raise Again(str(problem)) from problem
+
+    def places(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {place: OffsetAndMetadata(self.consumer.position(place), "", -1) for place in self.consumer.assignment()}
+
+    def go_back(self) -> None:
+        for place in self.consumer.assignment():
+            self.consumer.seek(place, self.consumer.committed(place) or 0)
+
+    def close(self) -> None:
+        self.consumer.close()
+
+
+class KafkaPythonCopier:
+    def __init__(self, bootstrap: str, source: str, target: str) -> None:
+        self._bootstrap, self._source, self._sink = bootstrap, source, target
+        self._producer, self._member = self._begin()
+
+    def _begin(self) -> tuple[Any, KafkaPythonMember]:
+        producer = KafkaProducer(
+            bootstrap_servers=self._bootstrap, transactional_id="kafka-python-copy", transaction_timeout_ms=20_000,
+            metadata_max_age_ms=2000, **QUICK,
+        )  # fmt: skip
+        producer.init_transactions()
+        return producer, KafkaPythonMember(self._bootstrap, "kafka-python-copy", self._source)
+
+    def step(self, *, abort: bool) -> None:
+        batch = self._member.poll()
+        if not batch:
+            return
+        try:
+            self._producer.begin_transaction()
+            for value in batch:
+                self._producer.send(self._sink, value)
+            places, group = self._member.places(), self._member.consumer.group_metadata()
+            self._producer.send_offsets_to_transaction(places, group)
+            if not abort:
+                self._producer.commit_transaction()
+                return
+            self._producer.abort_transaction()
+            self._member.go_back()
+        except KafkaError:
+            self._end()
+            self._producer, self._member = self._begin()
+
+    def _end(self) -> None:
+        self._member.close()
+        self._producer.close(timeout=1)
+
+    def committed(self) -> int:
+        return self._member.committed()
+
+    def close(self) -> None:
+        self._end()
+
+
+class KafkaPythonClient:
+    name = "kafka-python"
+    protocols = ("classic",)
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+
+    def create(self, topics: list[str]) -> None:
+        admin = KafkaAdminClient(bootstrap_servers=self._bootstrap, **QUICK)
+        try:
+            for name in topics:
+                try:
+                    admin.create_topics([NewTopic(name, PARTITIONS, -1)])
+                except TopicAlreadyExistsError:
+                    continue
+                except KafkaError as problem:
+                    raise Again(str(problem)) from problem
+        finally:
+            admin.close()
+
+    def fill(self, topic: str, values: range) -> None:
+        producer = KafkaProducer(
+            bootstrap_servers=self._bootstrap, acks="all", enable_idempotence=True, metadata_max_age_ms=2000, **QUICK
+        )
+        try:
+            sent = [producer.send(topic, b"%d" % value, partition=value % PARTITIONS) for value in values]
+            for one in sent:
+                one.get(DEADLINE_S)
+        finally:
+            producer.close(timeout=5)
+
+    def member(self, protocol: str, topic: str) -> KafkaPythonMember:
+        return KafkaPythonMember(self._bootstrap, topic, topic)
+
+    def copier(self, source: str, target: str) -> KafkaPythonCopier:
+        return KafkaPythonCopier(self._bootstrap, source, target)
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+if __name__ == "__main__":
+    main(KafkaPythonClient)
