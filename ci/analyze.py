@@ -29,7 +29,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
     job, results, session, tables = _modules()
     began = time.monotonic()
     try:
-        spark = session.open_session(master, **_settings(conf))
+        spark = session.open_session(master, **{**session.light(master, places), **_settings(conf)})
     except (session.JavaMissing, session.NoSession) as problem:
         raise Trouble(str(problem)) from None
     with session.progress(spark, _tell) as tell:

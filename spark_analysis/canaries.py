@@ -2,13 +2,14 @@
 
 A column that is read as null, a name in the wrong quotes, an engine that does nothing: each would let everything pass.
 The canaries (canaries.json: random small histories, chosen by bench/canaries.py so that every check finds something)
-are written as Parquet where the results go, are read back like the histories on trial, and must yield the rows that
-DuckDB finds in them.
+are written as Parquet where the results go, for as long as the job runs; they are read back like the histories on
+trial, and must yield the rows that DuckDB finds in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from checkers.anomaly import Anomaly
@@ -27,7 +29,8 @@ from histories.header import Header, Title
 from histories.reader import History
 from histories.rows import TABLES, Row
 from histories.tables import columns_of, schema_of
-from spark_analysis.tables import frame_of, gathered
+from spark_analysis.elsewhere import Files
+from spark_analysis.tables import gathered
 
 FILE = Path(__file__).with_name("canaries.json")
 
@@ -80,13 +83,19 @@ def canaries() -> tuple[Canary, ...]:
     return tuple(Canary(stored) for stored in msgspec.json.decode(FILE.read_bytes(), type=list[Stored]))
 
 
-def plant(session: SparkSession, folder: str, first: int) -> Planted:
-    """Writes the tables of the canaries, numbered from `first`, where the executors can read them."""
-    planted = Planted(folder, first, canaries())
-    numbered = list(enumerate(planted.histories, start=first))
-    for table in (table for table in TABLES if table in BASES):
-        frame_of(session, gathered(table, numbered)).coalesce(1).write.mode("overwrite").parquet(f"{folder}/{table}")
-    return planted
+@contextmanager
+def planted(session: SparkSession, folder: str, first: int) -> Iterator[Planted]:
+    """The tables of the canaries, numbered from `first`, where the executors can read them; deleted at the end."""
+    all_of_them, files = Planted(folder, first, canaries()), Files(session)
+    numbered = list(enumerate(all_of_them.histories, start=first))
+    try:
+        for table in (table for table in TABLES if table in BASES):
+            content = pa.BufferOutputStream()
+            pq.write_table(gathered(table, numbered), content)
+            files.write(f"{folder}/{table}/00001.parquet", content.getvalue().to_pybytes())
+        yield all_of_them
+    finally:
+        files.delete(folder)
 
 
 @dataclass(frozen=True)

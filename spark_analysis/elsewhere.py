@@ -126,14 +126,17 @@ class Files:
         finally:
             stream.close()
 
+    def delete(self, uri: str) -> None:
+        """Deletes a file, or a folder with all that is in it, where there is one."""
+        path, system = self._open(uri)
+        system.delete(path, True)
+
     def has(self, uri: str) -> bool:
-        """Whether there is such a file or folder."""
         """Whether there is such a file or folder."""
         path, system = self._open(uri)
         return bool(system.exists(path))
 
     def folders(self, uri: str) -> list[str]:
-        """The folders in a folder."""
         """The folders in a folder."""
         path, system = self._open(uri)
         return sorted(f"{uri}/{entry.getPath().getName()}" for entry in system.listStatus(path) if entry.isDirectory())

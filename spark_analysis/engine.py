@@ -18,6 +18,7 @@ from histories.reader import History
 from histories.rows import TABLES
 from spark_analysis import narrow
 from spark_analysis.canaries import Planted
+from spark_analysis.keeping import kept
 from spark_analysis.session import fit, open_session
 from spark_analysis.tables import frame_of, rows_in, table_of
 
@@ -31,6 +32,8 @@ class Spark(Engine):
     def __init__(self, session: SparkSession) -> None:
         """Use `Spark.over`."""
         self._session = session
+        for place in ("callSite.short", "callSite.long"):  # or each step of each query looks through the stack for it
+            session.sparkContext.setLocalProperty(place, "brokertrial")
         self._made: set[str] = set(BASES)
         self._kept: list[DataFrame] = []
         self._settled: Mapping[str, frozenset[int]] | None = None
@@ -104,11 +107,9 @@ class Spark(Engine):
         (self._keep(frame) if table.num_rows else frame).createOrReplaceTempView(name)
 
     def _keep(self, frame: DataFrame) -> DataFrame:
-        """In memory, and counted, so that the planner knows how small it is. What came with a plan itself would be
-        gone through by the driver anew for every query (Spark's ConvertToLocalRelation)."""
-        self._kept.append(frame.persist())
-        frame.count()
-        return frame
+        """What `kept` makes of it, until the engine is closed."""
+        self._kept.append(frame)
+        return kept(self._session, frame)
 
     def _make_what_it_names(self, query: str) -> None:
         relations = {**RELATIONS, **narrow.RELATIONS}
@@ -117,7 +118,5 @@ class Spark(Engine):
             relation = relations[name]
             self._make_what_it_names(relation.query)
             frame = self._session.sql(relation.query)
-            if relation.kept:
-                self._keep(frame)
-            frame.createOrReplaceTempView(name)
+            (self._keep(frame) if relation.kept else frame).createOrReplaceTempView(name)
             self._made.add(name)

@@ -16,7 +16,7 @@ from checkers.judge import Judgement, judge_by
 from checkers.profile import QUERY, Kind, Profile, Row, by_history, kinds, profile
 from histories.header import FILE, HistoryRefused
 from histories.reader import History
-from spark_analysis.canaries import Proof, plant, proof
+from spark_analysis.canaries import Planted, Proof, planted, proof
 from spark_analysis.elsewhere import Elsewhere, histories_under, is_elsewhere
 from spark_analysis.engine import Spark
 
@@ -98,7 +98,11 @@ def _local(place: str) -> list[str]:
 def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tell) -> Outcome:
     """Judges and profiles the histories; `out` is a folder that the executors can write to and read from."""
     tell("planting canaries")
-    planted = plant(session, f"{out}/canaries", len(opened))
+    with planted(session, f"{out}/canaries", len(opened)) as canaries:
+        return _judged(session, opened, canaries, tell)
+
+
+def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, tell: Tell) -> Outcome:
     everything = [*(each.history for each in opened), *planted.histories]
     asked = [frozenset(each.history.header.settings.get("checks", ())) for each in opened]
     named = frozenset[str]().union(*asked)

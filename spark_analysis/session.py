@@ -6,11 +6,13 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from spark_analysis.elsewhere import is_elsewhere
 
 PROGRESS_S = 5.0
 
@@ -32,11 +34,17 @@ LOCAL = {
 """For a master on this machine alone; a cluster has settings of its own."""
 SMALL_ROWS = 2_000_000
 SMALL = {
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",  # what is in one piece is neither exchanged nor sent around
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",  # made for every query, shown to nobody
 }
 """For histories with fewer rows than that: a hundred queries are planned, compiled and cut into tasks in vain."""
+LIGHT_BYTES = 50_000_000
+LIGHT = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+"""For files smaller than that: Java would spend more on making its own code faster than that code has to do."""
 _ABSENT_MODULE = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """#!/bin/sh
 for argument do
@@ -68,6 +76,14 @@ def open_session(master: str = "local[*]", **settings: str) -> SparkSession:
     except Exception as problem:  # the errors of its gateway to Java have no public name
         first = str(problem).strip().splitlines()[0]
         raise NoSession(f"Spark did not start with --master {master}: {first}") from problem
+
+
+def light(master: str, places: Sequence[str]) -> dict[str, str]:
+    """`LIGHT` where all is done on this machine, and is little."""
+    if not master.startswith("local") or any(is_elsewhere(place) for place in places):
+        return {}
+    files = (file for place in places for file in Path(place.removeprefix("file://")).rglob("*.parquet"))
+    return LIGHT if sum(file.stat().st_size for file in files) < LIGHT_BYTES else {}
 
 
 def fit(session: SparkSession, rows: int, given: Collection[str] = ()) -> None:

@@ -54,21 +54,21 @@ def table_of(
 ) -> DataFrame:
     """A table of all histories under the shared names; `history` is the place in the list, what is lacking is null.
 
-    `planted`: a folder with the tables of histories that have a number already. `keep` is handed what the driver sends.
+    `planted`: a folder with the tables of histories that have a number already. `keep` is handed what is small; without
+    large ones beside it, all rows are in one piece then, and what is asked of them needs no exchange.
     """
     numbered = list(enumerate(histories))
     small = [(number, history) for number, history in numbered if not _large(name, history)]
     large = [(number, history) for number, history in numbered if _large(name, history)]
-    sent = gathered(name, small)
-    along = frame_of(session, sent)
-    frames = [_renamed(name, keep(along) if sent.num_rows else along, "history")]
+    along = frame_of(session, gathered(name, small))
+    if planted:
+        schema = f"history int, {columns_of(schema_of(name))}"
+        along = along.unionByName(session.read.schema(schema).parquet(f"{planted}/{name}"))
+    frames = [keep(_renamed(name, along, "history").coalesce(1))]
     if len(large) > FEW:
         frames.append(_by_file(session, name, large))
     else:
         frames += [_numbered(_read(session, name, history), number) for number, history in large]
-    if planted:
-        schema = f"history int, {columns_of(schema_of(name))}"
-        frames.append(_renamed(name, session.read.schema(schema).parquet(f"{planted}/{name}"), "history"))
     return reduce(DataFrame.unionByName, frames)
 
 

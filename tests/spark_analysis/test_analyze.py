@@ -23,10 +23,13 @@ from spark_analysis import job, results
 from spark_analysis import session as session_module
 from spark_analysis.elsewhere import Elsewhere, histories_under
 from spark_analysis.engine import Spark
+from spark_analysis.keeping import kept
 from spark_analysis.session import open_session
 
-pytestmark = pytest.mark.slow
-SMALL = {**session_module.SMALL, "spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
+SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
+FEW = ("lost-write", "stale-read", "two-owners")
+"""Checks of three kinds: settled by the fingerprint, a search, a query."""
+UNPLANTED = {"commit-order", "dependency-cycle", "longest-gap"}
 _spec = importlib.util.spec_from_file_location("stories", Path(__file__).parent.parent / "checkers" / "conftest.py")
 stories = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(stories)
@@ -34,7 +37,7 @@ _spec.loader.exec_module(stories)
 
 @pytest.fixture(scope="module")
 def session():
-    return open_session("local[1]", **SMALL)
+    return open_session("local[1]", **SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,13 @@ def run(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("ansi", ("false", "true"))
-def test_many_histories_in_one_job(session, run, tmp_path, ansi):
-    session.conf.set("spark.sql.ansi.enabled", ansi)
+@pytest.fixture
+def few(monkeypatch):
+    """A job of a few checks."""
+    monkeypatch.setattr(job, "all_checks", lambda: {name: all_checks()[name] for name in FEW})
+
+
+def test_many_histories_in_one_job(session, run, tmp_path, few):
     out, said = f"file://{tmp_path}/out", []
 
     opened, refused = job.open_all(session, [str(run)], said.append)
@@ -66,10 +73,13 @@ def test_many_histories_in_one_job(session, run, tmp_path, ansi):
     results.write(session, out, found, page(outcome, found))
 
     assert {case.case: case.verdict for case in found.cases} == {"tests/one": "fail", "tests/two": "pass"}
-    assert found.wrong == () and "lost-write" in found.proven
+    assert found.wrong == () and found.proven == FEW
     assert [place.rpartition("/")[2] for place in found.refused] == ["three"]
     assert status(found) == 1
     assert any("lost-write" in line for line in said)
+    assert {file.name for file in (tmp_path / "out").iterdir() if not file.name.startswith(".")} == {
+        "results.json", "report.html", "anomalies", "availability"
+    }  # fmt: skip
     stored = json.loads((tmp_path / "out" / "results.json").read_text())
     assert {anomaly["name"] for case in stored["cases"] for anomaly in case["anomalies"]} == {"lost-write"}
     assert pq.read_table(tmp_path / "out" / "anomalies").num_rows == 1
@@ -79,7 +89,7 @@ def test_many_histories_in_one_job(session, run, tmp_path, ansi):
     assert case.anomalies == judge(History.open(run / "histories" / "one")).anomalies
 
 
-def test_a_check_that_does_not_run_is_found_out(session, run, tmp_path, monkeypatch):
+def test_a_check_that_does_not_run_is_found_out(session, run, tmp_path, monkeypatch, few):
     query, ask = all_checks()["two-owners"].query, Spark.ask
     monkeypatch.setattr(Spark, "ask", lambda self, text: [] if text == query else ask(self, text))
     opened, refused = job.open_all(session, [str(run / "histories" / "two")], lambda _: None)
@@ -88,6 +98,40 @@ def test_a_check_that_does_not_run_is_found_out(session, run, tmp_path, monkeypa
 
     assert outcome.proof.wrong == ("two-owners",)
     assert status(results.results_of(outcome, refused, "local[1]", 1.0)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ansi", ("false", "true"))
+def test_every_check_is_proven(session, run, tmp_path, ansi):
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    opened, _ = job.open_all(session, [str(run / "histories" / name) for name in ("one", "two")], lambda _: None)
+
+    outcome = job.analyze(session, opened, f"file://{tmp_path}/out", lambda _: None)
+
+    assert outcome.proof.wrong == () and outcome.miscounted == []
+    assert set(outcome.proof.proven) == {name for name, check in all_checks().items() if check.default} - UNPLANTED
+    for each in outcome.found:
+        assert each.judgement.anomalies == judge(each.opened.history).anomalies
+    session.conf.set("spark.sql.ansi.enabled", "false")
+
+
+def test_what_is_kept_is_a_leaf_that_knows_its_rows(session):
+    frame = session.range(5).selectExpr("id * 2 AS number", "id % 2 AS rest")
+
+    leaf = kept(session, frame)
+
+    assert leaf._jdf.queryExecution().analyzed().children().isEmpty()
+    assert leaf._jdf.queryExecution().optimizedPlan().stats().rowCount().get() == 5
+    assert [row.number for row in leaf.where("rest = 1").collect()] == [2, 6]
+    assert leaf.join(leaf.alias("other"), "number").count() == 5
+    frame.unpersist()
+
+
+def test_a_small_job_starts_a_light_java(run):
+    assert session_module.light("local[2]", [str(run)]) == session_module.LIGHT
+    assert session_module.light("spark://there:7077", [str(run)]) == {}
+    assert session_module.light("local[2]", [str(run), "hdfs://there/run"]) == {}
 
 
 def test_a_history_behind_a_uri_is_read_and_verified(session, run):
