@@ -100,14 +100,20 @@ class Clients:
         self._stop_s = GIVE_UP_S
 
     def stop(self) -> list[str]:
-        """Ends all clients; what went wrong with them."""
+        """Ends all clients; those that did not end, as a call of a client library may never do."""
         self.stage.stopping.set()
         deadline_ns = now_ns() + int(self._stop_s * 1e9)
         for actor in self._actors:
             if actor.ident is not None:
                 actor.join(max(deadline_ns - now_ns(), 0) / 1e9)
-        late = [actor.name for actor in self._actors if actor.is_alive()]
-        return self.stage.problems + [f"client {name} did not end within {self._stop_s:g} s" for name in late]
+        return [
+            f"client {actor.name} did not end within {self._stop_s:g} s" for actor in self._actors if actor.is_alive()
+        ]
+
+    @property
+    def problems(self) -> list[str]:
+        """What went wrong with clients."""
+        return self.stage.problems
 
     def _tell(self, active: tuple[str, ...], left_s: float) -> None:
         now = now_ns()

@@ -32,6 +32,8 @@ class Conclusion(msgspec.Struct):
     acked: int = 0
     problems: list[str] = []
     """Clients of ours that failed."""
+    unended: list[str] = []
+    """Clients that are still in a call: what they did is not all in the history."""
     unread: dict[str, str] = {}
     hanging: dict[str, str] = {}
     """Partitions in which a transaction stayed open although all had ended or timed out."""
@@ -41,8 +43,8 @@ class Conclusion(msgspec.Struct):
     def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
         self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)
 
-    def take_clients(self, problems: Iterable[str], acked: int) -> None:
-        self.problems, self.acked = list(problems), acked
+    def take_clients(self, unended: Iterable[str], problems: Iterable[str], acked: int) -> None:
+        self.unended, self.problems, self.acked = list(unended), list(problems), acked
 
     def take_final_read(self, incomplete: Mapping[Place, str], hanging: Mapping[Place, str]) -> None:
         self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}

@@ -54,7 +54,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             clients.give_up()
             raise
         finally:
-            seen.take_clients(clients.stop(), clients.acked)
+            seen.take_clients(clients.stop(), clients.problems, clients.acked)
 
         ground.phase("final read")
         final = FinalRead(ground.wire(), ground.recorder)

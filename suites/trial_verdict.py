@@ -24,6 +24,10 @@ Put = Callable[[History, Collection[str] | None], Judgement]
 
 SHOWN_ANOMALIES = 3
 LAG_MS = 50.0
+_PROVEN_BY_WHAT_IS_THERE = frozenset(
+    {"lost-write", "duplicate", "dedup-ack", "inconsistent-offsets", "offset-reuse", "divergence", "wrong-ack-offset"}
+)
+"""Anomalies that no row can explain away: two records that cannot both be, or one that was acknowledged and is gone."""
 
 
 def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
@@ -54,7 +58,7 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
 def _verdict(
     case: Case, history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
 ) -> Outcome:
-    guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker"]
+    guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker" and _stands(anomaly, seen)]
     guilty += [anomaly for anomaly in (_no_progress(case, seen), _hanging(seen)) if anomaly is not None]
     guilty += _late_takeovers(case, history, seen)
     if guilty:
@@ -73,6 +77,8 @@ def _withheld(
     history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
 ) -> Iterator[Reason]:
     """What stands between this trial and a pass, the gravest first."""
+    if seen.unended:  # its records would look like those of nobody
+        yield Reason("suite", f"{seen.unended[0]}: what it did is not all in the history")
     if seen.problems:
         yield Reason("suite", seen.problems[0])
     if seen.failed_windows:
@@ -102,6 +108,11 @@ def _withheld(
     if found.inconclusive:
         check, why = next(iter(found.inconclusive.items()))
         yield Reason("checks-inconclusive", f"{check}: {why}")
+
+
+def _stands(anomaly: Anomaly, seen: Conclusion) -> bool:
+    """Whether the proof holds whatever a client may have done that is not in the history."""
+    return not seen.unended or anomaly.name in _PROVEN_BY_WHAT_IS_THERE
 
 
 def _judgement(history: History, put: Put) -> Judgement:

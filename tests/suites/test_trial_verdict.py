@@ -28,7 +28,7 @@ def function():
 CASE = Case("chaos/case", function, ("prod-002",), (), {}, {}, False, None)
 
 
-def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0):
+def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0, phantom=False):
     """Three sends, all acknowledged; a final read that misses offset `lose`, up to `read_to`."""
     header = Header(
         case="chaos/case",
@@ -101,8 +101,24 @@ def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0):
                     )
                 )
                 before = offset
+        if phantom:
+            recorder.add(
+                Record(
+                    op=9,
+                    client="final",
+                    topic="t",
+                    partition=0,
+                    offset=3,
+                    value=999,
+                    side="seen",
+                    stream=1,
+                    position=3,
+                    prev_offset=before,
+                    outcome="ok",
+                )
+            )
         if read_to == 3:
-            recorder.event("final-read", topic="t", partition=0, offset=3)
+            recorder.event("final-read", topic="t", partition=0, offset=3 + phantom)
         if seen is not None:
             recorder.event(KIND, seen=msgspec.to_builtins(seen))
     return judged(CASE, History.open(tmp_path / "h"))
@@ -127,6 +143,19 @@ def test_a_lost_write_fails_with_its_operations(tmp_path):
     assert any(line.what == "fault" for line in outcome.evidence)
 
 
+def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(tmp_path):
+    """A call of the client library that never returns (librdkafka #5456) leaves what it sent out of the history."""
+    outcome = verdict(tmp_path / "all", phantom=True)
+    assert [anomaly.name for anomaly in outcome.anomalies] == ["phantom"] and outcome.verdict is Verdict.FAIL
+
+    hangs = changed(unended=["client x2 did not end within 120 s"])
+    outcome = verdict(tmp_path / "hangs", hangs, phantom=True)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert outcome.reason.sentence == ("client x2 did not end within 120 s: what it did is not all in the history")
+    outcome = verdict(tmp_path / "lost", hangs, lose=1, phantom=True)
+    assert [anomaly.name for anomaly in outcome.anomalies] == ["lost-write"], "no client can explain that one away"
+
+
 @pytest.mark.parametrize(
     ("seen", "kind"),
     [
@@ -134,6 +163,7 @@ def test_a_lost_write_fails_with_its_operations(tmp_path):
         (changed(unhealed={"w1": "node 1 still stands."}), "unhealed"),
         (changed(failed_windows={"w1": "no node"}), "suite"),
         (changed(problems=["client w1: ValueError"]), "suite"),
+        (changed(unended=["client x2 did not end within 120 s"]), "suite"),
         (changed(leaks=["w1 went to 9092"]), "leak"),
         (changed(unread={"t-0": "no answer"}), "final-read-incomplete"),
         (changed(warm=False), "too-few-operations"),
