@@ -28,6 +28,7 @@ from suites.journaled import journaled
 from suites.log_lines import folded
 from suites.offer import Offer, broken_claims, lacking
 from suites.outcome import Outcome, inconclusive
+from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -74,6 +75,8 @@ class Session:
         self._interruption = interruption or Interruption()
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.latency_ms = 1.0
+        self.topic_settings: dict[str, str] = {}
+        """What a topic is told here to be as Kafka's."""
         self.version = ""
         self.offer = Offer({}, {}, frozenset(), 0)
         self.results: list[CaseResult] = []
@@ -99,6 +102,7 @@ class Session:
             self.target.leaderless,
             frozenset(feature for feature, claimed in claims.items() if not claimed),
         )
+        self.topic_settings = settings_for_plain_topics(wire)
         self.latency_ms = self._measure_latency(wire)
 
     def close(self) -> None:
@@ -129,9 +133,15 @@ class Session:
         table: Mapping[str, str] = getattr(self.target, "reach", {})
         return table
 
-    def unrecorded(self, case: str) -> Wire:
+    def unrecorded(self, case: str) -> PlainTopics:
         """A probe whose tape nobody keeps: for our own housekeeping."""
-        return Wire.unrecorded(self.scene(case, 1), self.bootstrap(), self.reach)
+        return self.probe(self.scene(case, 1), LiveExchanger(lambda entry: None))
+
+    def probe(self, scene: Scene, exchanger: LiveExchanger) -> PlainTopics:
+        """A probe for a case."""
+        wire = PlainTopics(exchanger, scene, self.bootstrap(), self.reach)
+        wire.topic_settings = self.topic_settings
+        return wire
 
     def scene(self, case: str, attempt: int) -> Scene:
         """What a case is told of the run."""
@@ -249,12 +259,13 @@ class Session:
                 "kind": case.kind,
                 "content": case.content_hash,
                 "addresses": len(self.bootstrap()),
+                "topic_settings": self.topic_settings,
             },
         )
         with Recorder.create(folder, header) as recorder:
             tape = TapeWriter(recorder)
             exchanger = LiveExchanger(tape)
-            wire = Wire(exchanger, scene, self.bootstrap(), self.reach)
+            wire = self.probe(scene, exchanger)
             try:
                 if not _hurts(case):
                     return attempt_wire_case(case, wire, exchanger, {}, self.target.alive)

@@ -12,11 +12,11 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import Case, by_id
 from suites.outcome import Outcome, inconclusive
+from suites.plain_topics import PlainTopics
 from suites.probe.conditions import Scene
 from suites.probe.failures import TapeMismatch
 from suites.probe.replay import ReplayExchanger
 from suites.probe.tape import read_tape
-from suites.probe.wire import Wire
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Reason
 from suites.wire_case import attempt
@@ -71,7 +71,8 @@ def _wire(case: Case, history: History) -> Outcome:
     scene = msgspec.convert(_settings(history)["scene"], Scene)
     exchanger = ReplayExchanger(read_tape(history))
     addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
-    wire = Wire(exchanger, scene, [("", 0)] * addresses)
+    wire = PlainTopics(exchanger, scene, [("", 0)] * addresses)
+    wire.topic_settings = _settings(history).get("topic_settings", {})
     try:
         outcome = attempt(case, wire, exchanger, {}, lambda: True)
     except TapeMismatch as mismatch:

@@ -20,6 +20,7 @@ from suites.conduct import conduct
 from suites.ground import Ground
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.conditions import Scene
+from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.wire import Wire
 from suites.result import Evidence
@@ -36,7 +37,7 @@ SYSTEM = frozenset({"proxy"})
 
 def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
-    wire = Wire.unrecorded(scene, session.bootstrap(), session.reach)
+    wire = session.probe(scene, LiveExchanger(lambda entry: None))
     try:
         trial = _trial_of(case).at_scale(session.profile)
         if (lack := _lacks(trial, session)) is not None:
@@ -138,7 +139,7 @@ def _run(
             alive=session.target.alive,
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
-            wire=lambda: Wire.unrecorded(scene, session.bootstrap(), session.reach),
+            wire=lambda: session.probe(scene, LiveExchanger(lambda entry: None)),
         )
         tell_settings(wire, recorder, topics)
         seen = conduct(trial, schedule, ground)

@@ -53,6 +53,14 @@ def test_a_run_leaves_everything_that_was_promised(made: Path) -> None:
     assert "protocol/" in "".join(sealed["left_out"])
 
 
+def test_a_cluster_set_up_in_its_own_way_is_not_accused_of_that(tmp_path: Path) -> None:
+    target = "reference?set=log.message.timestamp.type=LogAppendTime,compression.type=zstd"
+    done = brokertrial(tmp_path, "run", "--target", target, "--select", "offsets/by-time-*", "--seed", "7")
+    assert done.returncode == 0, done.stdout + done.stderr
+    again = brokertrial(tmp_path, "check", f"runs/{only_run(tmp_path).name}")
+    assert again.returncode == 0 and " now." not in again.stdout
+
+
 def test_check_gives_the_same_verdicts_again(made: Path) -> None:
     run = only_run(made)
     first, second = (brokertrial(made, "check", f"runs/{run.name}") for _ in range(2))

@@ -1,0 +1,77 @@
+"""A cluster whose topics are not as Kafka's by default: the cases' topics are made so, where it lets us."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from suites.plain_topics import PlainTopics, settings_for_plain_topics
+from tests.suites.scripted import SCENE, ScriptedExchanger
+from wire.messages import response
+
+OF_ITS_OWN = {"message.timestamp.type": "LogAppendTime", "compression.type": "zstd", "flush.ms": "1"}
+
+
+class Cluster:
+    """One node that makes every topic; `obeys` the settings that come with it, or keeps to its own."""
+
+    def __init__(self, defaults: dict[str, str], *, obeys: bool = True) -> None:
+        self.defaults = defaults
+        self.obeys = obeys
+        self.topics: dict[str, dict[str, str]] = {}
+        self.asked: list[dict[str, str]] = []
+
+    def create(self, asked):
+        for topic in asked.topics:
+            given = {row.name: row.value for row in topic.configs}
+            self.asked.append(given)
+            self.topics[topic.name] = self.defaults | (given if self.obeys else {})
+        return response("CreateTopics", topics=[{"name": topic.name} for topic in asked.topics])
+
+    def metadata(self, asked):
+        partition = {"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}
+        return response(
+            "Metadata",
+            brokers=[{"node_id": 1, "host": "h", "port": 9}],
+            controller_id=1,
+            topics=[
+                {"name": row.name, "topic_id": UUID(int=7), "partitions": [partition]} for row in asked.topics or []
+            ],
+        )
+
+    def describe(self, asked):
+        (resource,) = asked.resources
+        rows = [{"name": name, "value": value} for name, value in self.topics[resource.resource_name].items()]
+        told = {"resource_type": 2, "resource_name": resource.resource_name, "configs": rows}
+        return response("DescribeConfigs", results=[told])
+
+    def ends(self, asked):
+        partition = {"partition_index": 0, "offset": 0, "timestamp": -1}
+        return response("ListOffsets", topics=[{"name": asked.topics[0].name, "partitions": [partition]}])
+
+    def probe(self) -> PlainTopics:
+        exchanger = ScriptedExchanger(
+            CreateTopics=self.create, Metadata=self.metadata, DescribeConfigs=self.describe, ListOffsets=self.ends
+        )
+        return PlainTopics(exchanger, SCENE, [("h", 9)])
+
+
+def test_where_topics_are_as_kafkas_nothing_is_told() -> None:
+    cluster = Cluster({"message.timestamp.type": "CreateTime", "compression.type": "producer", "flush.ms": "1"})
+    assert settings_for_plain_topics(cluster.probe()) == {}
+    assert cluster.asked == [{}], "one topic as it comes, and no other"
+
+
+def test_what_differs_and_matters_is_told_with_each_topic() -> None:
+    cluster = Cluster(OF_ITS_OWN)
+    wire = cluster.probe()
+    plain = settings_for_plain_topics(wire)
+    assert plain == {"message.timestamp.type": "CreateTime", "compression.type": "producer"}
+
+    wire.topic_settings = plain
+    wire.new_topic("t")
+    wire.new_topic("t", configs={"compression.type": "gzip"})
+    assert cluster.asked[-2:] == [plain, plain | {"compression.type": "gzip"}], "what a case chooses goes before"
+
+
+def test_a_cluster_that_does_not_obey_is_told_nothing() -> None:
+    assert settings_for_plain_topics(Cluster(OF_ITS_OWN, obeys=False).probe()) == {}
