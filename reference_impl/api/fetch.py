@@ -248,12 +248,17 @@ def _data(
     if data:
         data = spoil.read(data, wanted.fetch_offset, woken=woken)
     part = _part(partition, wanted.partition, data)
-    if committed:
+    if committed and (data or not _incomplete(partition, wanted.fetch_offset, limit)):
         part.aborted_transactions = [
             _Aborted(producer_id=entry.producer_id, first_offset=entry.first_offset)
             for entry in partition.aborted(wanted.fetch_offset, data)
         ]
     return part
+
+
+def _incomplete(partition: Partition, offset: int, limit: int) -> bool:
+    """Whether a batch is there that does not fit: Kafka drops it, and what it knew of aborted transactions with it."""
+    return limit > 0 and bool(partition.read(offset, 1, committed=True, at_least_one=True))
 
 
 def _part(partition: Partition, index: int, data: bytes) -> Struct:

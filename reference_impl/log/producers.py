@@ -86,8 +86,11 @@ class ProducerTable:
         """Remembers the lowest sequence that asked to begin a transaction here: no higher one may be first (KIP-890).
 
         A producer that bumps its epoch with every transaction must begin at zero where no batch of it is known; as
-        what it is taken is decided by the first that asks.
+        what it is taken is decided by the first that asks. A batch of an epoch that is over is refused unasked.
         """
+        entry = self.entries.get(batch.producer_id)
+        if entry is not None and batch.producer_epoch < entry.epoch:
+            return
         asked = Awaited(batch.producer_epoch, batch.base_sequence, from_zero)
         known = self._awaited.get(batch.producer_id)
         if known is None:

@@ -134,6 +134,13 @@ def test_a_marker_ends_what_asked_to_begin_unless_that_is_the_next_transaction_a
         assert table.admit(header(0, epoch=1, txn=True)) is None
 
 
+def test_a_batch_of_an_epoch_that_is_over_asks_for_nothing() -> None:
+    table = ProducerTable()
+    table.record(header(0, epoch=1, txn=True))
+    table.await_first(header(0, epoch=0, txn=True), from_zero=False)
+    assert table.admit(header(1, epoch=1, txn=True)) is None
+
+
 def test_a_plain_batch_does_not_end_what_asked_to_begin_a_transaction() -> None:
     table = ProducerTable()
     table.await_first(header(0, txn=True), from_zero=False)

@@ -233,6 +233,21 @@ def test_log_append_time_and_another_codec_rewrite_the_batch(wire: Wire) -> None
     ]
 
 
+@pytest.mark.parametrize(("room", "offset", "told"), [(1, 0, None), (0, 0, []), (1, 1, [])])
+def test_aborted_transactions_are_not_told_of_where_a_batch_was_dropped(
+    wire: Wire, topic: str, room: int, offset: int, told: list[Any] | None
+) -> None:
+    other = create(wire)
+    for name in (topic, other):
+        append(wire, name, batch(b"v"))
+    parts = [
+        {"topic": name, "partitions": [{"partition": 0, "fetch_offset": at, "partition_max_bytes": most}]}
+        for name, at, most in ((topic, 0, 1 << 20), (other, offset, room))
+    ]
+    part = wire.call(fetched(topic, 0, isolation_level=1, topics=parts), 12).responses[1].partitions[0]
+    assert (bytes(part.records), part.aborted_transactions) == (b"", told)
+
+
 def test_a_fetch_session_answers_only_what_changed(wire: Wire, topic: str) -> None:
     opened = wire.call(fetched(topic, 0), 12)  # no session asked for
     assert opened.session_id == 0
