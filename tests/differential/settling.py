@@ -82,11 +82,12 @@ def _ended(side: Side, what: Settled) -> bool:
 
 
 def _forgotten(side: Side, what: Settled) -> bool:
-    """A topic that is gone and that nobody is said to own any more: Kafka tells its group coordinators last."""
-    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.name]).groups
-    return not any(
-        topic.topic_name == what.value for member in group.members for topic in member.assignment.topic_partitions
-    )
+    """A topic that is gone, and of which no group owns or has committed anything: Kafka tells its coordinators last."""
+    asked = [{"group_id": group, "topics": None} for group in what.value]
+    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.value[0]]).groups
+    groups = side.ask("OffsetFetch", 8, groups=asked, require_stable=False).groups
+    owned = {topic.topic_name for member in group.members for topic in member.assignment.topic_partitions}
+    return what.name not in owned | {topic.name for group in groups for topic in group.topics}
 
 
 def _consumers(side: Side, what: Settled) -> bool:

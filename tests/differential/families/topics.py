@@ -80,7 +80,8 @@ def delete(world: World) -> Step | None:
         if answer["responses"] and not answer["responses"][0]["error_code"]:
             topic.alive = False
             step.settle.append(Settled("gone", topic.name))
-            step.settle.append(Settled("forgotten", world.consumers.name, topic.name))
+            groups = (world.consumers.name, *(group.name for group in world.groups))
+            step.settle.append(Settled("forgotten", topic.name, groups))
 
     step.learn = learn
     return step
