@@ -19,7 +19,7 @@ class ConfluentMember:
         self.consumer = Consumer(
             {"bootstrap.servers": bootstrap, "group.id": group, "group.protocol": protocol,
              "auto.offset.reset": "earliest", "enable.auto.commit": False, "isolation.level": "read_committed",
-             **timers, **QUICK}
+             "max.poll.interval.ms": 10_000, **timers, **QUICK}
         )  # fmt: skip
         self.consumer.subscribe([topic])
         self._places = [TopicPartition(topic, number) for number in range(PARTITIONS)]

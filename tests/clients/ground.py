@@ -13,7 +13,9 @@ from bench.kill_support import all_in_sync, control, wait_for
 from reference_impl.cluster import Cluster
 from tests.reference_impl.brokers import BrokerProcess
 
-PATIENCE_S = 120.0
+PATIENCE_S, PAUSE_S = 120.0, (0.5, 4.0)
+SETTINGS = ["--log-level", "WARNING", "--set", "group.consumer.session.timeout.ms=6000"]
+"""A new coordinator gives every member a whole session: with Kafka's 45 s a dead one would outlast the storm."""
 
 
 class Ground(Protocol):
@@ -35,7 +37,7 @@ class OneNode:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
-        self._broker = BrokerProcess(folder / "node", "--log-level", "WARNING")
+        self._broker = BrokerProcess(folder / "node", *SETTINGS)
 
     def start(self) -> None:
         self._broker.start()
@@ -60,7 +62,7 @@ class ThreeNodes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._cluster = Cluster(folder, 3, 0, ["--log-level", "WARNING"])
+        self._cluster = Cluster(folder, 3, 0, SETTINGS)
 
     def start(self) -> None:
         self._cluster.start()
@@ -114,7 +116,7 @@ class Storm(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self._stopping.wait(self._rng.uniform(0.3, 2.0)):
+            while not self._stopping.wait(self._rng.uniform(*PAUSE_S)):
                 self._ground.kill_one(self._rng)
                 self.kills += 1
         except BaseException as failure:  # noqa: BLE001  told to who waits

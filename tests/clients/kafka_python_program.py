@@ -19,7 +19,7 @@ class KafkaPythonMember:
         self.consumer = KafkaConsumer(
             topic, bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False,
             isolation_level="read_committed", session_timeout_ms=6000, heartbeat_interval_ms=200,
-            metadata_max_age_ms=2000, **QUICK,
+            max_poll_interval_ms=10_000, metadata_max_age_ms=2000, **QUICK,
         )  # fmt: skip
         self._places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
 

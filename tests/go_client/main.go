@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,6 +17,7 @@ import (
 const (
 	records  = 30
 	deadline = 180 * time.Second
+	patience = 6 * time.Second // who dies, or cannot say goodbye, is missed soon
 )
 
 func main() {
@@ -56,6 +58,7 @@ func group(bootstrap, protocol string, options ...kgo.Opt) {
 	fill(bootstrap, topic, 0)
 	member := func() *kgo.Client {
 		return connect(bootstrap, append([]kgo.Opt{kgo.ConsumerGroup(topic), kgo.ConsumeTopics(topic),
+			kgo.SessionTimeout(patience), kgo.HeartbeatInterval(200 * time.Millisecond), kgo.RebalanceTimeout(patience),
 			kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())}, options...)...)
 	}
 	one := member()
@@ -84,7 +87,8 @@ func group(bootstrap, protocol string, options ...kgo.Opt) {
 // exactlyOnce copies a topic in transactions, every third of which is aborted.
 func exactlyOnce(bootstrap string, end time.Time) {
 	session, err := kgo.NewGroupTransactSession(
-		kgo.SeedBrokers(bootstrap), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
+		kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
+		kgo.SessionTimeout(patience), kgo.HeartbeatInterval(200*time.Millisecond), kgo.RebalanceTimeout(patience),
 		kgo.ConsumeTopics("go-in"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets())
 	must(err)
@@ -138,7 +142,7 @@ func copyOnce(session *kgo.GroupTransactSession, abort bool) int {
 }
 
 func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {
-	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(bootstrap)}, more...)...)
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(strings.Split(bootstrap, ",")...)}, more...)...)
 	must(err)
 	return client
 }
@@ -146,6 +150,10 @@ func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {
 func fill(bootstrap, topic string, first int) {
 	client := connect(bootstrap, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	defer client.Close()
+	until("a producer id", func() bool { // asked for in vain, franz-go would give up on the records
+		_, _, err := client.ProducerID(within())
+		return err == nil
+	})
 	for number := first; number < first+records; number++ {
 		record := &kgo.Record{Topic: topic, Partition: int32(number % 3), Value: []byte(strconv.Itoa(number))}
 		must(client.ProduceSync(within(), record).FirstErr())

@@ -201,9 +201,12 @@ public final class TrialClient {
     }
 
     private KafkaConsumer<String, String> member(String protocol, String group, String topic) {
-        Map<String, Object> settings = Map.of(
-            "bootstrap.servers", bootstrap, "group.id", group, "group.protocol", protocol,
-            "auto.offset.reset", "earliest", "enable.auto.commit", "false", "isolation.level", "read_committed");
+        Map<String, Object> settings = new HashMap<>(Map.of(
+            "bootstrap.servers", bootstrap, "group.id", group, "group.protocol", protocol, "max.poll.interval.ms", 10_000,
+            "auto.offset.reset", "earliest", "enable.auto.commit", "false", "isolation.level", "read_committed"));
+        if (protocol.equals("classic")) {
+            settings.putAll(Map.of("session.timeout.ms", 6000, "heartbeat.interval.ms", 200));
+        }
         KafkaConsumer<String, String> one =
             new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
         one.subscribe(Collections.singleton(topic));
