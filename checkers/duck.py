@@ -34,6 +34,7 @@ class Duck(Engine):
         self._connection = duckdb.connect(":memory:")
         self._connection.execute(f"SET temp_directory = '{self._spill.name}'")
         self._connection.execute("SET preserve_insertion_order = false")
+        self._connection.execute("SET enable_progress_bar = false")  # DuckDB draws it where our answers go: on stdout
         self._made: set[str] = set(BASES)
         self._settled: Mapping[str, frozenset[int]] | None = None
 

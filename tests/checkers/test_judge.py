@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkers.check import all_checks
+from checkers.duck import Duck
 from checkers.judge import SHOWN, UnknownCheck, judge, judge_all
 from histories.header import read_title, write_title
 from histories.reader import History
@@ -129,3 +130,8 @@ def test_checks_document_themselves():
         assert any(line.startswith("Source: ") for line in rest), name
         assert any(line.startswith("    ") or "   " in line for line in rest), f"{name} has no example"
         assert check.subject and check.otherwise and check.guarantee, name
+
+
+def test_a_query_that_takes_long_writes_nothing_to_stdout():
+    with Duck() as duck:
+        assert duck.ask("SELECT current_setting('enable_progress_bar') AS drawn") == [{"drawn": False}]
