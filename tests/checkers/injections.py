@@ -137,8 +137,8 @@ def older_answer(w: Wound, *, higher: bool) -> tuple[Any, Any]:
     answers = w.all(Operation, kind="committed")
     pairs = []
     for number, late in enumerate(answers[1:], start=1):
-        old = answers[number - 1] if number == 1 else answers[w.rng.randrange(max(0, number - 4), number)]
-        since = [row.committed_offset for row in answers if old.op < row.op <= late.op]
+        before = 0 if number == 1 else w.rng.randrange(max(0, number - 4), number)
+        old, since = answers[before], [row.committed_offset for row in answers[before + 1 : number + 1]]
         if (higher and old.committed_offset > max(since)) or (not higher and old.committed_offset < min(since)):
             pairs.append((late, old))
     late, old = w.rng.choice(pairs)

@@ -30,6 +30,7 @@ class Legal:
         self._committed: dict[int, int] = {}
         self._began = self.cut = 0
         self.latest: set[tuple[str, int, int]] = set()
+        self._those: dict[tuple[type, tuple[tuple[str, object], ...]], list[Row]] = {}
         self._clients()
         self._busy(max(1, operations // 15))
         self.now += SLOW
@@ -241,6 +242,15 @@ class Legal:
     def of(self, kind: type) -> list[Row]:
         """The rows of a kind."""
         return self.kinds[kind]
+
+    def those(self, kind: type, fields: tuple[tuple[str, object], ...]) -> list[Row]:
+        """The rows of a kind with these fields; looked for once."""
+        if (kind, fields) not in self._those:
+            rows = self.of(kind)
+            for name, value in fields:
+                rows = [row for row in rows if getattr(row, name) == value]
+            self._those[kind, fields] = rows
+        return self._those[kind, fields]
 
     @cached_property
     def operations(self) -> dict[int, Operation]:

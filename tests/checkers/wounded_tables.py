@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from checkers.check import Check, Row
@@ -36,10 +37,11 @@ class Base:
         found = self.columns[table]
         if wound is None:
             return found
-        gone = {number for each in wound.dropped if (place := self.numbers[each])[0] == table for number in [place[1]]}
+        gone = [number for where, number in map(self.numbers.__getitem__, wound.dropped) if where == table]
         if gone:
-            kept = pa.array([number not in gone for number in range(found.num_rows)])
-            found = found.filter(kept)
+            kept = np.ones(found.num_rows, dtype=bool)
+            kept[gone] = False
+            found = found.filter(pa.array(kept))
         new = [row for row in wound.added if type(row) is TABLES[table] and id(row) not in wound.dropped]
         return pa.concat_tables([found, columns_of(table, new)]) if new else found
 

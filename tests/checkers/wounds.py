@@ -31,8 +31,7 @@ class Wound:
 
     def all(self, kind: type, /, **fields: object) -> list[Any]:
         """Rows of a kind with these fields."""
-        wanted = tuple(fields.items())
-        return [row for row in self.legal.of(kind) if all(getattr(row, name) == value for name, value in wanted)]
+        return self.legal.those(kind, tuple(fields.items()))  # type: ignore[no-any-return]
 
     def one(self, kind: type, where: Callable[[Any], bool] = lambda row: True, /, **fields: object) -> Any:
         """A random one of them."""
