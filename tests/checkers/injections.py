@@ -90,10 +90,10 @@ def nonmonotonic_poll(w: Wound) -> Expected:
 
 @injection
 def nonmonotonic_send(w: Wound) -> Expected:
-    one = w.sent(where=plain, client="p1")
-    later = [row for row in w.all(Record, side="sent", client="p1", topic="t", partition=one.partition, outcome="ok")
-             if row.offset > one.offset]  # fmt: skip
-    other = min(later, key=lambda row: row.offset)
+    acked = w.all(Record, side="sent", client="p1", topic="t", outcome="ok")
+    told = {(row.partition, row.position): row for row in acked}
+    one = w.sent(where=lambda row: plain(row) and (row.partition, row.position + 1) in told, client="p1")
+    other = told[one.partition, one.position + 1]
     w.change(one, position=other.position)
     w.change(other, position=one.position)
     return w.told("nonmonotonic-send", one, offset_a=other.offset, offset_b=one.offset)
