@@ -99,14 +99,19 @@ class Partition:
 
     # Replication: the leader's side
 
-    def replica_fetched(self, replica: int, offset: int, broker_epoch: int) -> None:
-        """A follower has everything below this offset."""
+    def replica_fetched(self, replica: int, start: int, offset: int, broker_epoch: int) -> None:
+        """A follower has everything from its start up to this offset."""
         assert self.leading is not None
-        self.leading.fetched(replica, offset, self.log.end_offset, self._clock.monotonic(), broker_epoch)
+        moved = self.leading.followers[replica].start_offset != start
+        self.leading.fetched(replica, start, offset, self.log.end_offset, self._clock.monotonic(), broker_epoch)
         before = self.high_watermark
         self.high_watermark = self.leading.high_watermark(before, self.log.end_offset, self.rules.min_insync_replicas)
-        if self.high_watermark > before:
+        if self.high_watermark > before or moved:
             self._tell_watchers()
+
+    def low_watermark(self, alive: Container[int]) -> int:
+        """Where the log begins on every living replica."""
+        return self.leading.low_watermark(self.log.start_offset, alive) if self.leading else self.log.start_offset
 
     def propose(self, max_lag_s: float, alive: Container[tuple[int, int]]) -> Proposal | None:
         """An in-sync set to ask the controller for."""

@@ -2,34 +2,51 @@
 
 Versions 0-2. Above the high watermark or below -1: OFFSET_OUT_OF_RANGE; at or below the log's start: success, nothing
 moves; a topic that is only compacted: POLICY_VIOLATION; unknown partition: 3; internal topic: 17. The new start is
-durable before the answer.
+durable before the answer, and on every living replica, or REQUEST_TIMED_OUT when the request's time is over.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable
 
 from reference_impl.api import Context, handles
+from reference_impl.replica.waiting import Trimmed, settled
 from wire import errors
-from wire.messages import Struct, response
+from wire.messages import Struct, child, response
+
+_Part = child("DeleteRecords", "response", "topics.partitions")
+Waiting = tuple[Struct, Trimmed]
 
 
 @handles("DeleteRecords", 0, 2)
-def delete_records(request: Struct, context: Context) -> Struct:
+def delete_records(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Each partition on its own; the answer is the low watermark."""
-    return response(
-        "DeleteRecords",
-        topics=[
-            {"name": topic.name, "partitions": [_delete(topic.name, part, context) for part in topic.partitions]}
-            for topic in request.topics
-        ],
-    )
+    topics, waiting = [], []
+    for topic in request.topics:
+        parts = []
+        for part in topic.partitions:
+            answer, trimmed = _delete(topic.name, part, context)
+            parts.append(answer)
+            if trimmed is not None and trimmed.state() is None:
+                waiting.append((answer, trimmed))
+        topics.append({"name": topic.name, "partitions": parts})
+    answered = response("DeleteRecords", topics=topics)
+    return _everywhere(answered, waiting, request.timeout_ms / 1000, context) if waiting else answered
 
 
-def _delete(name: str, part: Struct, context: Context) -> dict[str, Any]:
+async def _everywhere(answered: Struct, waiting: list[Waiting], limit_s: float, context: Context) -> Struct:
+    """Followers hear of the new start with their next fetch."""
+    states = await settled((trimmed for _, trimmed in waiting), context.node.clock, max(limit_s, 0.0))
+    for (answer, trimmed), state in zip(waiting, states, strict=True):
+        answer.error_code = state
+        answer.low_watermark = trimmed.low_watermark
+    return answered
+
+
+def _delete(name: str, part: Struct, context: Context) -> tuple[Struct, Trimmed | None]:
     partition = context.node.led(name, part.partition_index)
     topic = context.node.topics.get(name)
-    low_watermark = -1
+    low_watermark, trimmed = -1, None
     if topic is None or partition == errors.UNKNOWN_TOPIC_OR_PARTITION:
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
     elif topic.internal:
@@ -40,4 +57,8 @@ def _delete(name: str, part: Struct, context: Context) -> dict[str, Any]:
         error = errors.POLICY_VIOLATION
     else:
         error, low_watermark = partition.delete_records(part.offset)
-    return {"partition_index": part.partition_index, "error_code": error, "low_watermark": low_watermark}
+        if error == errors.NONE:
+            trimmed = Trimmed(partition, low_watermark, partition.leader_epoch, context.node.live_brokers)
+            low_watermark = trimmed.low_watermark
+    answer = _Part(partition_index=part.partition_index, error_code=error, low_watermark=low_watermark)
+    return answer, trimmed

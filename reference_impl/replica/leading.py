@@ -17,6 +17,7 @@ class Progress:
     """How far one follower is. Times are monotonic seconds."""
 
     end_offset: int = -1
+    start_offset: int = -1
     caught_up_s: float = float("-inf")
     broker_epoch: int = -1
 
@@ -54,10 +55,10 @@ class Leading:
 
     # What followers tell
 
-    def fetched(self, replica: int, offset: int, log_end: int, now_s: float, broker_epoch: int) -> None:
-        """A follower asks for what comes at this offset: so it has all before."""
+    def fetched(self, replica: int, start: int, offset: int, log_end: int, now_s: float, broker_epoch: int) -> None:
+        """A follower whose log begins at `start` asks for what comes at this offset: so it has all between."""
         progress = self.followers[replica]
-        progress.end_offset, progress.broker_epoch = offset, broker_epoch
+        progress.start_offset, progress.end_offset, progress.broker_epoch = start, offset, broker_epoch
         if offset >= log_end:
             progress.caught_up_s = now_s
 
@@ -82,6 +83,11 @@ class Leading:
             return current
         ends = [self.followers[one].end_offset for one in self.maximal_isr if one in self.followers]
         return max(current, min([log_end, *ends]))
+
+    def low_watermark(self, log_start: int, alive: Container[int]) -> int:
+        """Below it no living replica holds a record; -1 before each of them has told where its log begins (KIP-107)."""
+        starts = [progress.start_offset for one, progress in self.followers.items() if one in alive]
+        return min([log_start, *starts])
 
     def under_min_isr(self, min_isr: int) -> bool:
         """Fewer in-sync replicas than acks=all needs; nobody can ask for more than there are (KIP-966)."""

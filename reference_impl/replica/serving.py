@@ -31,6 +31,7 @@ class Position:
     epoch: int
     offset: int
     last_fetched_epoch: int
+    log_start: int
     max_bytes: int
     told_high_watermark: int = -1
     told_start: int = -1
@@ -56,7 +57,11 @@ class FollowerSession:
                 key = (topic.topic_id, part.partition)
                 told = self._positions.get(key)
                 position = Position(
-                    part.current_leader_epoch, part.fetch_offset, part.last_fetched_epoch, part.partition_max_bytes
+                    part.current_leader_epoch,
+                    part.fetch_offset,
+                    part.last_fetched_epoch,
+                    part.log_start_offset,
+                    part.partition_max_bytes,
                 )
                 if told is not None:
                     position.told_high_watermark, position.told_start = told.told_high_watermark, told.told_start
@@ -88,7 +93,7 @@ class FollowerSession:
         if leading is None or self.replica not in leading.followers or partition.check_epoch(position.epoch):
             return
         if _diverging(partition, position) is None and position.offset <= partition.log.end_offset:
-            partition.replica_fetched(self.replica, position.offset, self.broker_epoch)
+            partition.replica_fetched(self.replica, position.log_start, position.offset, self.broker_epoch)
 
     def _forget(self, key: Key) -> None:
         self._positions.pop(key, None)

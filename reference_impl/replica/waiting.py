@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from reference_impl import bugs
@@ -29,12 +29,33 @@ class Mark(NamedTuple):
         return errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else errors.NONE
 
 
+class Trimmed(NamedTuple):
+    """A start that a partition's log shall have on every living replica."""
+
+    partition: Partition
+    start_offset: int
+    leader_epoch: int
+    alive: Callable[[], Container[int]]
+
+    @property
+    def low_watermark(self) -> int:
+        """Where the log begins on every living replica now."""
+        return self.partition.low_watermark(self.alive())
+
+    def state(self) -> int | None:
+        """0 once no living replica holds anything below, an error once that can no more be known."""
+        partition = self.partition
+        if partition.leading is None or partition.leader_epoch != self.leader_epoch or partition.deleted:
+            return errors.NOT_LEADER_OR_FOLLOWER
+        return errors.NONE if self.low_watermark >= self.start_offset else None
+
+
 def mark(partition: Partition, end_offset: int | None = None) -> Mark:
     """The log's end now, or the place given."""
     return Mark(partition, partition.log.end_offset if end_offset is None else end_offset, partition.leader_epoch)
 
 
-async def settled(marks: Iterable[Mark], clock: Clock, limit_s: float) -> list[int]:
+async def settled(marks: Iterable[Mark | Trimmed], clock: Clock, limit_s: float) -> list[int]:
     """The state of each, when none is open any more; REQUEST_TIMED_OUT for what still is when the time is up."""
     waited = list(marks)
     news, timed_out = asyncio.Event(), False

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from reference_impl.cluster import Cluster
@@ -157,6 +157,39 @@ def test_moving_a_coordinator_over_the_control_channel(cluster: Cluster) -> None
         assert moved["ok"] or moved["error"].startswith("broker"), moved
         producer.commit_transaction(30)
     assert sorted(read(cluster, "moved", 3).values()) == [1, 2, 3]
+
+
+def test_deleted_records_are_deleted_on_every_living_replica(cluster: Cluster) -> None:
+    """KIP-107: the answer waits until the followers have the new start; while one has not, it is a timeout."""
+    make(cluster, "trimmed")
+    write(Producer({"bootstrap.servers": cluster.bootstrap, **QUICK}), "trimmed", range(6))
+    wait_for_full_isr(cluster, "trimmed")
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
+    leader = placement(cluster, "trimmed")["leader"]
+    follower = next(node for node in (1, 2, 3) if node != leader)
+
+    def delete(before: int, within_s: float) -> Any:
+        (done,) = admin.delete_records([TopicPartition("trimmed", 0, before)], operation_timeout=within_s).values()
+        return done
+
+    delete(2, 20).result(30)
+    starts = {node: start_of(cluster, node, "trimmed") for node in (1, 2, 3)}
+    assert starts == {1: 2, 2: 2, 3: 2}
+
+    control(cluster, follower, do="pause_replication")
+    try:
+        with pytest.raises(KafkaException) as refused:
+            delete(4, 0.3).result(30)
+        assert refused.value.args[0].code() == KafkaError.REQUEST_TIMED_OUT
+        assert start_of(cluster, leader, "trimmed") == 4 and start_of(cluster, follower, "trimmed") == 2
+    finally:
+        control(cluster, follower, do="resume_replication")
+    assert delete(4, 20).result(30).low_watermark == 4
+
+
+def start_of(cluster: Cluster, node: int, topic: str) -> int:
+    found = control(cluster, node, do="dump")["partitions"]
+    return int(next(one["start"] for one in found if one["topic"] == topic))
 
 
 def test_the_control_channel_says_what_is_wrong(cluster: Cluster) -> None:
