@@ -16,13 +16,14 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
-from bench.kill_support import rows_of_send
+from bench.kill_support import Trouble, rows_of_send
 from histories.payload import read_back, record_for
 from histories.recorder import Recorder
 from histories.rows import Client, Operation
 
 ID = GROUP = "copy"
 SIZE = 64
+END_WITHIN_S = 180
 _QUIET_ROUNDS = 3
 _COPIES_FROM = 1 << 40  # values of copies; those of inputs count from 0
 
@@ -55,9 +56,11 @@ class Copy(threading.Thread):
     def stop(self) -> None:
         """Returns when all inputs are copied; the inputs must have ended."""
         self._stopping.set()
-        self.join(180)
+        self.join(END_WITHIN_S)
         if self.failure is not None:
             raise self.failure
+        if self.is_alive():
+            raise Trouble(f"the copy was not at its end {END_WITHIN_S} s after the last kill")
 
     async def _run(self) -> None:
         quiet = 0
@@ -97,7 +100,7 @@ class Copy(threading.Thread):
                         await self._transaction(producer, messages)
         finally:
             for client in (producer, consumer):
-                with contextlib.suppress(KafkaError, TimeoutError):
+                with contextlib.suppress(KafkaError, TimeoutError, asyncio.CancelledError):  # `stop` may raise any
                     await asyncio.wait_for(client.stop(), 20)
         return quiet
 

@@ -8,7 +8,7 @@ import time
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from bench.kill_support import QUICK, rows_of_send
+from bench.kill_support import QUICK, Trouble, rows_of_send
 from histories.payload import record_for
 from histories.recorder import Recorder
 from histories.rows import Client
@@ -111,3 +111,5 @@ class Load(threading.Thread):
         self.join(GIVE_UP_S + 30)
         if self.failure is not None:
             raise self.failure
+        if self.is_alive():
+            raise Trouble(f"the producer was not at its end {GIVE_UP_S + 30} s after it was told to stop")

@@ -193,9 +193,9 @@ class _Coordinators:
         victim = self._coordinator(*self._rng.choice((("__transaction_state", ID), ("__consumer_offsets", GROUP))))
         began = time.monotonic()
         death = self._deaths.strike(victim)
-        self._deaths.again(death)
         wait_for("a commit after a kill", lambda: copy.began_after(death.at_ns), PATIENCE_S)
         resumed = time.monotonic() - death.at_ns / 1e9
+        self._deaths.again(death)
         wait_for("all replicas in sync", lambda: all_in_sync(self._cluster), PATIENCE_S)
         self._course.killed(victim, began, resumed, time.monotonic(), alone=False)
 
