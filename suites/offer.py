@@ -37,9 +37,12 @@ class Offer(msgspec.Struct, frozen=True):
     nodes: int
     leaderless: bool = False
     disclaimed: frozenset[str] = frozenset()  # features that the target says it has not
+    withheld: Mapping[str, str] = {}  # API -> the setting of the cluster that keeps it from clients
 
     def offers(self, api: str, at_least: int = 0) -> bool:
         """Whether an API is served in a version that we know and that is not below `at_least`."""
+        if api in self.withheld:
+            return False
         ours = by_name(api)
         low, high = self.apis.get(ours.key, (0, -1))
         return min(high, ours.newest) >= max(low, ours.min_version, at_least)
@@ -48,6 +51,8 @@ class Offer(msgspec.Struct, frozen=True):
 def lacking(case: Case, offer: Offer) -> Reason | None:
     """Why a case is not applicable to what is offered; None when it is applicable."""
     for api, version in case.apis.items():
+        if api in offer.withheld:
+            return Reason("cluster-setting", offer.withheld[api])
         if not offer.offers(api, version):
             return Reason("not-offered", f"the broker does not offer {api} v{version} or later")
     for feature, level in case.features.items():
@@ -80,7 +85,7 @@ def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
     for feature, claimed in claims.items():
         if not claimed:
             continue
-        missing = [api for api in CLAIMS.get(feature, ()) if not offer.offers(api)]
+        missing = [api for api in CLAIMS.get(feature, ()) if not offer.offers(api) and api not in offer.withheld]
         level = CLAIMED_FEATURES.get(feature)
         if missing:
             broken[feature] = f"claimed, and not offered by ApiVersions: {', '.join(missing)}"

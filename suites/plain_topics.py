@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from suites.cluster_settings import SetUp
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.producer import Producer
 from suites.probe.wire import Wire
 
 KAFKAS = {
@@ -20,17 +22,27 @@ KAFKAS = {
     "message.timestamp.type": "CreateTime",
     "retention.bytes": "-1",
     "retention.ms": "604800000",
+    "segment.bytes": "1073741824",
 }
 """Topic configs (Kafka 4.4) that decide what a client sees of its own records."""
 
 
 class PlainTopics(Wire):
-    """A probe whose topics have `topic_settings` where the case does not choose otherwise."""
+    """A probe whose topics have Kafka's settings where the case does not choose otherwise.
 
-    topic_settings: Mapping[str, str] = {}
+    Its producers keep to the longest transaction timeout that the cluster allows.
+    """
+
+    set_up = SetUp()
+
+    def producer(self, transactional_id: str | None = None, *, timeout_ms: int = 30_000, via: str = "main") -> Producer:
+        allowed = self.set_up.longest_transaction_ms
+        return super().producer(transactional_id, timeout_ms=min(timeout_ms, allowed or timeout_ms), via=via)
 
     def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
-        return super()._created(topic, partitions, {**self.topic_settings, **configs}, replicas)
+        about_settings = self.scene.case.startswith("admin/")  # these want them as the cluster makes them
+        settings = {} if about_settings else self.set_up.topic_settings
+        return super()._created(topic, partitions, {**settings, **configs}, replicas)
 
 
 def settings_for_plain_topics(wire: PlainTopics) -> dict[str, str]:
@@ -41,7 +53,7 @@ def settings_for_plain_topics(wire: PlainTopics) -> dict[str, str]:
         wanted = _unlike_kafkas(wire, wire.new_topic("as-it-comes"))
         if not wanted:
             return {}
-        wire.topic_settings = wanted
+        wire.set_up = SetUp(wanted)
         return {} if _unlike_kafkas(wire, wire.new_topic("plain")) else wanted
     except (BrokerAtFault, NotApplicable, Unclear):
         return {}  # a target that cannot even do this is judged by the cases

@@ -21,6 +21,7 @@ from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
 from suites.case import Case
 from suites.cleaning import OURS, Janitor, Ours, clean, forget
+from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.interruption import Interruption
@@ -75,8 +76,7 @@ class Session:
         self._interruption = interruption or Interruption()
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.latency_ms = 1.0
-        self.topic_settings: dict[str, str] = {}
-        """What a topic is told here to be as Kafka's."""
+        self.set_up = SetUp()
         self.version = ""
         self.offer = Offer({}, {}, frozenset(), 0)
         self.results: list[CaseResult] = []
@@ -101,8 +101,9 @@ class Session:
             len(wire.nodes),
             self.target.leaderless,
             frozenset(feature for feature, claimed in claims.items() if not claimed),
+            withheld_apis(wire),
         )
-        self.topic_settings = settings_for_plain_topics(wire)
+        self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
         self.latency_ms = self._measure_latency(wire)
 
     def close(self) -> None:
@@ -140,7 +141,7 @@ class Session:
     def probe(self, scene: Scene, exchanger: LiveExchanger) -> PlainTopics:
         """A probe for a case."""
         wire = PlainTopics(exchanger, scene, self.bootstrap(), self.reach)
-        wire.topic_settings = self.topic_settings
+        wire.set_up = self.set_up
         return wire
 
     def scene(self, case: str, attempt: int) -> Scene:
@@ -259,7 +260,7 @@ class Session:
                 "kind": case.kind,
                 "content": case.content_hash,
                 "addresses": len(self.bootstrap()),
-                "topic_settings": self.topic_settings,
+                "set_up": msgspec.to_builtins(self.set_up),
             },
         )
         with Recorder.create(folder, header) as recorder:

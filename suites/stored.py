@@ -11,6 +11,7 @@ from checkers.verdict import Verdict
 from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import Case, by_id
+from suites.cluster_settings import SetUp
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics
 from suites.probe.conditions import Scene
@@ -72,7 +73,7 @@ def _wire(case: Case, history: History) -> Outcome:
     exchanger = ReplayExchanger(read_tape(history))
     addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
     wire = PlainTopics(exchanger, scene, [("", 0)] * addresses)
-    wire.topic_settings = _settings(history).get("topic_settings", {})
+    wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), SetUp)
     try:
         outcome = attempt(case, wire, exchanger, {}, lambda: True)
     except TapeMismatch as mismatch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from suites.cluster_settings import SetUp
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire.messages import response
@@ -67,7 +68,7 @@ def test_what_differs_and_matters_is_told_with_each_topic() -> None:
     plain = settings_for_plain_topics(wire)
     assert plain == {"message.timestamp.type": "CreateTime", "compression.type": "producer"}
 
-    wire.topic_settings = plain
+    wire.set_up = SetUp(plain)
     wire.new_topic("t")
     wire.new_topic("t", configs={"compression.type": "gzip"})
     assert cluster.asked[-2:] == [plain, plain | {"compression.type": "gzip"}], "what a case chooses goes before"

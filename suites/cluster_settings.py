@@ -1,0 +1,50 @@
+"""What a cluster's own settings keep from its clients although its brokers know the API.
+
+Said by the name of the setting, and held against nobody: neither a case nor a claim fails for how a cluster is set up.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.wire import Wire
+
+
+class SetUp(msgspec.Struct, frozen=True):
+    """How a cluster is set up, as far as a probe has to mind it; kept with each history."""
+
+    topic_settings: dict[str, str] = {}
+    """What a topic is told to be as Kafka's (suites/plain_topics.py)."""
+    longest_transaction_ms: int | None = None
+
+
+PROTOCOLS = "group.coordinator.rebalance.protocols"
+NEEDS_PROTOCOL = {"ConsumerGroupHeartbeat": "consumer"}
+LONGEST_TRANSACTION = "transaction.max.timeout.ms"
+
+
+def withheld_apis(wire: Wire) -> dict[str, str]:
+    """API -> the sentence that names the setting which keeps it back (KIP-848: `classic` groups alone)."""
+    told = _setting(wire, PROTOCOLS)
+    if not told:
+        return {}
+    allowed = {word.strip() for word in told.split(",")}
+    return {
+        api: f"the cluster's {PROTOCOLS} is `{told}`: {api} is for `{protocol}`"
+        for api, protocol in NEEDS_PROTOCOL.items()
+        if protocol not in allowed
+    }
+
+
+def longest_transaction_ms(wire: Wire) -> int | None:
+    """Above this a producer may not set its transaction timeout; None where the cluster does not say."""
+    told = _setting(wire, LONGEST_TRANSACTION)
+    return int(told) if told and told.isdecimal() else None
+
+
+def _setting(wire: Wire, name: str) -> str | None:
+    try:
+        return wire.setting(name)
+    except (BrokerAtFault, NotApplicable, Unclear):
+        return None  # a target that cannot even do this is judged by the cases
