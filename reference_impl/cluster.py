@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-READY_WITHIN_S = 30.0
+READY_WITHIN_S = 90.0  # half a second when the machine has time
 _PYTHON = (sys.executable, "-P", "-m", "reference_impl")
 _STOP_WITHIN_S = 8.0
 
