@@ -79,7 +79,7 @@ class Copy(threading.Thread):
             **quick,
         )  # fmt: skip
         producer = AIOKafkaProducer(
-            transactional_id=ID, transaction_timeout_ms=10_000, metadata_max_age_ms=1000, **quick
+            transactional_id=ID, transaction_timeout_ms=60_000, metadata_max_age_ms=1000, **quick
         )
         self._recorder.add(
             Client(client=self._client, library="aiokafka", acks=-1, idempotence=True, transactional_id=ID, group=GROUP)
