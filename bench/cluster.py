@@ -89,9 +89,9 @@ def kill_when_busy(session, victim: subprocess.Popen, killed: threading.Event) -
 
     def busy() -> bool:
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        return any(stage and stage.numTasks > 2 and stage.numActiveTasks > 1 for stage in stages)
+        return any(stage and stage.numCompletedTasks > 1 and stage.numActiveTasks > 1 for stage in stages)
 
-    wait_until(busy, "a stage with tasks on both workers")
+    wait_until(busy, "a stage that is partly done, with tasks on both workers")
     end(victim)
     killed.set()
 

@@ -23,18 +23,22 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_PARTS = "spark.sql.shuffle.partitions"
 LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "16",
+    _PARTS: "16",
     "spark.driver.memory": "3g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 """For a master on this machine alone; a cluster has settings of its own."""
+ROWS_OF_A_PART = 4_000_000
+"""So many rows of a history to a part of an exchange: none has to be sorted on disk, and where less is left of them,
+parts are put together (Spark's adaptive execution)."""
 SMALL_ROWS = 2_000_000
 SMALL = {
-    "spark.sql.shuffle.partitions": "1",  # what is in one piece is neither exchanged nor sent around
+    _PARTS: "1",  # what is in one piece is neither exchanged nor sent around
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -88,9 +92,12 @@ def light(master: str, places: Sequence[str]) -> dict[str, str]:
 
 def fit(session: SparkSession, rows: int, given: Collection[str] = ()) -> None:
     """Sets a session up for so many rows, but for the settings that the user has given."""
-    if rows < SMALL_ROWS:
-        for name in SMALL.keys() - set(given):
-            session.conf.set(name, SMALL[name])
+    settings = SMALL
+    if rows >= SMALL_ROWS:
+        parts = max(int(LOCAL[_PARTS]), rows // ROWS_OF_A_PART)
+        settings = {_PARTS: str(parts)} if str(session.sparkContext.master).startswith("local") else {}
+    for name in settings.keys() - set(given):
+        session.conf.set(name, settings[name])
 
 
 def find_java() -> None:

@@ -145,14 +145,15 @@ def test_a_history_behind_a_uri_is_read_and_verified(session, run):
         Elsewhere.at(session, f"file://{run}/histories/three")
 
 
-def test_a_small_job_is_set_up_for_its_size_but_for_what_the_user_gave(session):
-    before = session.conf.get("spark.sql.shuffle.partitions")
-    session_module.fit(session, session_module.SMALL_ROWS)
-    assert session.conf.get("spark.sql.shuffle.partitions") == before
-
-    session_module.fit(session, 10, {"spark.sql.shuffle.partitions": "1"})
-    assert session.conf.get("spark.sql.shuffle.partitions") == before
+def test_a_job_is_set_up_for_its_size_but_for_what_the_user_gave(session):
+    parts = "spark.sql.shuffle.partitions"
+    for rows, expected in ((session_module.SMALL_ROWS, "16"), (400_000_000, "100"), (10, "1")):
+        session_module.fit(session, rows)
+        assert session.conf.get(parts) == expected
     assert session.conf.get("spark.sql.codegen.wholeStage") == "false"
+
+    session_module.fit(session, 400_000_000, {parts: "1"})
+    assert session.conf.get(parts) == "1"
 
 
 def test_nothing_there_is_said(session, tmp_path):
