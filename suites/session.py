@@ -136,11 +136,11 @@ class Session:
 
     def unrecorded(self, case: str) -> PlainTopics:
         """A probe whose tape nobody keeps: for our own housekeeping."""
-        return self.probe(self.scene(case, 1), LiveExchanger(lambda entry: None))
+        return self.probe(self.scene(case, 1))
 
-    def probe(self, scene: Scene, exchanger: LiveExchanger) -> PlainTopics:
-        """A probe for a case."""
-        wire = PlainTopics(exchanger, scene, self.bootstrap(), self.reach)
+    def probe(self, scene: Scene, exchanger: LiveExchanger | None = None) -> PlainTopics:
+        """A probe for a case; without an exchanger of the caller's, nobody keeps its tape."""
+        wire = PlainTopics(exchanger or LiveExchanger(lambda entry: None), scene, self.bootstrap(), self.reach)
         wire.set_up = self.set_up
         return wire
 

@@ -20,7 +20,6 @@ from suites.conduct import conduct
 from suites.ground import Ground
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.conditions import Scene
-from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.wire import Wire
 from suites.result import Evidence
@@ -37,7 +36,7 @@ SYSTEM = frozenset({"proxy"})
 
 def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
-    wire = session.probe(scene, LiveExchanger(lambda entry: None))
+    wire = session.probe(scene)
     try:
         trial = _trial_of(case).at_scale(session.profile)
         if (lack := _lacks(trial, session)) is not None:
@@ -139,7 +138,7 @@ def _run(
             alive=session.target.alive,
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
-            wire=lambda: session.probe(scene, LiveExchanger(lambda entry: None)),
+            wire=lambda: session.probe(scene),
         )
         tell_settings(wire, recorder, topics)
         seen = conduct(trial, schedule, ground)

@@ -85,43 +85,31 @@ def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0, ph
         before = -1
         for offset in range(read_to):
             if offset != lose:
-                recorder.add(
-                    Record(
-                        op=9,
-                        client="final",
-                        topic="t",
-                        partition=0,
-                        offset=offset,
-                        value=100 + offset,
-                        side="seen",
-                        stream=1,
-                        position=offset,
-                        prev_offset=before,
-                        outcome="ok",
-                    )
-                )
+                recorder.add(final_read_gives(offset, 100 + offset, before))
                 before = offset
         if phantom:
-            recorder.add(
-                Record(
-                    op=9,
-                    client="final",
-                    topic="t",
-                    partition=0,
-                    offset=3,
-                    value=999,
-                    side="seen",
-                    stream=1,
-                    position=3,
-                    prev_offset=before,
-                    outcome="ok",
-                )
-            )
+            recorder.add(final_read_gives(3, 999, before))
         if read_to == 3:
             recorder.event("final-read", topic="t", partition=0, offset=3 + phantom)
         if seen is not None:
             recorder.event(KIND, seen=msgspec.to_builtins(seen))
     return judged(CASE, History.open(tmp_path / "h"))
+
+
+def final_read_gives(offset, value, before):
+    return Record(
+        op=9,
+        client="final",
+        topic="t",
+        partition=0,
+        offset=offset,
+        value=value,
+        side="seen",
+        stream=1,
+        position=offset,
+        prev_offset=before,
+        outcome="ok",
+    )
 
 
 def changed(**fields):
