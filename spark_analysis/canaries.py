@@ -115,7 +115,7 @@ def proof(found: Mapping[str, Sequence[Judgement]]) -> Proof:
     wrong: list[str] = []
     for check in sorted(found):
         same = [_of(each) for each in found[check]] == [_of(each) for each in expected[check]]
-        planted = any(each.anomalies for each in expected[check])
+        planted = any(each.anomalies or each.permitted for each in expected[check])
         (wrong if not same else proven if planted else unproven).append(check)
     return Proof(tuple(proven), tuple(unproven), tuple(wrong))
 
@@ -132,7 +132,8 @@ def judged(histories: Sequence[Canary], checks: Iterable[str]) -> dict[str, list
 
 def _of(judgement: Judgement) -> tuple[object, ...]:
     listed = frozenset(_place(anomaly) for anomaly in judgement.anomalies)
-    return judgement.totals, listed, judgement.judged, set(judgement.inconclusive)
+    permitted = frozenset(_place(anomaly) for anomaly in judgement.permitted)
+    return judgement.totals, listed, permitted, judgement.judged, set(judgement.inconclusive)
 
 
 def _place(anomaly: Anomaly) -> tuple[object, ...]:

@@ -32,8 +32,8 @@ PROJECTIONS = {
             0 AS binding
         FROM (
             SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op, s.txn,
-                LAG(s.txn) OVER (PARTITION BY s.history, s.topic, s.partition ORDER BY s.log_offset NULLS LAST)
-                    AS before_txn
+                LAG(s.txn) OVER (PARTITION BY s.history, s.topic, s.partition
+                    ORDER BY s.log_offset NULLS LAST, s.op NULLS LAST, s.value NULLS LAST) AS before_txn
             FROM sent s
             JOIN txns t ON t.history = s.history AND t.txn = s.txn AND t.state = 'committed'
             WHERE s.log_offset IS NOT NULL AND s.outcome = 'ok'

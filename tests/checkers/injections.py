@@ -163,12 +163,16 @@ def commit_order(w: Wound) -> Expected:
     return w.told("commit-order", told)
 
 
+PASSED_BEFORE_SENT = "append-order read-from-future"
+"""The proof is whichever call told of the furthest end: an append or a read."""
+
+
 @injection
 def append_order(w: Wound) -> Expected:
     one = w.sent(where=plain)
     call = w.operation(one)
     w.change(call, call_ns=w.end, return_ns=w.end + 1)
-    return w.told("log-order", one, "append-order", offset_b=one.offset)
+    return w.told("log-order", one, PASSED_BEFORE_SENT, offset_b=one.offset)
 
 
 @injection
