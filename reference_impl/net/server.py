@@ -269,7 +269,7 @@ class Connection(asyncio.Protocol):
             self._send(*kept)
 
     def _send(self, *buffers: Buffer) -> None:
-        if self._transport is None:
+        if self._transport is None or self._transport.is_closing():
             return
         self._said += sum(map(len, buffers))
         if _FORGETS_TO_PAUSE:
@@ -345,3 +345,6 @@ class _Answers:
 
     def close(self) -> None:
         self.buffers.clear()
+
+    def is_closing(self) -> bool:
+        return False

@@ -48,6 +48,9 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         self.ended = True
 
+    def is_closing(self) -> bool:
+        return self.ended
+
     abort = close
 
 

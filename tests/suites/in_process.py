@@ -50,6 +50,9 @@ class Pipe(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def is_closing(self) -> bool:
+        return self.closed
+
     abort = close
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
