@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.anomaly import Anomaly
 from checkers.judge import Judgement, judge
 from histories.reader import History
 from histories.recorder import Recorder
@@ -101,9 +102,17 @@ class Findings:
         ]
 
     @property
+    def guilty(self) -> list[Anomaly]:
+        """What is not of the client's own making, by what the wire shows.
+
+        librdkafka, for one, may send a record again under a new producer epoch although it was stored: its issue 4953.
+        """
+        return [anomaly for anomaly in self.judgement.anomalies if anomaly.attribution != "client"]
+
+    @property
     def bad(self) -> bool:
-        """Something is wrong that no cut of a last in-sync replica explains."""
-        return bool(self.unexplained or self.judgement.anomalies or self.judgement.inconclusive)
+        """Something is wrong that no cut of a last in-sync replica explains, and no client."""
+        return bool(self.unexplained or self.guilty or self.judgement.inconclusive)
 
 
 def find(folder: Path, scratch: Path) -> Findings:

@@ -82,12 +82,15 @@ def closing(course: Course, findings: Findings) -> str:
         ("  explained by such a cut", str(explained)),
         ("  not explained", str(len(findings.unexplained))),
         ("checks of checkers/", f"{len(judgement.judged)} judged, {len(judgement.anomalies)} anomalies"),
+        ("  of the client's making", str(len(judgement.anomalies) - len(findings.guilty))),
     ]
     text = [f"{name:<37}{value}" for name, value in lines]
     text += _told(findings.losses, findings.began_ns)
-    text += [f"anomaly {one.name}: {one.sentence}" for one in judgement.anomalies[:_SHOWN]]
+    text += [f"anomaly {one.name} ({one.attribution}): {one.sentence}" for one in judgement.anomalies[:_SHOWN]]
     text += [f"inconclusive {name}: {why}" for name, why in judgement.inconclusive.items()]
-    text.append("FAILED" if findings.bad else "held: no loss, duplicate or disorder without that excuse")
+    text.append(
+        "FAILED" if findings.bad else "held: no loss, duplicate or disorder that is the brokers' and not explained"
+    )
     return "\n".join(text)
 
 

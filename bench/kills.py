@@ -13,7 +13,7 @@ others as soon as every partition acknowledges again, so that the last in-sync r
 
 At the end everything is read, and `checkers.judge` and `bench/kill_judgement.py` tell what was lost, doubled or out of
 order. A loss is excused by nothing but the power cut of the last in-sync replica of that partition, of a record that
-this disk had and had not synced.
+this disk had and had not synced. What the wire shows to be a client's own doing is told, and held against nobody.
 
 Exit status: 0, nothing was lost without that excuse and nothing else is wrong; 1, something was; 2, the run came to
 nothing.

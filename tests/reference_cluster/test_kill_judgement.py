@@ -14,7 +14,7 @@ from bench.kill_judgement import DEATH, Death, Findings, Standing, find, losses
 from bench.kill_support import rows_of_send
 from histories.header import Header
 from histories.recorder import Recorder
-from histories.rows import Client, Operation, Record
+from histories.rows import Batch, Client, Operation, Record
 from reference_impl import powercut
 from reference_impl.log.batch import read_header
 from reference_impl.log.partition_log import LogSettings
@@ -170,6 +170,26 @@ def test_an_explained_loss_excuses_no_duplicate(tmp_path: Path) -> None:
     found = story.told(tmp_path)
     assert not found.unexplained and found.bad
     assert {one.name for one in found.judgement.anomalies} & {"duplicate", "offset-reuse", "moved-record"}
+
+
+@pytest.mark.parametrize(("epoch", "sequence", "bad"), [(0, 0, True), (1, 0, False)])
+def test_a_record_that_the_client_sent_as_a_new_one_is_no_duplicate_of_the_brokers(
+    tmp_path: Path, epoch: int, sequence: int, bad: bool
+) -> None:
+    story = Story()
+    told = story._read
+
+    def doubled(recorder: Recorder, log: dict[int, int]) -> None:
+        again = max(log) + 1
+        told(recorder, log | {again: 0})
+        for offset, of_epoch, its in ((0, 0, 0), (again, epoch, sequence)):
+            recorder.add(Batch(topic="t", partition=1, base_offset=offset, last_offset=offset, producer_id=7,
+                               producer_epoch=of_epoch, base_sequence=its, client="r", seen_at="final"))  # fmt: skip
+
+    story._read = doubled  # type: ignore[method-assign]
+    found = story.told(tmp_path)
+    assert "duplicate" in {one.name for one in found.judgement.anomalies}
+    assert ("duplicate" in {one.name for one in found.guilty}, found.bad) == (bad, bad)
 
 
 @pytest.mark.parametrize("torn", [None, 7])
