@@ -104,7 +104,8 @@ def _cycles(history: int, kind: str, name: str, table: pa.Table, judged: int, bi
         }
 
 
-def _circles(table: pa.Table) -> Iterator[list[Row]]:
+def _circles(edges_of: pa.Table) -> Iterator[list[Row]]:
+    table = edges_of.sort_by([("from_txn", "ascending"), ("to_txn", "ascending")])  # no engine keeps an order
     ends = [table.column(side).to_numpy() for side in ("from_txn", "to_txn")]
     txns = np.unique(np.concatenate(ends))
     edges = Edges(*(np.searchsorted(txns, side).astype(np.int64) for side in ends))
