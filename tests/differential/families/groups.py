@@ -19,6 +19,12 @@ def _member(world: World) -> tuple[Group, Member] | None:
     return group, world.pick(group.members)
 
 
+def _others(world: World, group: Group, member: Member) -> set[int]:
+    """The connections of the other members, also of those whose JoinGroup is held back."""
+    joining = {line for line, step in world.waiting.items() if step.fields.get("group_id") == group.name}
+    return ({each.line for each in group.members} | joining) - {member.line}
+
+
 def _joining(group: Group, member: Any, world: World) -> dict[str, Any]:
     protocols = [
         {"name": name, "metadata": memoryview(b"m")}
@@ -116,6 +122,8 @@ def leave(world: World) -> Step | None:
     if found is None:
         return None
     group, member = found
+    if member.leads and len(_others(world, group, member)) > 1:
+        return None  # which of them leads then is nobody's promise: Kafka takes the first of a hash map
     version = world.version("LeaveGroup")
     who: Any = member.member if world.chance(0.8) else f"{world.ours}-stranger"
     fields = {"group_id": group.name, "member_id": who, "members": [{"member_id": who}]}
