@@ -18,6 +18,9 @@ from wire import errors
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """A new member may wait this long for its first generation, whatever its session timeout."""
 
+_LEAST_WAIT_MS = 100
+"""How soon it is asked at the earliest whether anybody of a group has joined, for members may allow no time at all."""
+
 _JOIN, _SYNC = ("join", ""), ("sync", "")
 
 
@@ -290,7 +293,7 @@ def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
     for member in [m for m in group.members.values() if m.join is None and m.instance_id is None]:
         group.remove(member.member_id)
     if not group.elect_leader() and group.members:
-        group.deadlines[_JOIN] = now + group.rebalance_timeout_ms()
+        group.deadlines[_JOIN] = now + max(group.rebalance_timeout_ms(), _LEAST_WAIT_MS)
         return
     if not bugs.on("M27"):
         group.generation += 1

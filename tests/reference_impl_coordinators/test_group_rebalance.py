@@ -325,3 +325,19 @@ def test_m25_never_expels_members_from_before_a_restart() -> None:
     again.take(rebalance.loaded(again.group, again.now, again.limits))
     again.advance(100 * SESSION_MS)
     assert one in again.group.members
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("timeout_ms", [-(2**31), -1, 0, 1])
+def test_members_that_allow_no_time_to_join_hold_nobody_up(timeout_ms: int) -> None:
+    play = Play()
+    (patient,) = play.stable(1)
+    play.join(instance_id="i", rebalance_timeout_ms=timeout_ms)
+    play.settle()
+    play.leave((patient, None))
+    assert play.group.state is State.PREPARING
+
+    play.advance(SESSION_MS - 1)
+    assert len(play.group.members) == 1
+    play.advance(1)
+    assert play.group.state is State.EMPTY
