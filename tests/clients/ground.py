@@ -14,8 +14,11 @@ from reference_impl.cluster import Cluster
 from tests.reference_impl.brokers import BrokerProcess
 
 PATIENCE_S, PAUSE_S = 120.0, (0.5, 4.0)
+EVERY, REST_S = 5, 9.0
+"""After so many kills there is a pause in which a session of 6 s can end: a new coordinator gives every member a whole
+one, also a member whose farewell was lost."""
 SETTINGS = ["--log-level", "WARNING", "--set", "group.consumer.session.timeout.ms=6000"]
-"""A new coordinator gives every member a whole session: with Kafka's 45 s a dead one would outlast the storm."""
+"""The sessions of classic members are 6 s too."""
 
 
 class Ground(Protocol):
@@ -106,7 +109,7 @@ def prepared(nodes: int, folder: Path) -> Iterator[Ground]:
 
 
 class Storm(threading.Thread):
-    """Kills brokers at random moments until it is told to stop."""
+    """Kills brokers at random moments, with a rest now and then, until it is told to stop."""
 
     def __init__(self, ground: Ground, rng: Random) -> None:
         super().__init__(name="storm", daemon=True)
@@ -116,11 +119,14 @@ class Storm(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self._stopping.wait(self._rng.uniform(*PAUSE_S)):
+            while not self._stopping.wait(self._pause_s()):
                 self._ground.kill_one(self._rng)
                 self.kills += 1
         except BaseException as failure:  # noqa: BLE001  told to who waits
             self._failure = failure
+
+    def _pause_s(self) -> float:
+        return REST_S if self.kills % EVERY == EVERY - 1 else self._rng.uniform(*PAUSE_S)
 
     def stop(self) -> None:
         """Returns when the last one killed is back."""
