@@ -4,8 +4,9 @@
                                  [--at-once 4] [--table docs/differential.md]
 
 Sequences are drawn from their number alone, so that `--first 814 --sequences 1` asks number 814 again. Several run at
-once. A difference counts when it shows again afterwards, alone and with ten times the patience: Kafka asks for several
-producers at once whether their transactions are open, and then tells one what only another may be told. Exit status 1
+once. A difference counts when it shows again afterwards, alone on fresh brokers and with ten times the patience: Kafka
+asks for several producers at once whether their transactions are open, and then tells one what only another may be
+told; and what one sequence leaves behind may be written while another looks. Exit status 1
 when a difference is neither mended nor listed in divergences.toml, or a sequence broke off.
 """
 
@@ -20,6 +21,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 from time import monotonic
@@ -52,9 +54,14 @@ def main() -> int:
     """Runs the sequences on both, prints what differs and what was covered."""
     options = _options()
     with tempfile.TemporaryDirectory(prefix="brokertrial-differential-") as scratch:
-        work = Path(scratch)
-        with open_target(options.judge, work / "judge") as judge, open_target(options.here, work / "here") as here:
-            return _all(options, judge, here)
+        return _all(options, Path(scratch))
+
+
+@contextmanager
+def _both(options: argparse.Namespace, work: Path) -> Iterator[tuple[Target, Target]]:
+    """A judge and the broker beside it, both fresh."""
+    with open_target(options.judge, work / "judge") as judge, open_target(options.here, work / "here") as here:
+        yield judge, here
 
 
 def _options() -> argparse.Namespace:
@@ -70,8 +77,24 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _all(options: argparse.Namespace, judge: Target, here: Target) -> int:
-    began, covered, doubted = monotonic(), Covered(judge.version() or "of unknown version"), list[int]()
+def _all(options: argparse.Namespace, work: Path) -> int:
+    began, found = monotonic(), list[Difference]()
+    with _both(options, work / "together") as (judge, here):
+        covered, doubted = _together(options, judge, here, began)
+    if doubted:
+        with _both(options, work / "alone") as (judge, here):
+            found = _alone(doubted, covered, judge.bootstrap, here.bootstrap)
+    told = _summary(found)
+    print(covered.progress(monotonic() - began), f"{covered.share:.0f} % of the requests without an error")
+    print("asked: " + ", ".join(f"{api} {count}" for api, count in covered.asked.most_common()))
+    if options.table:
+        options.table.write_text(covered.page(Counter(each.kind for each in found)), encoding="utf-8")
+    return 1 if told or covered.broken else 0
+
+
+def _together(options: argparse.Namespace, judge: Target, here: Target, began: float) -> tuple[Covered, list[int]]:
+    """What was covered, and the numbers of the sequences that are in doubt."""
+    covered, doubted = Covered(judge.version() or "of unknown version"), list[int]()
     for outcome in _outcomes(options, judge.bootstrap, here.bootstrap):
         if outcome is None:
             covered.broken += 1
@@ -82,13 +105,7 @@ def _all(options: argparse.Namespace, judge: Target, here: Target) -> int:
             covered.add(outcome)
             if covered.sequences % 100 == 0:
                 print(covered.progress(monotonic() - began), f"{len(doubted)} in doubt", flush=True)
-    found = _alone(doubted, covered, judge.bootstrap, here.bootstrap)
-    told = _summary(found)
-    print(covered.progress(monotonic() - began), f"{covered.share:.0f} % of the requests without an error")
-    print("asked: " + ", ".join(f"{api} {count}" for api, count in covered.asked.most_common()))
-    if options.table:
-        options.table.write_text(covered.page(Counter(each.kind for each in found)), encoding="utf-8")
-    return 1 if told or covered.broken else 0
+    return covered, doubted
 
 
 def _alone(doubted: list[int], covered: Covered, judge: str, here: str) -> list[Difference]:
