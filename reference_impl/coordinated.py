@@ -65,10 +65,10 @@ def answer(kind: Kind, handler: Handler, request: Struct, context: Context) -> A
     if not listed:
         return kind.refuse(request, context, refused[keys[0]])
     kept = [one for one in listed if _key_of(one) not in refused]
-    lines = list(refused.items())
+    lines = [kind.line(key, request, error) for key, error in refused.items()]  # it tells of what they asked for
     setattr(request, kind.several, kept)
     part = _replicated(kind, _handled(kind, handler, request, context), request, context, list(here.values()))
-    return _with_refused(kind, part, request, lines)
+    return _with_refused(kind, part, lines)
 
 
 def not_written(served: Served, request: Struct, context: Context, rejected: Rejected) -> Struct:
@@ -91,18 +91,18 @@ def _handled(kind: Kind, handler: Handler, request: Struct, context: Context) ->
         return _refused(kind, request, context, rejected)
 
 
-def _with_refused(kind: Kind, part: Answer, request: Struct, lines: list[tuple[str, int]]) -> Answer:
+def _with_refused(kind: Kind, part: Answer, lines: list[dict[str, Any]]) -> Answer:
     if not isinstance(part, Struct):
-        return None if part is None else _with_refused_later(kind, part, request, lines)
-    more = response(part._api, **{kind.answered: [kind.line(key, request, error) for key, error in lines]})
+        return None if part is None else _with_refused_later(kind, part, lines)
+    more = response(part._api, **{kind.answered: lines})
     setattr(part, kind.answered, [*getattr(part, kind.answered), *getattr(more, kind.answered)])
     return part
 
 
 async def _with_refused_later(
-    kind: Kind, part: Awaitable[Struct | None], request: Struct, lines: list[tuple[str, int]]
+    kind: Kind, part: Awaitable[Struct | None], lines: list[dict[str, Any]]
 ) -> Struct | None:
-    whole = _with_refused(kind, await part, request, lines)
+    whole = _with_refused(kind, await part, lines)
     assert isinstance(whole, Struct)
     return whole
 

@@ -54,7 +54,8 @@ async def asked(
         return dict.fromkeys(partitions, errors.NETWORK_EXCEPTION)
     if answer.error_code:
         return dict.fromkeys(partitions, answer.error_code)
-    return {
+    unnamed = dict.fromkeys(partitions, errors.NETWORK_EXCEPTION)  # nobody has let those in
+    return unnamed | {
         (topic.name, line.partition_index): line.partition_error_code
         for result in answer.results_by_transaction
         for topic in result.topic_results
