@@ -16,6 +16,7 @@ import asyncio
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -269,6 +270,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="attacks by name, with commas")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, and what was made deleted
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     print(f"seed {options.seed}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n{HEAD}", flush=True)

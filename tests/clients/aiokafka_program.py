@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
@@ -101,12 +101,12 @@ class AioCopier:
         await producer.start()
         return producer
 
-    def step(self, *, abort: bool) -> None:
+    def step(self, aborts: Iterator[bool]) -> None:
         batch = self._member.poll()
         if not batch:
             return
         try:
-            self._run(self._transaction(batch, abort=abort))
+            self._run(self._transaction(batch, abort=next(aborts)))
         except (KafkaError, TimeoutError):
             self._end()
             self._producer, self._member = self._begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -57,7 +58,7 @@ class ConfluentCopier:
         producer.init_transactions(DEADLINE_S)
         return producer, ConfluentMember(self._bootstrap, "consumer", "confluent-copy", self._source)
 
-    def step(self, *, abort: bool) -> None:
+    def step(self, aborts: Iterator[bool]) -> None:
         batch = self._member.poll()
         if not batch:
             return
@@ -68,7 +69,7 @@ class ConfluentCopier:
                 producer.produce(self._sink, value)
             places = [place for place in consumer.position(consumer.assignment()) if place.offset >= 0]
             producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), CALL_S)
-            if not abort:
+            if not next(aborts):
                 producer.commit_transaction(CALL_S)
                 return
             producer.abort_transaction(CALL_S)

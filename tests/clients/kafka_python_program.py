@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -113,7 +113,7 @@ class KafkaPythonCopier:
         producer.init_transactions()
         return producer, KafkaPythonMember(self._bootstrap, "kafka-python-copy", self._source)
 
-    def step(self, *, abort: bool) -> None:
+    def step(self, aborts: Iterator[bool]) -> None:
         batch = self._member.poll()
         if not batch:
             return
@@ -123,7 +123,7 @@ class KafkaPythonCopier:
                 self._producer.send(self._sink, value)
             places, group = self._member.places(), self._member.consumer.group_metadata()
             within_time(lambda: self._producer.send_offsets_to_transaction(places, group))
-            if not abort:
+            if not next(aborts):
                 within_time(self._producer.commit_transaction)
                 return
             within_time(self._producer.abort_transaction)

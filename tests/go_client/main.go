@@ -84,25 +84,30 @@ func group(bootstrap, protocol string, options ...kgo.Opt) {
 	say("group protocol " + protocol)
 }
 
-// exactlyOnce copies a topic in transactions, every third of which is aborted.
+// copier copies a topic in transactions, every third of which is aborted. What franz-go gives up on ends its session.
+type copier struct {
+	bootstrap    string
+	session      *kgo.GroupTransactSession
+	transactions int
+}
+
 func exactlyOnce(bootstrap string, end time.Time) {
-	session, err := kgo.NewGroupTransactSession(
-		kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
-		kgo.SessionTimeout(patience), kgo.HeartbeatInterval(200*time.Millisecond), kgo.RebalanceTimeout(patience),
-		kgo.ConsumeTopics("go-in"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets())
-	must(err)
-	sent, copied, attempt := 0, 0, 0
+	copier := &copier{bootstrap: bootstrap}
+	copier.begin()
+	sent := 0
 	for sent == 0 || time.Now().Before(end) {
 		fill(bootstrap, "go-in", sent)
 		sent += records
 		until("exactly once: all copied", func() bool {
-			attempt++
-			copied += copyOnce(session, attempt%3 == 1)
-			return copied == sent
+			if err := copier.step(); err != nil {
+				fmt.Println("again:", err)
+				copier.session.Close()
+				copier.begin()
+			}
+			return copier.committed() == int64(sent)
 		})
 	}
-	session.Close()
+	copier.session.Close()
 
 	sink := connect(bootstrap, kgo.ConsumeTopics("go-out"), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -119,26 +124,45 @@ func exactlyOnce(bootstrap string, end time.Time) {
 	say("exactly once")
 }
 
-// copyOnce is one transaction over what a poll brings; how many records it committed.
-func copyOnce(session *kgo.GroupTransactSession, abort bool) int {
+func (c *copier) begin() {
+	session, err := kgo.NewGroupTransactSession(
+		kgo.SeedBrokers(strings.Split(c.bootstrap, ",")...), kgo.TransactionalID("go-copy"), kgo.ConsumerGroup("go-copy"),
+		kgo.SessionTimeout(patience), kgo.HeartbeatInterval(200*time.Millisecond), kgo.RebalanceTimeout(patience),
+		kgo.ConsumeTopics("go-in"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets())
+	must(err)
+	c.session = session
+}
+
+// step is one transaction over what a poll brings. Empty polls do not count: they may come in step with the aborts.
+func (c *copier) step() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	batch := session.PollFetches(ctx).Records()
+	batch := c.session.PollFetches(ctx).Records()
 	if len(batch) == 0 {
-		return 0
+		return nil
 	}
-	must(session.Begin())
-	sends := kgo.AbortingFirstErrPromise(session.Client())
+	c.transactions++
+	abort := c.transactions%3 == 1
+	if err := c.session.Begin(); err != nil {
+		return err
+	}
+	sends := kgo.AbortingFirstErrPromise(c.session.Client())
 	for _, record := range batch {
-		session.Produce(within(), &kgo.Record{Topic: "go-out", Value: record.Value}, sends.Promise())
+		c.session.Produce(within(), &kgo.Record{Topic: "go-out", Value: record.Value}, sends.Promise())
 	}
 	worked := sends.Err() == nil
-	committed, err := session.End(within(), kgo.TransactionEndTry(worked && !abort))
-	must(err)
-	if !committed {
-		return 0
+	_, err := c.session.End(within(), kgo.TransactionEndTry(worked && !abort))
+	return err
+}
+
+// committed is the sum of the group's committed offsets, as the session knows them.
+func (c *copier) committed() int64 {
+	sum := int64(0)
+	for _, place := range c.session.Client().CommittedOffsets()["go-in"] {
+		sum += place.Offset
 	}
-	return len(batch)
+	return sum
 }
 
 func connect(bootstrap string, more ...kgo.Opt) *kgo.Client {

@@ -33,6 +33,7 @@ public final class TrialClient {
     private final String bootstrap;
     private KafkaProducer<String, String> copier;
     private KafkaConsumer<String, String> source;
+    private int transactions;
 
     private TrialClient(String bootstrap) {
         this.bootstrap = bootstrap;
@@ -93,7 +94,6 @@ public final class TrialClient {
     /** Copies a topic in transactions, every third of which is aborted; readers of committed data see each record once. */
     private void exactlyOnce(long lastingMs) throws Exception {
         long end = System.currentTimeMillis() + lastingMs;
-        int[] attempts = {0};
         int sent = 0;
         begin();
         do {
@@ -101,7 +101,7 @@ public final class TrialClient {
             sent += RECORDS;
             int all = sent;
             until("exactly once: all copied", () -> {
-                copy(++attempts[0] % 3 == 1);
+                copy();
                 return committed(source) == all;
             });
         } while (System.currentTimeMillis() < end);
@@ -128,12 +128,13 @@ public final class TrialClient {
     }
 
     /** One transaction over what a poll brings. What fails in a way that a new transaction mends is done again. */
-    private void copy(boolean abort) {
+    private void copy() {
         List<ConsumerRecord<String, String>> batch = new ArrayList<>();
         source.poll(Duration.ofMillis(200)).forEach(batch::add);
         if (batch.isEmpty()) {
             return;
         }
+        boolean abort = ++transactions % 3 == 1; // empty polls do not count: they may come in step with the aborts
         try {
             copier.beginTransaction();
             for (ConsumerRecord<String, String> record : batch) {
