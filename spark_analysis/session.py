@@ -20,6 +20,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # no query depends on it, and checked arithmetic doubles the time of a scan
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.filterPushdown": "true",
+    "spark.sql.sources.fileCompressionFactor": "50",  # so much larger are rows in memory; else millions are broadcast
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }

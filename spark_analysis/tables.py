@@ -68,7 +68,7 @@ def table_of(
     if len(large) > FEW:
         frames.append(_by_file(session, name, large))
     else:
-        frames += [_numbered(_read(session, name, history), number) for number, history in large]
+        frames += [_numbered(name, _read(session, name, history), number) for number, history in large]
     return reduce(DataFrame.unionByName, frames)
 
 
@@ -95,9 +95,9 @@ def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
     return pa.nulls(table.num_rows, field.type)
 
 
-def _renamed(name: str, frame: DataFrame, owner: str) -> DataFrame:
+def _renamed(name: str, frame: DataFrame, *owner: str) -> DataFrame:
     columns = [f.col(f"`{field.name}`").alias(RENAMED.get(field.name, field.name)) for field in schema_of(name)]
-    return frame.select(owner, *columns)
+    return frame.select(*owner, *columns)
 
 
 def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
@@ -109,18 +109,18 @@ def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def _read(session: SparkSession, name: str, *histories: History) -> DataFrame:
-    schema = schema_of(name)
     files = [file for history in histories for file in files_of(history, name)]
-    frame = session.read.schema(columns_of(schema)).parquet(*files)
-    return _renamed(name, frame, "_metadata.file_path")
+    return session.read.schema(columns_of(schema_of(name))).parquet(*files)
 
 
-def _numbered(frame: DataFrame, number: int) -> DataFrame:
-    return frame.drop("file_path").withColumn("history", f.lit(number))
+def _numbered(name: str, frame: DataFrame, number: int) -> DataFrame:
+    # without a word of the file's name: that one is made for every row, even if it is dropped
+    return _renamed(name, frame).withColumn("history", f.lit(number))
 
 
 def _by_file(session: SparkSession, name: str, histories: list[tuple[int, History]]) -> DataFrame:
-    frame = _read(session, name, *(history for _, history in histories)).withColumnRenamed("file_path", "place")
+    frame = _renamed(name, _read(session, name, *(history for _, history in histories)), "_metadata.file_path")
+    frame = frame.withColumnRenamed("file_path", "place")
     owners = {_plain(file): number for number, history in histories for file in files_of(history, name)}
     places = [row["place"] for row in frame.select("place").distinct().collect()]
     if strangers := [place for place in places if _plain(place) not in owners]:
