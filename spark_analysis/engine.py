@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,6 +26,7 @@ from spark_analysis.tables import frame_of, rows_in, table_of
 
 _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
+_NUMBERS = itertools.count(1)
 
 
 class Spark(Engine):
@@ -68,12 +71,14 @@ class Spark(Engine):
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query, as dicts."""
         self._make_what_it_names(query)
-        return [row.asDict() for row in self._session.sql(query).collect()]
+        with self._to_the_end():
+            return [row.asDict() for row in self._session.sql(query).collect()]
 
     def table(self, query: str) -> pa.Table:
         """The rows of a query, as Arrow columns."""
         self._make_what_it_names(query)
-        return self._session.sql(query).toArrow()
+        with self._to_the_end():
+            return self._session.sql(query).toArrow()
 
     def prepared(self, check: Check) -> Check:
         """The check; one about logs asks for what lies around suspicious operations alone."""
@@ -109,7 +114,18 @@ class Spark(Engine):
     def _keep(self, frame: DataFrame) -> DataFrame:
         """What `kept` makes of it, until the engine is closed."""
         self._kept.append(frame)
-        return kept(self._session, frame)
+        with self._to_the_end():
+            return kept(self._session, frame)
+
+    @contextmanager
+    def _to_the_end(self) -> Iterator[None]:
+        """Ends what still runs for an answer that is there: half of a join whose other half turned out to be empty."""
+        group = f"brokertrial {next(_NUMBERS)}"
+        self._session.sparkContext.setJobGroup(group, "brokertrial")
+        try:
+            yield
+        finally:
+            self._session.sparkContext.cancelJobGroup(group)
 
     def _make_what_it_names(self, query: str) -> None:
         relations = {**RELATIONS, **narrow.RELATIONS}
