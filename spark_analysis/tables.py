@@ -60,16 +60,22 @@ def table_of(
     numbered = list(enumerate(histories))
     small = [(number, history) for number, history in numbered if not _large(name, history)]
     large = [(number, history) for number, history in numbered if _large(name, history)]
-    along = frame_of(session, gathered(name, small))
-    if planted:
-        schema = f"history int, {columns_of(schema_of(name))}"
-        along = along.unionByName(session.read.schema(schema).parquet(f"{planted}/{name}"))
-    frames = [keep(_renamed(name, along, "history").coalesce(1))]
+    along = gathered(name, small)
+    frames = [keep(_beside(session, name, along, planted))] if along.num_rows or planted else []
     if len(large) > FEW:
         frames.append(_by_file(session, name, large))
     else:
         frames += [_numbered(name, _read(session, name, history), number) for number, history in large]
-    return reduce(DataFrame.unionByName, frames)
+    # not kept: of a table that is known to be empty nothing is planned
+    return reduce(DataFrame.unionByName, frames or [_renamed(name, frame_of(session, along), "history")])
+
+
+def _beside(session: SparkSession, name: str, along: pa.Table, planted: str) -> DataFrame:
+    frame = frame_of(session, along)
+    if planted:
+        schema = f"history int, {columns_of(schema_of(name))}"
+        frame = frame.unionByName(session.read.schema(schema).parquet(f"{planted}/{name}"))
+    return _renamed(name, frame, "history").coalesce(1)
 
 
 def _large(name: str, history: History) -> bool:
