@@ -134,7 +134,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--operations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes; as many as there are cores")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if unknown := sorted(set(given.anomalies) - INJECTIONS.keys()):
+        parser.error(f"nothing is known of {unknown[0]}; there are {', '.join(INJECTIONS)}")
+    return given
 
 
 if __name__ == "__main__":

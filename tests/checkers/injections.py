@@ -89,6 +89,14 @@ def nonmonotonic_poll(w: Wound) -> Expected:
 
 
 @injection
+def int_nonmonotonic_poll(w: Wound) -> Expected:
+    one = w.sent(where=plain)
+    first, back = w.see(one), one.offset - 3
+    w.add(structs.replace(first, offset=back, value=None, prev_offset=one.offset, position=1))
+    return w.told("nonmonotonic-poll", one, "int-nonmonotonic-poll", offset_b=back, op_a=first.op, op_b=first.op)
+
+
+@injection
 def nonmonotonic_send(w: Wound) -> Expected:
     acked = w.all(Record, side="sent", client="p1", topic="t", outcome="ok")
     told = {(row.partition, row.position): row for row in acked}
@@ -180,6 +188,15 @@ def read_from_future(w: Wound) -> Expected:
     one = w.sent(where=plain)
     w.see(one, call_ns=-2, return_ns=-1)
     return w.told("log-order", one, "read-from-future", offset_b=one.offset, op_b=one.op)
+
+
+@injection
+def torn_batch(w: Wound) -> Expected:
+    one = w.sent(where=plain)
+    end, place = w.length("t", one.partition), {"topic": "t", "partition": one.partition}
+    batch = w.op(kind="send", client=one.client, base_offset=end, count=3, **place)
+    asked = w.op(kind="list_offsets", high_watermark=end + 2, **place)
+    return w.told("log-order", one, "torn-batch", offset_a=end + 3, offset_b=end + 2, op_a=batch.op, op_b=asked.op)
 
 
 def shortened(w: Wound) -> Any:
