@@ -3,9 +3,9 @@
     op 7   t-0   call 30 ns   return 10 ns     -> it returned before it was called: no order follows from such clocks
     op 8   t-0   send; op 8   t-0   poll       -> one number for two calls: nobody can say which of them a row is about
 
-Of such a history nothing is judged, and nothing passes, whatever the engine. One scan sums up blocks of 32 numbers
-(`soundings` keeps those that are in doubt, of a sound history none but calls that went to several partitions); only
-their operations are looked at one by one.
+Of such a history nothing is judged, and nothing passes, whatever the engine. One scan sums up blocks of 4,096 numbers
+(`soundings` keeps those that are in doubt: of a sound history those with gaps, or with calls that went to several
+partitions); only their operations are looked at one by one.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ NUMBERS = f"""
     FROM (
         SELECT o.history, o.op, o.topic, o.partition
         FROM operations o JOIN soundings s ON s.history = o.history AND s.block = o.op >> {BLOCK}
-        WHERE s.surplus > 0
+        WHERE s.repeated = 1
         GROUP BY o.history, o.op, o.topic, o.partition HAVING COUNT(*) > 1
     ) x
     GROUP BY x.history

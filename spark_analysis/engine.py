@@ -130,7 +130,9 @@ class Spark(Engine):
     def _make_what_it_names(self, query: str) -> None:
         relations = {**RELATIONS, **narrow.RELATIONS}
         named = relations.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
-        for name in sorted(named - self._made):
+        for name in sorted(named):
+            if name in self._made:
+                continue
             relation = relations[name]
             self._make_what_it_names(relation.query)
             frame = self._session.sql(relation.query)

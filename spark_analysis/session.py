@@ -21,6 +21,7 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.sources.fileCompressionFactor": "50",  # so much larger are rows in memory; else millions are broadcast
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",  # fewer files are listed without a job
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
@@ -28,6 +29,7 @@ _PARTS = "spark.sql.shuffle.partitions"
 LOCAL = {
     "spark.ui.enabled": "false",
     _PARTS: "16",
+    "spark.sql.files.maxPartitionBytes": "32m",  # of compact files; with few large tasks the last one runs alone
     "spark.driver.memory": "3g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -54,9 +54,12 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
     return {
         # What was sent to, and seen of, each block, by client and stream. Block -1: records without an offset.
         # irregular: records that are not regular. links: zero but for the two ends, when the records are one chain.
+        # No key of it is null, and the side is a number (way): for such keys Spark has a map that is twice as fast.
         "prints": Relation(
             f"""
-            SELECT x.history, x.topic, x.partition, x.block, x.side, x.client, x.stream,
+            SELECT x.history, x.topic, x.partition, x.block,
+                CASE x.way WHEN 1 THEN 'seen' WHEN 0 THEN 'sent' END AS side, x.client,
+                CASE WHEN x.way = 1 THEN x.stream END AS stream,
                 COUNT(*) AS records, SUM(x.named) AS named, SUM(x.ok) AS ok, SUM(x.refused) AS refused,
                 SUM(x.irregular) AS irregular, SUM(x.jumped) AS jumped, COUNT(x.prev_offset) AS chained,
                 MIN(x.prev_offset) AS low, MAX(x.log_offset) AS high, SUM(x.link) AS links,
@@ -66,25 +69,28 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
                 FROM (
                     SELECT x.*, {first} AS half
                     FROM (
-                        SELECT r.history, r.topic, r.partition, {block} AS block, r.side, r.client,
+                        SELECT r.history, r.topic, r.partition, {block} AS block, r.way, r.client,
                             r.log_offset, {line} AS lin,
-                            CASE WHEN r.side = 'seen' THEN COALESCE(r.stream, -1) END AS stream,
-                            CASE WHEN r.side = 'seen' THEN r.prev_offset END AS prev_offset,
+                            CASE WHEN r.way = 1 THEN COALESCE(r.stream, -1) ELSE -1 END AS stream,
+                            CASE WHEN r.way = 1 THEN r.prev_offset END AS prev_offset,
                             CASE WHEN r.value IS NULL THEN 0 ELSE 1 END AS named,
                             CASE WHEN r.outcome = 'ok' AND r.value IS NOT NULL THEN 1 ELSE 0 END AS ok,
                             CASE WHEN r.outcome = 'fail' AND r.value IS NOT NULL THEN 1 ELSE 0 END AS refused,
-                            CASE WHEN r.side = 'seen' AND r.log_offset - 1 > r.prev_offset THEN 1 ELSE 0 END AS jumped,
+                            CASE WHEN r.way = 1 AND r.log_offset - 1 > r.prev_offset THEN 1 ELSE 0 END AS jumped,
                             CASE WHEN r.value IS NULL OR r.log_offset IS NULL THEN 1
-                                 WHEN r.side = 'sent' AND r.outcome = 'ok' THEN 0
-                                 WHEN r.side = 'seen' AND r.intact AND r.prev_offset < r.log_offset THEN 0
+                                 WHEN r.way = 0 AND r.outcome = 'ok' THEN 0
+                                 WHEN r.way = 1 AND r.intact AND r.prev_offset < r.log_offset THEN 0
                                  ELSE 1 END AS irregular,
-                            CASE WHEN r.side = 'seen' AND r.prev_offset IS NOT NULL
+                            CASE WHEN r.way = 1 AND r.prev_offset IS NOT NULL
                                  THEN {link("r.log_offset")} - {link("r.prev_offset")} ELSE 0 END AS link
-                        FROM records r
+                        FROM (
+                            SELECT r.*, CASE r.side WHEN 'seen' THEN 1 WHEN 'sent' THEN 0 ELSE 2 END AS way
+                            FROM records r
+                        ) r
                     ) x
                 ) x
             ) x
-            GROUP BY x.history, x.topic, x.partition, x.block, x.side, x.client, x.stream
+            GROUP BY x.history, x.topic, x.partition, x.block, x.way, x.client, x.stream
             """,
             kept=True,
         ),

@@ -24,10 +24,13 @@ RELATIONS = {
         SELECT c.history, c.client, COALESCE(c.isolation = 'read_committed', FALSE) AS committed_only FROM clients c
         """),
     # Topics that were deleted, and perhaps made again under the same name, start a second log: nothing is said of them.
-    "recreated": Relation("""
+    "recreated": Relation(
+        """
         SELECT DISTINCT o.history, o.topic FROM operations o
         WHERE o.kind IN ('delete_topic', 'delete_topics') AND o.topic IS NOT NULL AND o.outcome <> 'fail'
-        """),
+        """,
+        kept=True,
+    ),
     "sent": Relation("""
         SELECT r.* FROM records r
         LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic

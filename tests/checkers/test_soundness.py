@@ -26,6 +26,8 @@ def calls(*rows):
         ([(0, 7, "t", 1, 2), (0, 7, "t", 1, 2), (1, 7, "t", 1, 2)], {0: "operation 7 is there twice"}),
         ([(0, 2**62, None, 1, 2), (0, 31, "t", 1, 2), (0, 2**62, None, 3, None)], {0: f"operation {2**62} is there"}),
         ([(0, number, "t", 1, 2) for number in range(200)] + [(0, 191, "t", 3, 4)], {0: "operation 191 is there"}),
+        ([(0, number, "t", 1, 2) for number in range(200) if number != 7] + [(0, 9, "t", 3, 4)], {0: "operation 9 is"}),
+        ([(0, number, "t", 1, 2) for number in range(0, 9000, 3)], {}),
     ],
 )
 def test_who_is_refused(rows, said):

@@ -3,6 +3,7 @@
 import importlib.util
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ if shutil.which("java") is None:
 
 from checkers.check import ROW, all_checks
 from checkers.duck import Duck
+from checkers.relations import BASES
 from spark_analysis.engine import Spark
 from spark_analysis.tables import frame_of
 
@@ -50,6 +52,21 @@ def test_the_same_rows_from_both_engines(engines, name):
     assert answers(spark.ask(check.query)) == expected
     for query in filter(None, (check.subject, check.gaps)):
         assert sorted(row["history"] for row in spark.ask(query)) == sorted(row["history"] for row in duck.ask(query))
+
+
+def test_what_others_stand_on_is_made_once():
+    made = []
+
+    class Counting(Spark):
+        def __init__(self):
+            self._made = set(BASES)
+            self._session = SimpleNamespace(sql=lambda _: SimpleNamespace(createOrReplaceTempView=made.append))
+
+        def _keep(self, frame):
+            return frame
+
+    Counting()._make_what_it_names("SELECT d.block FROM dirty d, prints p, recreated r, writers w")
+    assert sorted(made) == ["dirty", "prints", "producers", "recreated", "writers"]
 
 
 def test_the_projections_are_the_same(engines):
