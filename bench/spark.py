@@ -1,12 +1,12 @@
 """Spark against DuckDB on the same files: a clean history, and one with a lost write planted in its middle.
 
-    python bench/spark.py [records ...] [--all] [--memory 4g] [--limit SECONDS] [--scratch FOLDER]    default 10000000
+    python bench/spark.py [records ...] [--all] [--memory 4g] [--limit SECONDS] [--scratch FOLDER] [--page FILE]
 
 For each size: the fingerprint pass (divergence, duplicate, lost, phantom, poll order) on two cores, with its CPU
 seconds, and its memory and disk at most; the same questions on DuckDB; with --all every check on both. Targets for the
 fingerprint pass on two idle cores and 6 GiB: 40 s at 10 M, 60 s at 100 M, 120 s at 500 M; all checks: the time an
 operation takes at 500 M is at most 1.5 times that at 100 M. The planted loss must be found, and is printed with its
-certificate. The load of the machine is printed beside.
+certificate, drawn in the page that --page names. The load of the machine is printed beside. Default: 10000000 records.
 
 Every figure comes from a process of its own, its start included. It runs unattended, sizes in ascending order: what
 fails, or is not done within the limit, says so and the rest goes on; what would need more disk than there is, by what
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +34,28 @@ from synthetic import Planted, write_history
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import judge, judge_on
+from ci.analysis_page import page
 from histories.reader import History
+from spark_analysis.canaries import Proof
 from spark_analysis.engine import Spark
+from spark_analysis.job import Found, Opened, Outcome, certify
+from spark_analysis.results import results_of
 
 Work = Callable[[Path, list[str], str], list[Anomaly]]
 
 
-def on_spark(folder: Path, names: list[str], memory: str) -> list[Anomaly]:
-    """The anomalies that Spark finds, in a session that is started for it."""
+def on_spark(folder: Path, names: list[str], memory: str, drawn: Path | None = None) -> list[Anomaly]:
+    """The anomalies that Spark finds, in a session that is started for it; with `drawn`, a page of them."""
     settings = {"spark.driver.memory": memory, "spark.local.dir": str(folder.parent / "spill")}
     history = History.open(folder)
     with Spark.over([history], "local[2]", **settings) as engine:
-        return judge_on(engine, [history], names)[0].anomalies
+        judgement = judge_on(engine, [history], names)[0]
+        if drawn is not None and judgement.anomalies:
+            found = [Found(Opened(str(folder), "bench", history), judgement)]
+            certify(engine, found)
+            outcome = Outcome(found, [], Proof((), (), ()), [])
+            drawn.write_text(page(outcome, results_of(outcome, (), "local[2]", 0.0)), encoding="utf-8")
+    return judgement.anomalies
 
 
 def on_duckdb(folder: Path, names: list[str], memory: str) -> list[Anomaly]:
@@ -55,8 +66,8 @@ def on_duckdb(folder: Path, names: list[str], memory: str) -> list[Anomaly]:
 class Bench:
     """Sizes one after the other, and what they took, by which is told what the next will."""
 
-    def __init__(self, scratch: Path, memory: str, limit_s: float) -> None:
-        self.scratch, self.memory, self.limit_s = scratch, memory, limit_s
+    def __init__(self, scratch: Path, memory: str, limit_s: float, drawn: Path | None = None) -> None:
+        self.scratch, self.memory, self.limit_s, self.drawn = scratch, memory, limit_s, drawn
         self.took: dict[str, tuple[int, Cost]] = {}
         self.wrong = 0
 
@@ -81,7 +92,7 @@ class Bench:
         print(f"{records:,} operations, {what}: {size:.1f} GB, made in {time.monotonic() - begin:.0f} s", flush=True)
 
     def _both(self, what: str, records: int, names: list[str]) -> list[Anomaly]:
-        ours = self._report(f"Spark, {what}", records, on_spark, names)
+        ours = self._report(f"Spark, {what}", records, partial(on_spark, drawn=self.drawn), names)
         theirs = self._report(f"DuckDB, {what}", records, on_duckdb, names)
         if ours is not None and theirs is not None and ours != theirs:
             self._fail(f"{what}: they do not agree: {ours} and {theirs}")
@@ -120,10 +131,11 @@ def main() -> int:
     parser.add_argument("--memory", default="4g")
     parser.add_argument("--limit", type=float, default=7_200.0)
     parser.add_argument("--scratch", type=Path, default=None)
+    parser.add_argument("--page", type=Path, default=None)
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, and what was made deleted
     with tempfile.TemporaryDirectory(dir=asked.scratch) as scratch:
-        bench = Bench(Path(scratch), asked.memory, asked.limit)
+        bench = Bench(Path(scratch), asked.memory, asked.limit, asked.page)
         for records in sorted(asked.records):
             bench.measure(records, asked.all)
     return 1 if bench.wrong else 0

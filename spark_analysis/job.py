@@ -124,7 +124,7 @@ def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, t
                 found[number].sums = rows
                 found[number].profile = profile(rows, found[number].opened.history)
         tell("certificates")
-        _certify(engine, found)
+        certify(engine, found)
         miscounted = _miscounted(engine, opened)
     return Outcome(found, kinds(each.profile for each in found if each.profile), proof(canaries), miscounted)
 
@@ -135,7 +135,7 @@ def _add(whole: Judgement, part: Judgement) -> None:
         mine.update(theirs) if isinstance(mine, dict) else mine.extend(theirs)
 
 
-def _certify(engine: Spark, found: Sequence[Found]) -> None:
+def certify(engine: Spark, found: Sequence[Found]) -> None:
     """Fetches the operations that prove the first anomalies, in one scan."""
     wanted: list[tuple[int, Anomaly]] = []
     for number, each in enumerate(found):
