@@ -47,14 +47,15 @@ Work = Callable[[Path, list[str], str], list[Anomaly]]
 def on_spark(folder: Path, names: list[str], memory: str, drawn: Path | None = None) -> list[Anomaly]:
     """The anomalies that Spark finds, in a session that is started for it; with `drawn`, a page of them."""
     settings = {"spark.driver.memory": memory, "spark.local.dir": str(folder.parent / "spill")}
-    history = History.open(folder)
+    begin, history = time.monotonic(), History.open(folder)
     with Spark.over([history], "local[2]", **settings) as engine:
         judgement = judge_on(engine, [history], names)[0]
         if drawn is not None and judgement.anomalies:
             found = [Found(Opened(str(folder), "bench", history), judgement)]
             certify(engine, found)
             outcome = Outcome(found, [], Proof((), (), ()), [])
-            drawn.write_text(page(outcome, results_of(outcome, (), "local[2]", 0.0)), encoding="utf-8")
+            results = results_of(outcome, (), "local[2]", time.monotonic() - begin)
+            drawn.write_text(page(outcome, results), encoding="utf-8")
     return judgement.anomalies
 
 

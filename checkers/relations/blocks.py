@@ -58,7 +58,7 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
         "prints": Relation(
             f"""
             SELECT x.history, x.topic, x.partition, x.block,
-                CASE x.way WHEN 1 THEN 'seen' WHEN 0 THEN 'sent' END AS side, x.client,
+                CASE x.way WHEN 1 THEN 'seen' WHEN 0 THEN 'sent' ELSE '' END AS side, x.client,
                 CASE WHEN x.way = 1 THEN x.stream END AS stream,
                 COUNT(*) AS records, SUM(x.named) AS named, SUM(x.ok) AS ok, SUM(x.refused) AS refused,
                 SUM(x.irregular) AS irregular, SUM(x.jumped) AS jumped, COUNT(x.prev_offset) AS chained,
