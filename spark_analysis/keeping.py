@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 
 def kept(session: SparkSession, frame: DataFrame) -> DataFrame:
@@ -20,8 +21,14 @@ def kept(session: SparkSession, frame: DataFrame) -> DataFrame:
     """
     frame.persist()
     held: Any = frame._jdf.queryExecution().withCachedData()
-    _frame_of(session, held).count()
+    if not _frame_of(session, held).count():
+        return nothing(session, frame.schema)
     return _frame_of(session, held.newInstance())  # a new one, which asks how many rows there are
+
+
+def nothing(session: SparkSession, schema: StructType | str) -> DataFrame:
+    """A frame of which the planner knows that it has no rows, so that joins with it are never run."""
+    return session.createDataFrame([], schema).limit(0)
 
 
 def _frame_of(session: SparkSession, plan: Any) -> DataFrame:

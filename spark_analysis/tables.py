@@ -15,6 +15,7 @@ from histories.reader import History
 from histories.rows import TABLES
 from histories.tables import schema_of
 from spark_analysis.elsewhere import files_of, is_elsewhere
+from spark_analysis.keeping import nothing
 
 SMALL_ROWS = 200_000
 """A table with fewer rows is read by the driver: a plan with a thousand branches would take longer."""
@@ -109,7 +110,7 @@ def _renamed(name: str, frame: DataFrame, *owner: str) -> DataFrame:
 def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
     """An Arrow table as a frame."""
     if not table.num_rows:
-        return session.createDataFrame([], columns_of(table.schema))
+        return nothing(session, columns_of(table.schema))
     # in one piece: Spark stops at the first piece without rows, and silently leaves out all that follow
     return session.createDataFrame(table.combine_chunks(), columns_of(table.schema))
 

@@ -3,13 +3,20 @@
 from checkers.relations.relation import Relation
 
 RELATIONS = {
+    # Members of groups. Kept, so that where there are none nothing is read to find out what they did.
+    "subscribers": Relation(
+        """
+        SELECT c.history, c.client, c.group_id FROM clients c
+        WHERE c.mode = 'subscribe' AND c.group_id IS NOT NULL
+        """,
+        kept=True,
+    ),
     # Records that members of a subscribing group were given.
     "given": Relation(
         """
         SELECT DISTINCT c.history, c.group_id, r.topic, r.partition, r.log_offset, r.value
-        FROM clients c
+        FROM subscribers c
         JOIN seen r ON r.history = c.history AND r.client = c.client
-        WHERE c.mode = 'subscribe' AND c.group_id IS NOT NULL
         """,
         kept=True,
     ),

@@ -63,8 +63,7 @@ RELATIONS = {
                     PARTITION BY x.history, x.client, x.topic, x.partition, x.stream
                     ORDER BY x.place NULLS LAST, x.log_offset NULLS LAST) AS number
             FROM found x
-            JOIN clients c ON c.history = x.history AND c.client = x.client AND c.mode = 'subscribe'
-                AND c.group_id IS NOT NULL
+            JOIN subscribers c ON c.history = x.history AND c.client = x.client
             JOIN operations o ON o.history = x.history AND o.op = x.op AND o.topic = x.topic
                 AND o.partition = x.partition AND o.outcome = 'ok' AND o.return_ns IS NOT NULL
             WHERE x.stream IS NOT NULL AND x.place = 0

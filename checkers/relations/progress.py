@@ -37,7 +37,7 @@ RELATIONS = {
         FROM acknowledgements a
         JOIN (
             SELECT k.history, MIN(k.at_ns) AS first_ns,
-                1 + (MAX(k.at_ns) - MIN(k.at_ns)) / LEAST(1 + COUNT(*) / 8, 1000000) AS slot_ns
+                1 + (MAX(k.at_ns) - MIN(k.at_ns)) / (1 + COUNT(*) / 8) AS slot_ns
             FROM acknowledgements k GROUP BY k.history
         ) w ON w.history = a.history
         """),
@@ -48,7 +48,8 @@ RELATIONS = {
         """,
         kept=True,
     ),
-    # The longest time from the last acknowledgement of a slot to the first of the next.
+    # The longest time from the last acknowledgement of a slot to the first of the next. Stretches of 1,024 slots are
+    # looked through side by side, and then what lies between them.
     "between_slots": Relation(
         """
         SELECT x.history, x.what, x.before_ns, x.at_ns, x.longest_ns
@@ -56,9 +57,26 @@ RELATIONS = {
             SELECT y.history, y.what, y.before_ns, y.at_ns,
                 MAX(y.at_ns - y.before_ns) OVER (PARTITION BY y.history) AS longest_ns
             FROM (
-                SELECT s.history, s.what, s.first_ns AS at_ns,
-                    LAG(s.last_ns) OVER (PARTITION BY s.history, s.what ORDER BY s.slot NULLS LAST) AS before_ns
-                FROM slots s
+                SELECT z.history, z.what, z.before_ns, z.at_ns
+                FROM (
+                    SELECT w.history, w.what, w.before_ns, w.at_ns,
+                        MAX(w.at_ns - w.before_ns) OVER (PARTITION BY w.history, w.what, w.stretch) AS longest_ns
+                    FROM (
+                        SELECT s.history, s.what, s.slot >> 10 AS stretch, s.first_ns AS at_ns,
+                            LAG(s.last_ns) OVER (PARTITION BY s.history, s.what, s.slot >> 10
+                                ORDER BY s.slot NULLS LAST) AS before_ns
+                        FROM slots s
+                    ) w
+                ) z
+                WHERE z.at_ns - z.before_ns = z.longest_ns
+                UNION ALL
+                SELECT c.history, c.what,
+                    LAG(c.last_ns) OVER (PARTITION BY c.history, c.what ORDER BY c.stretch NULLS LAST), c.first_ns
+                FROM (
+                    SELECT s.history, s.what, s.slot >> 10 AS stretch, MIN(s.first_ns) AS first_ns,
+                        MAX(s.last_ns) AS last_ns
+                    FROM slots s GROUP BY s.history, s.what, s.slot >> 10
+                ) c
             ) y
         ) x
         WHERE x.at_ns - x.before_ns = x.longest_ns
