@@ -3,7 +3,8 @@
 checkers/log.py sorts a partition by time in memory. Here each partition is cut into blocks of offsets, so that one
 giant partition is many small tasks. Every operation gets a place in the log: an append its base, what saw the log reach
 N, or was told that it ends there, N - 1. Whatever lies above p and returned before p was called contradicts p. For each
-block the earliest return above it is one number; within a block a running minimum from the top decides.
+block the earliest return above it is one number. A block of which the last call came before that, and before the first
+return in it, is above suspicion, and need not be sorted; in any other a running minimum from the top decides.
 
     place       12      11      10      9
     called      40      31      20      10
@@ -21,15 +22,18 @@ from dataclasses import replace
 from checkers.check import Check
 from checkers.relations.relation import Relation
 
-SHIFT = 14
-MARGIN = 1 << SHIFT
+SHIFT = 5
+"""Places of a block, as a power of two: a bit each, in a number that has a sign."""
+STRETCH = 9
+"""Blocks of a stretch, as a power of two."""
+MARGIN = 1 << 14
 NARROWED = {"appends", "ends", "sights"}
 
 _LOGGED = "JOIN logs k ON k.history = o.history AND k.topic = o.topic AND k.partition = o.partition"
 _ABOVE = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 
-def relations(shift: int = SHIFT, margin: int = MARGIN) -> dict[str, Relation]:
+def relations(shift: int = SHIFT, margin: int = MARGIN, stretch: int = STRETCH) -> dict[str, Relation]:
     """`log_suspects`: for each log with a suspicious operation, what lies around it. Tests take smaller blocks."""
     # turn: at one place, what was seen comes before the append there, and that before an end that was asked for there.
     # start: where something begins that no append may reach across.
@@ -40,18 +44,62 @@ def relations(shift: int = SHIFT, margin: int = MARGIN) -> dict[str, Relation]:
         UNION ALL SELECT k.log, o.low, 2, o.call_ns, NULL, o.low, NULL FROM ends o {_LOGGED}
         UNION ALL SELECT k.log, o.low - 1, 0, NULL, o.return_ns, NULL, NULL FROM sights o {_LOGGED}
         """
-    order = "ORDER BY x.place DESC NULLS LAST, x.turn ASC NULLS FIRST"
-    downward = f"PARTITION BY x.log, x.place >> {shift} {order} {_ABOVE}"
-    blocks = f"""
-        SELECT b.log, b.block,
-            MIN(b.returned) OVER (PARTITION BY b.log ORDER BY b.block DESC NULLS LAST {_ABOVE}) AS returned,
-            MIN(b.start) OVER (PARTITION BY b.log ORDER BY b.block DESC NULLS LAST {_ABOVE}) AS start
-        FROM (
-            SELECT x.log, x.place >> {shift} AS block, MIN(x.return_ns) AS returned, MIN(x.start) AS start
-            FROM ({placed}) x GROUP BY x.log, x.place >> {shift}
-        ) b
+    return {
+        "log_blocks": Relation(_blocks(placed, shift), kept=True),
+        "log_doubts": Relation(_doubts(stretch), kept=True),
+        "log_suspects": Relation(_suspects(placed, shift, margin), kept=True),
+    }
+
+
+def _blocks(placed: str, shift: int) -> str:
+    """For each block the first return, the last call, the lowest start and the highest end.
+
+    masks, covered: the offsets of its appends as bits, added up and put together; they differ where appends overlap.
+    """
+    inside = (1 << shift) - 1
+    bits = f"CAST(LEAST(x.high - x.start, {inside + 1} - (x.start & {inside})) AS INT)"
+    mask = f"(((CAST(1 AS BIGINT) << {bits}) - 1) << CAST(x.start & {inside} AS INT))"
+    return f"""
+        SELECT x.log, x.place >> {shift} AS block, MIN(x.return_ns) AS returned, MAX(x.call_ns) AS called,
+            MIN(x.start) AS start, MAX(x.high) AS high, MAX(x.high - x.start) AS longest,
+            MAX(CASE WHEN x.turn = 2 THEN 1 ELSE 0 END) AS ends,
+            SUM(CASE WHEN x.high > x.start THEN {mask} END) AS masks,
+            BIT_OR(CASE WHEN x.high > x.start THEN {mask} END) AS covered
+        FROM ({placed}) x GROUP BY x.log, x.place >> {shift}
         """
-    suspicious = f"""
+
+
+def _doubts(stretch: int) -> str:
+    """Blocks that are not above suspicion in whatever order their operations lie, and what is above each of them."""
+    near = f"PARTITION BY b.log, b.block >> {stretch} ORDER BY b.block DESC NULLS LAST {_ABOVE}"
+    far = f"PARTITION BY c.log ORDER BY c.stretch DESC NULLS LAST {_ABOVE}"
+    return f"""
+        SELECT b.log, b.block, b.returned_above, b.start_above
+        FROM (
+            SELECT w.*, LEAST(w.returned_near, s.returned) AS returned_above,
+                LEAST(w.start_near, s.start) AS start_above
+            FROM (
+                SELECT b.*, MIN(b.returned) OVER ({near}) AS returned_near, MIN(b.start) OVER ({near}) AS start_near
+                FROM log_blocks b
+            ) w
+            JOIN (
+                SELECT c.log, c.stretch, MIN(c.returned) OVER ({far}) AS returned, MIN(c.start) OVER ({far}) AS start
+                FROM (
+                    SELECT b.log, b.block >> {stretch} AS stretch, MIN(b.returned) AS returned, MIN(b.start) AS start
+                    FROM log_blocks b GROUP BY b.log, b.block >> {stretch}
+                ) c
+            ) s ON s.log = w.log AND s.stretch = w.block >> {stretch}
+        ) b
+        WHERE b.called > b.returned OR b.called > b.returned_above
+            OR b.masks <> b.covered OR b.high > b.start_above OR (b.ends = 1 AND b.longest > 1)
+        """
+
+
+def _suspects(placed: str, shift: int, margin: int) -> str:
+    downward = (
+        f"PARTITION BY x.log, x.place >> {shift} ORDER BY x.place DESC NULLS LAST, x.turn ASC NULLS FIRST {_ABOVE}"
+    )
+    return f"""
         SELECT s.log, MIN(s.place) - {margin} AS lowest,
             MAX(CASE WHEN s.torn THEN s.high + {margin} ELSE -1 END) AS highest,
             MAX(CASE WHEN s.early THEN s.call_ns ELSE -1 END) AS last_call
@@ -62,15 +110,14 @@ def relations(shift: int = SHIFT, margin: int = MARGIN) -> dict[str, Relation]:
                 COALESCE(w.high > w.start_next OR w.high > w.start_above, w.high > w.start_above,
                     w.high > w.start_next, FALSE) AS torn
             FROM (
-                SELECT x.log, x.place, x.call_ns, x.high, b.returned AS returned_above, b.start AS start_above,
+                SELECT x.log, x.place, x.call_ns, x.high, d.returned_above, d.start_above,
                     MIN(x.return_ns) OVER ({downward}) AS returned, MIN(x.start) OVER ({downward}) AS start_next
-                FROM ({placed}) x JOIN ({blocks}) b ON b.log = x.log AND b.block = x.place >> {shift}
+                FROM ({placed}) x JOIN log_doubts d ON d.log = x.log AND d.block = x.place >> {shift}
             ) w
         ) s
         WHERE s.early OR s.torn
         GROUP BY s.log
         """
-    return {"log_suspects": Relation(suspicious, kept=True)}
 
 
 RELATIONS = relations()
