@@ -5,13 +5,13 @@
 
 Of such a history nothing is judged, and nothing passes, whatever the engine. One scan sums up blocks of 4,096 numbers
 (`soundings` keeps those that are in doubt: of a sound history those with gaps, or with calls that went to several
-partitions); only their operations are looked at one by one.
+partitions), a second one of those alone finds the few numbers (`echoes`) that are looked at one by one.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checkers.relations.soundings import BLOCK
+from checkers.relations.soundings import BITS
 
 CLOCKS = """
     SELECT s.history, MIN(s.first_backward) AS op, SUM(s.backward) AS calls FROM soundings s
@@ -21,8 +21,7 @@ NUMBERS = f"""
     SELECT x.history, MIN(x.op) AS op, COUNT(*) AS calls
     FROM (
         SELECT o.history, o.op, o.topic, o.partition
-        FROM operations o JOIN soundings s ON s.history = o.history AND s.block = o.op >> {BLOCK}
-        WHERE s.repeated = 1
+        FROM operations o JOIN echoes s ON s.history = o.history AND s.block = o.op >> {BITS}
         GROUP BY o.history, o.op, o.topic, o.partition HAVING COUNT(*) > 1
     ) x
     GROUP BY x.history

@@ -5,6 +5,8 @@ from checkers.relations.relation import Relation
 
 BLOCK = 12
 """Numbers of a block, as a power of two."""
+BITS = 5
+"""Numbers that are looked at as bits, as a power of two: a bit each, in a number that has a sign."""
 
 RELATIONS = {
     # Blocks in doubt. repeated: not known to be so many numbers in a row, each once. With as many calls as there are
@@ -27,5 +29,16 @@ RELATIONS = {
         WHERE b.backward > 0 OR b.repeated = 1
         """,
         kept=True,
-    )
+    ),
+    # What is left of those by bits: the few numbers around one that is there twice, gaps or not.
+    "echoes": Relation(
+        f"""
+        SELECT o.history, o.op >> {BITS} AS block
+        FROM operations o JOIN soundings s ON s.history = o.history AND s.block = o.op >> {BLOCK}
+        WHERE s.repeated = 1
+        GROUP BY o.history, o.op >> {BITS}
+        HAVING COUNT(*) > BIT_COUNT(BIT_OR(CAST(1 AS BIGINT) << CAST(o.op & {(1 << BITS) - 1} AS INT)))
+        """,
+        kept=True,
+    ),
 }

@@ -40,3 +40,10 @@ def test_of_a_sound_history_one_scan_leaves_nothing_to_look_at():
     assert RELATIONS["soundings"].kept
     with Duck.over_tables(calls(*[(0, number, "t", number, number + 3) for number in range(1000)])) as duck:
         assert duck.ask("SELECT s.block FROM soundings s") == []
+
+
+def test_of_gaps_and_of_calls_to_several_partitions_little_is_left_to_look_at():
+    rows = [(0, number, "t", 1, 2) for number in range(0, 9000, 3)] + [(0, 3000, "u", 1, 2)]
+    with Duck.over_tables(calls(*rows)) as duck:
+        assert duck.ask("SELECT s.block FROM echoes s") == [{"block": 3000 >> 5}]
+        assert not duck.unsound
