@@ -1,14 +1,14 @@
 """The same job on a real Spark cluster, one worker killed in its middle: the same rows as DuckDB's.
 
-    python bench/cluster.py [records]        default 1000000
+    python bench/cluster.py [records | folder of a history]        default 1000000
 
-A standalone master and two workers run as processes on loopback, from the PySpark wheel. The history holds a lost
-write, a duplicate, a phantom and a stream that goes back. As soon as tasks run on both workers, one is killed with all
-that it started; the job must end with the same anomalies.
+A standalone master and two workers of one core and 2 GiB each run as processes on loopback, from the PySpark wheel.
+The history that is made holds a lost write, a duplicate, a phantom and a stream that goes back; one that is given must
+hold an anomaly, too. When both workers are busy and half of a stage is done, one is killed with all that it started;
+the job must end with the same anomalies.
 """
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -28,13 +28,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from checking import FUSED
 from synthetic import Planted, write_history
 
+from checkers.anomaly import Anomaly
 from checkers.judge import judge, judge_on
 from histories.reader import History
 from spark_analysis.engine import Spark
-from spark_analysis.session import find_java, open_session
+from spark_analysis.session import ROWS_OF_A_PART, find_java, open_session
+from spark_analysis.tables import rows_in
 
 LOOPBACK = "127.0.0.1"
 START_S = 300.0
+MIB = 1 << 20
 
 
 def free_port() -> int:
@@ -63,7 +66,10 @@ def listens(port: int) -> bool:
 def daemon(scratch: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen]:
     """A Spark daemon in a process group of its own, ended with all that it started."""
     script = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    settings = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_WORKER_DIR": str(scratch / name), "SPARK_DAEMON_MEMORY": "256m"}
+    settings = {
+        "SPARK_LOCAL_IP": LOOPBACK, "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_WORKER_DIR": str(scratch / name), "SPARK_LOCAL_DIRS": str(scratch / f"{name}-spill"),
+    }  # fmt: skip
     with (scratch / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             [str(script), *arguments], env={**os.environ, **settings}, stdout=log, stderr=log, start_new_session=True
@@ -84,60 +90,75 @@ def end(process: subprocess.Popen) -> None:
 
 
 def kill_when_busy(session, victim: subprocess.Popen, killed: threading.Event) -> None:
-    """Waits for a stage that is partly done, and kills one worker then."""
+    """Waits until both workers are busy and half of a stage is done, and kills one worker then."""
     tracker = session.sparkContext.statusTracker()
 
-    def busy() -> bool:
-        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        return any(stage and stage.numCompletedTasks > 1 and stage.numActiveTasks > 1 for stage in stages)
+    def half_done() -> bool:
+        stages = filter(None, (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()))
+        return any(it.numActiveTasks > 1 and 2 * it.numCompletedTasks >= it.numTasks for it in stages)
 
-    wait_until(busy, "a stage that is partly done, with tasks on both workers")
+    wait_until(half_done, "a stage that is half done, with tasks on both workers")
     end(victim)
     killed.set()
 
 
-def main() -> None:
-    """Prints what both engines found, and whether it is the same."""
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    planted = Planted(lost=(records // 2 + 1,), duplicate=(400,), phantom=(records // 3 + 1,), back=(records // 5,))
-    find_java()
-    scratch = Path(tempfile.mkdtemp(prefix="brokertrial-cluster-"))
+def settings_for(folder: Path, rows: int) -> dict[str, str]:
+    """How a history of so many rows is cut into tasks, and what an executor may have."""
+    size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+    return {
+        "spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.ui.enabled": "false",
+        "spark.executor.memory": "1800m", "spark.executor.cores": "1",
+        "spark.sql.shuffle.partitions": str(max(8, rows // ROWS_OF_A_PART)),
+        "spark.sql.files.maxPartitionBytes": str(min(max(size // 64, MIB), 32 * MIB)),
+    }  # fmt: skip
+
+
+def on_cluster(scratch: Path, folder: Path, history: History) -> tuple[list[Anomaly], bool]:
+    """What a cluster of two workers finds of which one is killed, and whether it was."""
     port = free_port()
     master = f"spark://{LOOPBACK}:{port}"
-    worker = ("org.apache.spark.deploy.worker.Worker", "--host", LOOPBACK, "-c", "1", "-m", "1g", "--webui-port", "0")
-    try:
-        write_history(scratch / "history", records, planted=planted)
-        history = History.open(scratch / "history")
-        expected = judge(history, FUSED).anomalies
-        place = ("--host", LOOPBACK, "--port", str(port), "--webui-port", "0")
-        with (
-            daemon(scratch, "master", "org.apache.spark.deploy.master.Master", *place),
-            daemon(scratch, "one", *worker, master),
-            daemon(scratch, "two", *worker, master) as victim,
-        ):
-            wait_until(lambda: listens(port), "the master")
-            session = open_session(
-                master,
-                **{
-                    "spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.ui.enabled": "false",
-                    "spark.executor.memory": "800m", "spark.executor.cores": "1", "spark.sql.shuffle.partitions": "8",
-                    "spark.sql.files.maxPartitionBytes": "1m",
-                },
-            )  # fmt: skip
-            killed = threading.Event()
-            threading.Thread(target=kill_when_busy, args=(session, victim, killed), daemon=True).start()
-            begin = time.monotonic()
+    place = ("--host", LOOPBACK, "--port", str(port), "--webui-port", "0")
+    worker = ("org.apache.spark.deploy.worker.Worker", "--host", LOOPBACK, "-c", "1", "-m", "2g", "--webui-port", "0")
+    with (
+        daemon(scratch, "master", "org.apache.spark.deploy.master.Master", *place),
+        daemon(scratch, "one", *worker, master),
+        daemon(scratch, "two", *worker, master) as victim,
+    ):
+        wait_until(lambda: listens(port), "the master")
+        session = open_session(master, **settings_for(folder, rows_in([history])))
+        killed = threading.Event()
+        threading.Thread(target=kill_when_busy, args=(session, victim, killed), daemon=True).start()
+        try:
             with Spark.on(session, [history]) as engine:
-                found = judge_on(engine, [history], FUSED)[0].anomalies
-            took = time.monotonic() - begin
+                return judge_on(engine, [history], FUSED)[0].anomalies, killed.is_set()
+        finally:
             session.stop()
-        for anomaly in found:
-            print(f"{anomaly.name}: {anomaly.sentence}")
-        same = found == expected
-        print(f"{len(found)} anomalies in {took:.0f} s; one worker killed: {killed.is_set()}; same rows: {same}")
-        sys.exit(0 if same and killed.is_set() else 1)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def main() -> None:
+    """Prints what both engines found, and whether it is the same."""
+    asked = sys.argv[1] if len(sys.argv) > 1 else "1000000"
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, and what was made deleted
+    find_java()
+    with tempfile.TemporaryDirectory(prefix="brokertrial-cluster-") as made:
+        folder = Path(asked)
+        if asked.isdecimal():
+            folder, records = Path(made) / "history", int(asked)
+            write_history(folder, records, planted=Planted(
+                lost=(records // 2 + 1,), duplicate=(400,), phantom=(records // 3 + 1,), back=(records // 5,)
+            ))  # fmt: skip
+        history = History.open(folder)
+        begin = time.monotonic()
+        expected = judge(history, FUSED).anomalies
+        print(f"{rows_in([history]):,} rows; DuckDB: {time.monotonic() - begin:.0f} s", flush=True)
+        begin = time.monotonic()
+        found, killed = on_cluster(Path(made), folder, history)
+        took = time.monotonic() - begin
+    for anomaly in found:
+        print(f"{anomaly.name}: {anomaly.sentence} (operations {anomaly.operations})")
+    same = bool(found) and found == expected
+    print(f"{len(found)} anomalies in {took:.0f} s; one worker killed: {killed}; same rows: {same}")
+    sys.exit(0 if same and killed else 1)
 
 
 if __name__ == "__main__":
