@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from faults.clock import OperationClock
 from faults.links import Links
@@ -14,6 +17,7 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Workload
 
+HERE = Path(__file__).parent
 TELL_S = 0.25
 LOOK_S = 0.05
 STOP_S = 120.0
@@ -100,14 +104,16 @@ class Clients:
         self._stop_s = GIVE_UP_S
 
     def stop(self) -> list[str]:
-        """Ends all clients; those that did not end, as a call of a client library may never do."""
+        """Ends all clients; those that did not end, as a call of a library may never do, and what they are in."""
         self.stage.stopping.set()
         deadline_ns = now_ns() + int(self._stop_s * 1e9)
         for actor in self._actors:
             if actor.ident is not None:
                 actor.join(max(deadline_ns - now_ns(), 0) / 1e9)
         return [
-            f"client {actor.name} did not end within {self._stop_s:g} s" for actor in self._actors if actor.is_alive()
+            f"client {actor.name} did not end within {self._stop_s:g} s{_what_it_is_in(actor)}"
+            for actor in self._actors
+            if actor.is_alive()
         ]
 
     @property
@@ -124,3 +130,10 @@ class Clients:
     def _new_name(self, what: str) -> str:
         self._counter += 1
         return f"{self._ground.scene.prefix}-{what}-{self._counter}"
+
+
+def _what_it_is_in(thread: threading.Thread) -> str:
+    """The line of this suite that a thread does not come back from; nothing when it has just ended."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    ours = [line for line in traceback.extract_stack(frame) if HERE in Path(line.filename).parents] if frame else []
+    return f", it is in `{ours[-1].line}` ({Path(ours[-1].filename).name}, line {ours[-1].lineno})" if ours else ""

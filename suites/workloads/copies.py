@@ -140,7 +140,7 @@ class _Copier:
         parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         producer, consumer = self.session.writer.producer, self.reader.consumer
         call_ns = now_ns()
-        outcome = self.session.retried(
+        outcome = self.session.retried(  # may outlast its limit, even forever (librdkafka issue 5456)
             "send_offsets",
             lambda seconds: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), seconds),
         )

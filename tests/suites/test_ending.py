@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from inspect import getsourcefile, getsourcelines
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +120,21 @@ def test_all_clients_together_have_one_limit_that_is_named(deaf: Clients, monkey
     waited: list[float | None] = []
     join = threading.Thread.join
     monkeypatch.setattr(Actor, "join", lambda self, timeout=None: (waited.append(timeout), join(self, timeout)))
-    assert deaf.stop() == ["client a did not end within 0.2 s", "client b did not end within 0.2 s"]
+    unended = [sentence.partition(", it is in ")[0] for sentence in deaf.stop()]
+    assert unended == ["client a did not end within 0.2 s", "client b did not end within 0.2 s"]
     assert sum(limit or 0 for limit in waited) < 0.3
 
 
 def test_an_interrupted_trial_waits_for_no_client(deaf: Clients) -> None:
     deaf.give_up()
     assert deaf.stage.problems == ["the run was interrupted"], "by which writers know that nobody waits for answers"
-    assert f"client a did not end within {of_clients.GIVE_UP_S:g} s" in deaf.stop()
+    assert deaf.stop()[0].startswith(f"client a did not end within {of_clients.GIVE_UP_S:g} s")
+
+
+def test_who_does_not_end_is_told_with_the_line_that_it_does_not_come_back_from(
+    deaf: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deaf, "_stop_s", 0.2)
+    file, lines = getsourcefile(Actor), getsourcelines(Actor.run)
+    calls = lines[1] + next(n for n, line in enumerate(lines[0]) if "self._act()" in line)
+    assert deaf.stop()[1].endswith(f", it is in `self._act()` ({Path(str(file)).name}, line {calls})")
