@@ -11,6 +11,7 @@ import pyarrow as pa
 from checkers.check import Check
 from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
+from checkers.narrow import narrowed
 from checkers.relations import BASES, RELATIONS, RENAMED
 from histories.reader import History
 from histories.rows import TABLES
@@ -19,7 +20,8 @@ from histories.tables import schema_of
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
 SMALL_ROWS = 200_000
-"""Below this, planning costs more than reading: the tables are read once, and one thread does all."""
+"""Below this, planning costs more than reading: the tables are read once, one thread does all, and a search in logs has
+all of them in memory."""
 
 _LITERAL = re.compile(r"'[^']*'")
 _WORD = re.compile(r"\b[a-z_]+\b")
@@ -37,17 +39,19 @@ class Duck(Engine):
         self._connection.execute("SET enable_progress_bar = false")  # DuckDB draws it where our answers go: on stdout
         self._made: set[str] = set(BASES)
         self._settled: Mapping[str, frozenset[int]] | None = None
+        self._large = False
 
     @classmethod
     def over(cls, histories: Sequence[History]) -> Self:
         """Opens histories; nothing is read before the first question."""
         duck = cls()
-        small = sum(history.count(table) for history in histories for table in BASES if table in TABLES) < SMALL_ROWS
-        if small:
+        rows = sum(history.count(table) for history in histories for table in BASES if table in TABLES)
+        duck._large = rows >= SMALL_ROWS
+        if not duck._large:
             duck._connection.execute("SET threads = 1")
         for table in TABLES:
             if table in BASES:
-                kind = "TEMP TABLE" if small else "VIEW"
+                kind = "VIEW" if duck._large else "TEMP TABLE"
                 duck._connection.execute(f"CREATE {kind} {table} AS {_union(table, histories)}")
         duck._connection.register("histories", titles(histories))
         duck._connection.register("topics", topics(histories))
@@ -74,8 +78,8 @@ class Duck(Engine):
         return self._connection.sql(query).to_arrow_table()
 
     def prepared(self, check: Check) -> Check:
-        """The check as it is."""
-        return check
+        """The check as it is; in a large history, one about logs asks for what lies around suspicious operations."""
+        return narrowed(check) if self._large else check
 
     def settled(self, check: str) -> frozenset[int]:
         """Histories of which the fingerprint says that this check finds nothing."""

@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from checkers.check import Check
 from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
+from checkers.narrow import narrowed
 from checkers.relations import BASES, RELATIONS
 from histories.reader import History
 from histories.rows import TABLES
-from spark_analysis import narrow
 from spark_analysis.canaries import Planted
 from spark_analysis.keeping import kept
 from spark_analysis.session import fit, open_session
@@ -82,7 +82,7 @@ class Spark(Engine):
 
     def prepared(self, check: Check) -> Check:
         """The check; one about logs asks for what lies around suspicious operations alone."""
-        return narrow.narrowed(check)
+        return narrowed(check)
 
     def settled(self, check: str) -> frozenset[int]:
         """Histories of which the fingerprint says that this check finds nothing."""
@@ -128,12 +128,11 @@ class Spark(Engine):
             self._session.sparkContext.cancelJobGroup(group)
 
     def _make_what_it_names(self, query: str) -> None:
-        relations = {**RELATIONS, **narrow.RELATIONS}
-        named = relations.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
+        named = RELATIONS.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
         for name in sorted(named):
             if name in self._made:
                 continue
-            relation = relations[name]
+            relation = RELATIONS[name]
             self._make_what_it_names(relation.query)
             frame = self._session.sql(relation.query)
             (self._keep(frame) if relation.kept else frame).createOrReplaceTempView(name)

@@ -24,6 +24,7 @@ from checkers.relations import (
     records,
     reuse,
     soundings,
+    suspicion,
     transactions,
     versions,
 )
@@ -57,4 +58,5 @@ RELATIONS: dict[str, Relation] = {
     **versions.RELATIONS,
     **reuse.RELATIONS,
     **soundings.RELATIONS,
+    **suspicion.RELATIONS,
 }

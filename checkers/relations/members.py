@@ -52,6 +52,12 @@ RELATIONS = {
         """,
         kept=True,
     ),
+    # What subscribed members called: without it, all calls of everybody would be brought together with what was read.
+    "subscribed_calls": Relation("""
+        SELECT o.history, o.op, o.topic, o.partition, o.return_ns
+        FROM operations o JOIN subscribers c ON c.history = o.history AND c.client = o.client
+        WHERE o.outcome = 'ok' AND o.return_ns IS NOT NULL
+        """),
     # The beginnings of streams that a subscribed member had of a partition: the first record, and the call that had it.
     "resumptions": Relation(
         """
@@ -64,8 +70,8 @@ RELATIONS = {
                     ORDER BY x.place NULLS LAST, x.log_offset NULLS LAST) AS number
             FROM found x
             JOIN subscribers c ON c.history = x.history AND c.client = x.client
-            JOIN operations o ON o.history = x.history AND o.op = x.op AND o.topic = x.topic
-                AND o.partition = x.partition AND o.outcome = 'ok' AND o.return_ns IS NOT NULL
+            JOIN subscribed_calls o ON o.history = x.history AND o.op = x.op AND o.topic = x.topic
+                AND o.partition = x.partition
             WHERE x.stream IS NOT NULL AND x.place = 0
         ) y
         LEFT JOIN self_committing a ON a.history = y.history AND a.group_id = y.group_id

@@ -1,30 +1,26 @@
-"""What Spark leaves out of a search in logs cannot matter: the search finds the same rows in what is left.
-
-The queries are shared SQL, so that DuckDB can show it without a Java.
-"""
+"""What is left out of a search in the logs of a large history cannot matter: it finds the same rows in what is left."""
 
 import importlib.util
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge on Spark")
-
+import checkers.duck
 from checkers.check import ROW, all_checks
 from checkers.duck import Duck
-from checkers.relations import RELATIONS
+from checkers.judge import judge
+from checkers.narrow import NARROWED, narrowed
+from checkers.relations import RELATIONS, suspicion
 from histories.header import Header
+from histories.reader import History
+from histories.recorder import Recorder
 from histories.rows import Client, Operation
-from spark_analysis import narrow
 
-_spec = importlib.util.spec_from_file_location(
-    "test_oracle", Path(__file__).parent.parent / "checkers" / "test_oracle.py"
-)
+_spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
 test_oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(test_oracle)
 
-SEARCHES = sorted(name for name, check in all_checks().items() if check.projections.keys() >= narrow.NARROWED)
+SEARCHES = sorted(name for name, check in all_checks().items() if check.projections.keys() >= NARROWED)
 
 
 def rows(check, engine):
@@ -33,7 +29,7 @@ def rows(check, engine):
 
 
 def small_blocks(monkeypatch, shift, stretch=1):
-    for name, relation in narrow.relations(shift, 3, stretch).items():
+    for name, relation in suspicion.relations(shift, stretch).items():
         monkeypatch.setitem(RELATIONS, name, relation)
 
 
@@ -50,7 +46,7 @@ def test_the_same_rows_come_of_what_is_left(tales, shift, monkeypatch):
             check = all_checks()[name]
             expected = rows(check, duck)
             assert expected, "the random histories do not try this check"
-            assert rows(narrow.narrowed(check), duck) == expected, name
+            assert rows(narrowed(check), duck) == expected, name
 
 
 def sequential(appends, late=None):
@@ -67,11 +63,11 @@ def test_of_a_legal_log_nothing_is_left_and_of_another_little(monkeypatch):
     small_blocks(monkeypatch, 5)
     check = all_checks()["log-order"]
     with Duck.over_tables(test_oracle.relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
-        near = narrow.narrowed(check)
+        near = narrowed(check)
         left = duck.table(near.projections["appends"])
         assert set(left.column("log").to_pylist()) == {2}
         assert left.num_rows < 1_100
-        assert rows(near, duck) == rows(replace(check), duck) != []
+        assert rows(near, duck) == rows(check, duck) != []
 
 
 def at_once(*appends, end=None):
@@ -98,6 +94,8 @@ def at_once(*appends, end=None):
         (at_once((0, 4), end=4), False),
         (at_once((0, 4), end=2), True),
         (at_once((31, 4), end=33), True),
+        (at_once((0, 40_000), (40_000, 1)), False),
+        (at_once((0, 40_000), (39_999, 1), end=20_000), True),
     ],
     ids=str,
 )
@@ -106,4 +104,19 @@ def test_what_reaches_into_another_is_suspicious(tale, suspicious, monkeypatch):
     check = all_checks()["log-order"]
     with Duck.over_tables(test_oracle.relations([tale])) as duck:
         assert bool(duck.ask("SELECT s.log FROM log_suspects s")) == suspicious
-        assert rows(narrow.narrowed(check), duck) == rows(check, duck)
+        assert rows(narrowed(check), duck) == rows(check, duck)
+
+
+def test_a_large_history_is_searched_so_and_judged_the_same(tmp_path, monkeypatch):
+    with Recorder.create(tmp_path / "history", Header(case="c", target="t", nodes=1)) as recorder:
+        tale = sequential(5_000, late=4_000)
+        for row in (*tale.rows("clients"), *tale.rows("operations")):
+            recorder.add(row)
+    history = History.open(tmp_path / "history")
+    whole = judge(history)
+    assert whole.totals == {"log-order": 1}
+    monkeypatch.setattr(checkers.duck, "SMALL_ROWS", 0)
+    asked = []
+    monkeypatch.setattr(checkers.duck, "narrowed", lambda check: asked.append(check.name) or narrowed(check))
+    assert judge(history) == whole
+    assert "log-order" in asked

@@ -1,4 +1,4 @@
-"""Keeps the search in logs small: Spark finds the operations that some other contradicts, the driver judges them.
+"""Keeps the search in logs small: SQL finds the operations that some other contradicts, memory holds those alone.
 
 checkers/log.py sorts a partition by time in memory. Here each partition is cut into blocks of offsets, so that one
 giant partition is many small tasks. Every operation gets a place in the log: an append its base, what saw the log reach
@@ -10,30 +10,24 @@ return in it, is above suspicion, and need not be sorted; in any other a running
     called      40      31      20      10
     returned    44      35      29      15        -> nothing above 10 returned before 20: not suspicious
 
-Appends that overlap, and ends inside an append, are suspicious too. What the driver gets, of a log with a suspicious
-operation, is everything that can have to do with it: all above the lowest one (less a margin for the batch that it lies
-in) that began before the last of them was called. The same rows come of it; of a log without one, nothing.
+Appends that overlap, and ends inside an append, are suspicious too. What is searched, of a log with a suspicious
+operation, is everything that can have to do with it: all above the lowest one (less the longest append of the log, for
+the one that it lies in) that began before the last of them was called. The same rows come of it; of a log without one,
+nothing.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
-
-from checkers.check import Check
 from checkers.relations.relation import Relation
 
 SHIFT = 5
 """Places of a block, as a power of two: a bit each, in a number that has a sign."""
 STRETCH = 9
 """Blocks of a stretch, as a power of two."""
-MARGIN = 1 << 14
-NARROWED = {"appends", "ends", "sights"}
 
 _LOGGED = "JOIN logs k ON k.history = o.history AND k.topic = o.topic AND k.partition = o.partition"
 _ABOVE = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 
-def relations(shift: int = SHIFT, margin: int = MARGIN, stretch: int = STRETCH) -> dict[str, Relation]:
+def relations(shift: int = SHIFT, stretch: int = STRETCH) -> dict[str, Relation]:
     """`log_suspects`: for each log with a suspicious operation, what lies around it. Tests take smaller blocks."""
     # turn: at one place, what was seen comes before the append there, and that before an end that was asked for there.
     # start: where something begins that no append may reach across.
@@ -47,7 +41,7 @@ def relations(shift: int = SHIFT, margin: int = MARGIN, stretch: int = STRETCH) 
     return {
         "log_blocks": Relation(_blocks(placed, shift), kept=True),
         "log_doubts": Relation(_doubts(stretch), kept=True),
-        "log_suspects": Relation(_suspects(placed, shift, margin), kept=True),
+        "log_suspects": Relation(_suspects(placed, shift), kept=True),
     }
 
 
@@ -95,13 +89,13 @@ def _doubts(stretch: int) -> str:
         """
 
 
-def _suspects(placed: str, shift: int, margin: int) -> str:
+def _suspects(placed: str, shift: int) -> str:
     downward = (
         f"PARTITION BY x.log, x.place >> {shift} ORDER BY x.place DESC NULLS LAST, x.turn ASC NULLS FIRST {_ABOVE}"
     )
     return f"""
-        SELECT s.log, MIN(s.place) - {margin} AS lowest,
-            MAX(CASE WHEN s.torn THEN s.high + {margin} ELSE -1 END) AS highest,
+        SELECT s.log, MIN(s.place) - COALESCE(MAX(m.longest), 0) AS lowest,
+            MAX(CASE WHEN s.torn THEN s.high + m.longest ELSE -1 END) AS highest,
             MAX(CASE WHEN s.early THEN s.call_ns ELSE -1 END) AS last_call
         FROM (
             SELECT w.log, w.place, w.call_ns, w.high,
@@ -115,24 +109,10 @@ def _suspects(placed: str, shift: int, margin: int) -> str:
                 FROM ({placed}) x JOIN log_doubts d ON d.log = x.log AND d.block = x.place >> {shift}
             ) w
         ) s
+        JOIN (SELECT b.log, MAX(b.longest) AS longest FROM log_blocks b GROUP BY b.log) m ON m.log = s.log
         WHERE s.early OR s.torn
         GROUP BY s.log
         """
 
 
 RELATIONS = relations()
-
-
-def narrowed(check: Check) -> Check:
-    """The check, with the projections of a search in logs cut down to what can matter."""
-    if not check.projections.keys() >= NARROWED:
-        return check
-    queries = {name: _near(query) if name in NARROWED else query for name, query in check.projections.items()}
-    return replace(check, projections=queries)
-
-
-def _near(query: str) -> str:
-    return f"""
-        SELECT q.* FROM ({query}) q JOIN log_suspects s ON s.log = q.log
-        WHERE q.low >= s.lowest AND (q.low <= s.highest OR q.call_ns <= s.last_call)
-        """
