@@ -11,6 +11,7 @@ from msgspec import structs
 
 from histories.rows import Batch, Client, Event, Operation, Record
 from tests.checkers.group_injections import GROUPS
+from tests.checkers.transaction_injections import TRANSACTIONS
 from tests.checkers.wounds import SECOND, Expected, Wound
 
 Injection = Callable[[Wound], Expected]
@@ -329,7 +330,7 @@ def coordinator_epoch_regression(w: Wound) -> Expected:
     return w.told("coordinator-epoch-regression", one, offset_b=one.base_offset)
 
 
-for work in GROUPS:
+for work in (*GROUPS, *TRANSACTIONS):
     injection(work)
 
 

@@ -61,11 +61,14 @@ def relations(bases: Sequence[Base], wounds: Sequence[Wound | None]) -> dict[str
 
 
 def asked(duck: Duck, check: Check) -> list[Row]:
-    """What a check finds and holds against the broker."""
+    """What a check finds."""
     if check.find is not None:
-        rows = list(check.find({name: duck.table(query) for name, query in check.projections.items()}))
-    else:
-        rows = duck.ask(check.query or "")
+        return list(check.find({name: duck.table(query) for name, query in check.projections.items()}))
+    return duck.ask(check.query or "")
+
+
+def held(rows: Sequence[Row]) -> list[Row]:
+    """What is held against the broker of it."""
     return [row for row in rows if row.get("judged", 1)]
 
 
@@ -73,6 +76,7 @@ def found(rows: Sequence[Row], number: int, expected: Expected) -> bool:
     """Whether history `number` shows what was put into it, where it was put."""
     return any(
         row["history"] == number
+        and row.get("judged", 1) == expected.judged
         and (row.get("name") or expected.check) in expected.name.split()
         and (row["topic"], row["partition"]) == (expected.topic, expected.partition)
         and all(row[column] == value for column, value in expected.columns.items())

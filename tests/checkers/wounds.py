@@ -12,13 +12,17 @@ SECOND = 1_000_000_000
 
 
 class Expected(NamedTuple):
-    """What the check must find: an anomaly of this name (or of one of these), there, with these columns."""
+    """What the check must find: an anomaly of this name (or of one of these), there, with these columns.
+
+    `judged` 0: it is told, and held against nobody.
+    """
 
     check: str
     name: str
     topic: str
     partition: int
     columns: dict[str, int]
+    judged: int
 
 
 class Wound:
@@ -100,8 +104,8 @@ class Wound:
     def state(self, record: Record) -> str:
         return self.legal.logs[record.topic, record.partition][record.offset][1]  # type: ignore[no-any-return]
 
-    def told(self, check: str, record: Row, name: str | None = None, **columns: int) -> Expected:
-        return Expected(check, name or check, record.topic, record.partition, columns)  # type: ignore[union-attr]
+    def told(self, check: str, record: Row, name: str | None = None, judged: int = 1, **columns: int) -> Expected:
+        return Expected(check, name or check, record.topic, record.partition, columns, judged)  # type: ignore[union-attr]
 
     def batch(self, record: Record) -> Batch:
         return self.legal.batches[record.topic, record.partition, record.offset]  # type: ignore[no-any-return]
