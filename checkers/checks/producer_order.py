@@ -28,15 +28,11 @@ QUERY = """
                  ELSE 'client' END) AS attribution
     FROM (
         SELECT x.history, x.client, x.topic, x.partition, x.log_offset, x.value, x.op, x.raw,
-            LAG(x.log_offset) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
-                ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_offset,
-            LAG(x.value) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
-                ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_value,
-            LAG(x.op) OVER (PARTITION BY x.history, x.client, x.topic, x.partition
-                ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_op
-        FROM placed x
-        JOIN disordered d ON d.history = x.history AND d.client = x.client AND d.topic = x.topic
-            AND d.partition = x.partition
+            LAG(x.log_offset) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_offset,
+            LAG(x.value) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_value,
+            LAG(x.op) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_op
+        FROM in_lanes x
+        JOIN disordered d ON d.lane = x.lane AND d.block = x.block
     ) w
     LEFT JOIN stored a ON a.history = w.history AND a.topic = w.topic AND a.partition = w.partition
         AND w.before_offset BETWEEN a.base_offset AND a.last_offset

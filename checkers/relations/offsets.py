@@ -34,36 +34,6 @@ RELATIONS = {
         JOIN producers p ON p.history = x.history AND p.client = x.client
             AND (p.idempotent OR (p.single_attempt AND x.outcome = 'ok'))
         """),
-    # What must be in order, numbered: sorting by numbers is cheaper than by names.
-    "lanes": Relation(
-        """
-        SELECT x.history, x.client, x.topic, x.partition,
-            ROW_NUMBER() OVER (ORDER BY x.history NULLS LAST, x.client NULLS LAST, x.topic NULLS LAST,
-                x.partition NULLS LAST) AS lane
-        FROM (
-            SELECT p.history, p.client, p.topic, p.partition FROM prints p WHERE p.side = 'sent'
-            UNION SELECT s.history, s.client, r.topic, r.partition
-            FROM odd_sent s JOIN odd_seen r ON r.history = s.history AND r.value = s.value
-        ) x
-        """,
-        kept=True,
-    ),
-    "disordered": Relation(
-        """
-        SELECT DISTINCT n.history, n.client, n.topic, n.partition
-        FROM (
-            SELECT k.lane, x.log_offset,
-                LAG(x.log_offset) OVER (PARTITION BY k.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST)
-                    AS before_offset
-            FROM placed x
-            JOIN lanes k ON k.history = x.history AND k.client = x.client AND k.topic = x.topic
-                AND k.partition = x.partition
-        ) w
-        JOIN lanes n ON n.lane = w.lane
-        WHERE w.before_offset > w.log_offset
-        """,
-        kept=True,
-    ),
     # Who said which value is at which offset. epoch: the leader epoch where an unclean election may start the log anew.
     "statements": Relation("""
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.side,
