@@ -140,6 +140,9 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
     outcome = verdict(tmp_path / "hangs", hangs, phantom=True)
     assert outcome.verdict is Verdict.INCONCLUSIVE
     assert outcome.reason.sentence == ("client x2 did not end within 120 s: what it did is not all in the history")
+    others = changed(unended=["client x2 did not end within 120 s"], stuck=["transactions of x2"])
+    outcome = verdict(tmp_path / "others", others, phantom=True)
+    assert outcome.reason.sentence.endswith("in the history; a fresh connection made progress")
     outcome = verdict(tmp_path / "lost", hangs, lose=1, phantom=True)
     assert [anomaly.name for anomaly in outcome.anomalies] == ["lost-write"], "no client can explain that one away"
 
