@@ -89,7 +89,7 @@ def end(process: subprocess.Popen) -> None:
     process.wait(30)
 
 
-def kill_when_busy(session, victim: subprocess.Popen, killed: threading.Event) -> None:
+def kill_half_way(session, victim: subprocess.Popen, killed: threading.Event) -> None:
     """Waits until both workers are busy and half of a stage is done, and kills one worker then."""
     tracker = session.sparkContext.statusTracker()
 
@@ -127,7 +127,7 @@ def on_cluster(scratch: Path, folder: Path, history: History) -> tuple[list[Anom
         wait_until(lambda: listens(port), "the master")
         session = open_session(master, **settings_for(folder, rows_in([history])))
         killed = threading.Event()
-        threading.Thread(target=kill_when_busy, args=(session, victim, killed), daemon=True).start()
+        threading.Thread(target=kill_half_way, args=(session, victim, killed), daemon=True).start()
         try:
             with Spark.on(session, [history]) as engine:
                 return judge_on(engine, [history], FUSED)[0].anomalies, killed.is_set()
