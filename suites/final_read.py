@@ -15,8 +15,15 @@ WAIT_MS = 500
 FENCED_VERSION = 9
 """The first version of Fetch that names the leader's epoch: an answer without an error comes from that very epoch."""
 LOG_APPEND_TIME = 1
+METADATA_VERSION = 8
+"""Late enough for leader epochs (from 7), early enough for every broker."""
+AGREEMENT_NS = 30_000_000_000
+"""For all nodes to name the same leaders, after everything was healed."""
 READING_NS = 25_000_000_000
 """What the wait for open transactions leaves of the time, so that all can still be read."""
+
+Leaders = dict[Place, tuple[int, int]]
+"""Leader and leader epoch of partitions."""
 
 
 class FinalRead:
@@ -36,6 +43,7 @@ class FinalRead:
     def everything(self, places: list[Place], within_s: float, transactions: bool) -> None:
         """Reads each partition from log start to end; what cannot be read within the time is told, not raised."""
         deadline_ns = now_ns() + int(within_s * 1e9)
+        places = self._await_agreement(places, min(deadline_ns - READING_NS, now_ns() + AGREEMENT_NS))
         passes = [("final", UNCOMMITTED)] + ([("final-committed", COMMITTED)] if transactions else [])
         for client, isolation in passes:
             self._recorder.add(Client(client=client, library="wire", isolation=f"read_{isolation}", mode="assign"))
@@ -43,6 +51,60 @@ class FinalRead:
                 self._await_stability(places, deadline_ns - READING_NS)
             for place in places:
                 self._insist(place, client, isolation, deadline_ns)
+
+    def _await_agreement(self, places: list[Place], deadline_ns: int) -> list[Place]:
+        """Waits until all nodes name the same leader, in the same epoch; the partitions of which none names another.
+
+        A leader that was frozen takes itself for one until it hears otherwise, and serves a log that ends where it
+        froze: all that was acknowledged since would look lost.
+        """
+        if self._wire.scene.leaderless:
+            return places
+        topics = sorted({topic for topic, _ in places})
+        while True:
+            told = self._told(topics)
+            named = {
+                place: {leaders.get(place) for leaders in told.values() if leaders is not None} for place in places
+            }
+            apart = {place for place, leaders in named.items() if len(leaders) > 1}
+            if not (apart or None in told.values()) or now_ns() > deadline_ns:
+                break
+            self._wire.rest(0.1)
+        for place in apart:
+            words = (
+                f"{(leaders or {}).get(place)} by node {node}" for node, leaders in told.items() if node is not None
+            )
+            self.incomplete[place] = f"the nodes do not agree on its leader and epoch: {', '.join(words)}"
+        return [place for place in places if place not in apart]
+
+    def _told(self, topics: list[str]) -> dict[int | None, Leaders | None]:
+        """What every node says, and whichever our routes come from (None); None is said by one that does not answer."""
+        told: dict[int | None, Leaders | None] = {}
+        waiting: list[int | None] = [None]
+        while waiting:
+            node = waiting.pop()
+            try:
+                told[node] = self._leaders(node, topics)
+                if node is None:
+                    self._wire.refresh_metadata()
+                    waiting += self._wire.nodes
+            except (BrokerAtFault, NotApplicable, Unclear):
+                told[node] = None
+                self._wire.drop_lines(node)
+        return told
+
+    def _leaders(self, node: int | None, topics: list[str]) -> Leaders:
+        """Leader and epoch of each partition, as a node tells them."""
+        served = self._wire.versions("Metadata")
+        version = max(min(served[-1], METADATA_VERSION), served[0])
+        answer = self._wire.metadata(*topics, to=node, version=version)
+        if answer.error:
+            return {}
+        return {
+            (topic.name, part.partition_index): (part.leader_id, part.leader_epoch)
+            for topic in answer.struct.topics
+            for part in topic.partitions
+        }
 
     def _await_stability(self, places: list[Place], deadline_ns: int) -> None:
         """Waits until no transaction is open: all were ended, or their timeout has passed."""
