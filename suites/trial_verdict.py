@@ -78,8 +78,8 @@ def _withheld(
 ) -> Iterator[Reason]:
     """What stands between this trial and a pass, the gravest first."""
     if seen.unended:  # its records would look like those of nobody
-        proof = "; a fresh connection made progress" if (seen.stuck or seen.behind) and not seen.fresh else ""
-        yield Reason("suite", f"{seen.unended[0]}: what it did is not all in the history{proof}")
+        meanwhile = "; a fresh connection made progress" if (seen.stuck or seen.behind) and not seen.fresh else ""
+        yield Reason("suite", f"{seen.unended[0]}: what it did is not all in the history{meanwhile}")
     if seen.problems:
         yield Reason("suite", seen.problems[0])
     if seen.failed_windows:

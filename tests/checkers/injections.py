@@ -11,7 +11,7 @@ from msgspec import structs
 
 from histories.rows import Batch, Client, Event, Operation, Record
 from tests.checkers.group_injections import GROUPS
-from tests.checkers.transaction_injections import TRANSACTIONS
+from tests.checkers.transaction_injections import TRANSACTIONS, committed
 from tests.checkers.wounds import SECOND, Expected, Wound
 
 Injection = Callable[[Wound], Expected]
@@ -120,10 +120,6 @@ def aborted_read(w: Wound) -> Expected:
     one = w.sent(where=lambda row: row.txn is not None and w.state(row) == "aborted")
     w.see(one, client="c")
     return w.told("aborted-read", one, offset_a=one.offset)
-
-
-def committed(w: Wound) -> Any:
-    return w.sent(where=lambda row: row.txn is not None and w.state(row) == "committed")
 
 
 @injection
@@ -259,26 +255,6 @@ def dedup_ack(w: Wound) -> Expected:
     one = w.one(Batch, seen_at="produce", error=0, topic="t")
     w.add(structs.replace(one, base_offset=10**6, last_offset=10**6))
     return w.told("dedup-ack", one, offset_a=one.base_offset, offset_b=10**6)
-
-
-def remarked(w: Wound) -> tuple[Any, Batch]:
-    one = committed(w)
-    ends = [row for row in w.all(Batch, topic="t", partition=one.partition, control="COMMIT")
-            if row.base_offset > one.offset]  # fmt: skip
-    return one, w.change(min(ends, key=lambda row: row.base_offset), control="ABORT")
-
-
-@injection
-def fractured_transaction(w: Wound) -> Expected:
-    one, _ = remarked(w)
-    other = next(row for row in w.all(Record, side="sent", txn=one.txn) if row.partition != one.partition)
-    return w.told("fractured-transaction", other, offset_a=other.offset)
-
-
-@injection
-def wrong_marker(w: Wound) -> Expected:
-    one, marker = remarked(w)
-    return w.told("fractured-transaction", one, "wrong-marker", offset_a=one.offset, offset_b=marker.base_offset)
 
 
 def asked(w: Wound, **fields: int) -> Any:

@@ -1,10 +1,33 @@
-"""Circles of transactions, to be put into a legal history (tests/checkers/injections.py)."""
+"""Anomalies of whole transactions, to be put into a legal history (tests/checkers/injections.py)."""
 
 from itertools import pairwise
 from typing import Any
 
-from histories.rows import Record
+from histories.rows import Batch, Record
 from tests.checkers.wounds import Expected, Wound
+
+
+def committed(w: Wound) -> Any:
+    """A record of a transaction that was committed."""
+    return w.sent(where=lambda row: row.txn is not None and w.state(row) == "committed")
+
+
+def remarked(w: Wound) -> tuple[Any, Batch]:
+    one = committed(w)
+    ends = [row for row in w.all(Batch, topic="t", partition=one.partition, control="COMMIT")
+            if row.base_offset > one.offset]  # fmt: skip
+    return one, w.change(min(ends, key=lambda row: row.base_offset), control="ABORT")
+
+
+def fractured_transaction(w: Wound) -> Expected:
+    one, _ = remarked(w)
+    other = next(row for row in w.all(Record, side="sent", txn=one.txn) if row.partition != one.partition)
+    return w.told("fractured-transaction", other, offset_a=other.offset)
+
+
+def wrong_marker(w: Wound) -> Expected:
+    one, marker = remarked(w)
+    return w.told("fractured-transaction", one, "wrong-marker", offset_a=one.offset, offset_b=marker.base_offset)
 
 
 def write_cycle(w: Wound) -> Expected:
@@ -37,4 +60,4 @@ def read_cycle(w: Wound) -> Expected:
     return w.told("dependency-cycle", first, "G1c", offset_a=first.offset, op_a=shown[0].op, op_b=shown[1].op)
 
 
-TRANSACTIONS = (write_cycle, read_cycle)
+TRANSACTIONS = (fractured_transaction, wrong_marker, write_cycle, read_cycle)
