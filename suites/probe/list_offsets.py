@@ -7,8 +7,11 @@ from typing import Literal, Self
 from suites.probe.answer import Answer
 from suites.probe.core import LEADER_UNSETTLED, Core
 from suites.probe.fetch import COMMITTED, UNCOMMITTED
+from wire import errors
 from wire.messages import request
 
+#: A leader that is just elected may not know yet how far its followers have come (KIP-207).
+END_UNSETTLED = (*LEADER_UNSETTLED, errors.OFFSET_NOT_AVAILABLE)
 SPECIAL = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
 When = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]
 ROW = "topics[0].partitions[0]"
@@ -86,6 +89,6 @@ class ListOffsetsFamily(Core):
             to=(lambda: self.leader(topic, partition)) if to is None else to,
             via=via,
             wait=wait,
-            retry_on=LEADER_UNSETTLED if settled else (),
+            retry_on=END_UNSETTLED if settled else (),
             refresh=lambda: self.refresh_metadata(topic),
         )

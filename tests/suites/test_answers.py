@@ -1,5 +1,7 @@
 """Demands on answers: what is false ends the case, with the field marked and the bytes beside it."""
 
+import itertools
+
 import pytest
 
 from suites.probe import batch
@@ -96,6 +98,27 @@ def test_busy_coordinators_are_asked_again_until_they_are_ready():
     )
     wire.heartbeat("g", 1, "m").must_succeed()
     assert exchanger.seen.count("Heartbeat") == 3
+
+
+def listed(codes):
+    def answer(asked):
+        row = {"partition_index": 0, "error_code": next(codes), "offset": 5, "leader_epoch": 1}
+        return response("ListOffsets", topics=[{"name": asked.topics[0].name, "partitions": [row]}])
+
+    return answer
+
+
+def test_a_leader_just_elected_that_does_not_know_its_end_yet_is_asked_again():
+    wire, exchanger = wire_to(ListOffsets=listed(iter([errors.OFFSET_NOT_AVAILABLE] * 2 + [0])))
+    assert wire.list_offsets(TOPIC).offset == 5
+    assert exchanger.seen.count("ListOffsets") == 3
+
+
+def test_a_leader_that_never_comes_to_know_its_end_is_named():
+    wire, exchanger = wire_to(ListOffsets=listed(itertools.repeat(errors.OFFSET_NOT_AVAILABLE)))
+    with pytest.raises(StatementFalse, match="OFFSET_NOT_AVAILABLE"):
+        wire.list_offsets(TOPIC).must_name(offset=5)
+    assert exchanger.ns > 30e9
 
 
 def test_waiting_fails_the_case_and_says_for_what():
