@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from checkers.check import all_checks
@@ -99,11 +100,26 @@ def repeat(rows):
     rows.append(seen(rows, 5_000))
 
 
+def reuse(rows):
+    """Another value, acknowledged at the same offset and read there too, by streams that each sought it anew."""
+    for row in [row for row in rows if isinstance(row, Record) and row.offset == 5_000]:
+        rows.append(msgspec.structs.replace(row, value=-5))
+
+
+def cancel(rows):
+    """A record acknowledged three times at one offset, its neighbour read three times: count and xor are the same."""
+    sent = next(row for row in rows if isinstance(row, Record) and row.side == "sent" and row.offset == 5_000)
+    rows += [sent, sent]
+    rows += [row for row in rows if isinstance(row, Record) and row.side == "seen" and row.offset == 5_001] * 2
+
+
 DAMAGE = {
     "nothing": (lambda rows: None, []),
     "two values change places": (swap, [1]),
     "a record is not read": (lambda rows: rows.remove(seen(rows, 5_000)), [1]),
     "a record is read twice": (repeat, [1]),
+    "two values at one offset": (reuse, [1]),
+    "count and xor stay the same": (cancel, [1]),
     "another value is read": (lambda rows: setattr(seen(rows, 5_000), "value", -1), [1]),
     "a record is damaged": (lambda rows: setattr(seen(rows, 9_000), "intact", False), [2]),
     "a stream went back": (lambda rows: setattr(seen(rows, 9_000), "prev_offset", 9_000), [2]),
