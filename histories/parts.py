@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from histories.header import Part
-from histories.rows import Row
+from histories.rows import Record, Row
 from histories.tables import columns_of, encoding_of
 
 IDENTITY = b"brokertrial.history"
 SLICE_ROWS = 4_096
 """Rows turned into columns at a time: few enough that the recording threads hardly wait for the interpreter."""
+APART_ROWS = 10_000
+"""So many records are put into a part for each side: what all rows of a part have in common need not be read of it."""
 
 
 class PartWriter:
@@ -28,9 +30,10 @@ class PartWriter:
         self._count: Counter[str] = Counter()
 
     def write(self, table: str, rows: list[Row]) -> None:
-        """Closes one part that holds these rows."""
-        slices = [columns_of(table, rows[at : at + SLICE_ROWS]) for at in range(0, len(rows), SLICE_ROWS)]
-        self.write_columns(table, pa.concat_tables(slices))
+        """Closes the part, or the two, that hold these rows."""
+        for alike in _by_side(rows):
+            slices = [columns_of(table, alike[at : at + SLICE_ROWS]) for at in range(0, len(alike), SLICE_ROWS)]
+            self.write_columns(table, pa.concat_tables(slices))
 
     def write_columns(self, table: str, columns: pa.Table) -> None:
         """Closes one part that holds these columns."""
@@ -52,6 +55,15 @@ class PartWriter:
                 sha256=hashlib.sha256(content).hexdigest(),
             )
         )
+
+
+def _by_side(rows: list[Row]) -> list[list[Row]]:
+    sides: dict[str, list[Row]] = {}
+    if len(rows) < APART_ROWS:
+        return [rows]
+    for row in rows:
+        sides.setdefault(row.side if isinstance(row, Record) else "", []).append(row)
+    return list(sides.values())
 
 
 class Footer(NamedTuple):

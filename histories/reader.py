@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,8 +111,14 @@ def _match_footer(folder: Path, title: Title, found: dict[str, list[Path]]) -> N
         raise HistoryTampered(f"{missing[0]} is missing: history.json lists it with {listed[missing[0]].rows} rows.")
     if foreign := sorted(present - listed.keys()):
         raise HistoryTampered(f"{foreign[0]} does not belong to this history: history.json does not list it.")
-    for file, part in listed.items():
-        _match_checksum(file, part, title.identity)
+    with ThreadPoolExecutor() as pool:  # the interpreter is let go while a digest is made
+        checks = [pool.submit(_match_checksum, file, part, title.identity) for file, part in listed.items()]
+        try:
+            for check in checks:
+                check.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _match_checksum(file: Path, part: Part, identity: str) -> None:

@@ -21,6 +21,7 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.sources.fileCompressionFactor": "50",  # so much larger are rows in memory; else millions are broadcast
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # else what is kept stays in hundreds of parts
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",  # fewer files are listed without a job
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

@@ -16,12 +16,14 @@ from histories.rows import TABLES
 from histories.tables import schema_of
 from spark_analysis.elsewhere import files_of, is_elsewhere
 from spark_analysis.keeping import nothing
+from spark_analysis.pieces import Piece, pieces_of
 
 SMALL_ROWS = 200_000
 """A table with fewer rows is read by the driver: a plan with a thousand branches would take longer."""
 
 FEW = 8
-"""So many large histories get a branch each; of more, each row asks its file's name whose it is."""
+"""So many branches a table may have: large histories get one each, or several where files differ in what all their
+rows hold (pieces.py). Of more histories, each row asks its file's name whose it is."""
 
 _TYPES = {
     pa.int64(): "bigint",
@@ -66,7 +68,9 @@ def table_of(
     if len(large) > FEW:
         frames.append(_by_file(session, name, large))
     else:
-        frames += [_numbered(name, _read(session, name, history), number) for number, history in large]
+        for number, history in large:
+            pieces = pieces_of(history, name, FEW // len(large))
+            frames += [_numbered(name, _read(session, name, piece), number) for piece in pieces]
     # not kept: of a table that is known to be empty nothing is planned
     return reduce(DataFrame.unionByName, frames or [_renamed(name, frame_of(session, along), "history")])
 
@@ -115,9 +119,11 @@ def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
     return session.createDataFrame(table.combine_chunks(), columns_of(table.schema))
 
 
-def _read(session: SparkSession, name: str, *histories: History) -> DataFrame:
-    files = [file for history in histories for file in files_of(history, name)]
-    return session.read.schema(columns_of(schema_of(name))).parquet(*files)
+def _read(session: SparkSession, name: str, piece: Piece) -> DataFrame:
+    fields = [field for field in schema_of(name) if field.name not in piece.constants]
+    frame = session.read.schema(columns_of(pa.schema(fields))).parquet(*piece.files)
+    kinds = {field.name: _TYPES[field.type] for field in schema_of(name)}
+    return frame.withColumns({each: f.lit(value).cast(kinds[each]) for each, value in piece.constants.items()})
 
 
 def _numbered(name: str, frame: DataFrame, number: int) -> DataFrame:
@@ -126,7 +132,8 @@ def _numbered(name: str, frame: DataFrame, number: int) -> DataFrame:
 
 
 def _by_file(session: SparkSession, name: str, histories: list[tuple[int, History]]) -> DataFrame:
-    frame = _renamed(name, _read(session, name, *(history for _, history in histories)), "_metadata.file_path")
+    files = [file for _, history in histories for file in files_of(history, name)]
+    frame = _renamed(name, _read(session, name, Piece(files)), "_metadata.file_path")
     frame = frame.withColumnRenamed("file_path", "place")
     owners = {_plain(file): number for number, history in histories for file in files_of(history, name)}
     places = [row["place"] for row in frame.select("place").distinct().collect()]

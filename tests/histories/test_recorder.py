@@ -8,8 +8,10 @@ import textwrap
 import threading
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 
+from histories import parts as parts_module
 from histories import recorder as recorder_module
 from histories.header import Header, HistoryIncomplete, HistoryWriteFailed
 from histories.reader import History
@@ -57,6 +59,25 @@ def test_an_event_keeps_what_is_no_column_as_json(tmp_path):
 
     assert (event.kind, event.window, event.node, event.at_ns) == ("hit", "w1", 2, 77)
     assert msgspec.json.decode(event.fields) == {"api": "Produce"}
+
+
+def test_many_records_are_put_into_a_part_for_each_side(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts_module, "APART_ROWS", 4)
+    rows = [
+        Record(op=op, client="p", topic="t", partition=0, side="seen" if op % 3 else "sent", outcome="ok")
+        for op in range(7)
+    ]
+    with Recorder.create(tmp_path / "h", HEADER) as recorder:
+        for op in range(5):
+            recorder.add(operation(op))
+        for row in rows:
+            recorder.add(row)
+    history = History.open(tmp_path / "h")
+
+    sides = [set(pq.read_table(part)["side"].to_pylist()) for part in history.parts("records")]
+    assert sorted(map(sorted, sides)) == [["seen"], ["sent"]]
+    assert sorted(history.rows("records"), key=lambda row: row.op) == rows
+    assert len(history.parts("operations")) == 1 and history.count("operations") == 5
 
 
 def test_many_threads_lose_nothing(tmp_path, monkeypatch):
