@@ -99,6 +99,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             if session.shouldstop or run.over:
                 break
         interrupted = False
+    except KeyboardInterrupt:
+        # a new one: pytest draws where it came from, and there are places of which Python 3.11 knows no line
+        raise KeyboardInterrupt from None
     finally:
         run.finish(interrupted)
     return True

@@ -151,6 +151,7 @@ class Run:
             raise
         except Exception as error:  # noqa: BLE001 - ours, and said: no case is lost without a word
             result = self._session.lost(case, error)
+        self._interruption.check()  # it may have come where Python lets nothing out: in a finalizer
         if self.options.keep == "failed" and result.verdict is Verdict.PASS:
             for attempt in result.attempts:
                 shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from checkers.verdict import Verdict
+from suites import plugin
 from suites.stored import judge_stored
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -108,12 +110,10 @@ def test_a_term_signal_in_the_middle_of_a_trial_is_2_and_leaves_nothing_running(
         command(tmp_path, "--select", "produce/acked-survive-a-kill"), stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
     )
     try:
-        history = tmp_path / "histories" / "produce.acked-survive-a-kill" / "history.json"
-        watch = Watch(LIMIT_S, "the trial begins")
-        while not history.exists():
+        records = tmp_path / "histories" / "produce.acked-survive-a-kill" / "records"
+        watch = Watch(LIMIT_S, "the trial sends records")
+        while not list(records.glob("*.parquet")):
             watch.look(process)
-        assert process.stdout is not None
-        Watch(3, "the trial has gone on for a while").pass_time()
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=LIMIT_S)
         assert process.returncode == 2, output
@@ -122,6 +122,21 @@ def test_a_term_signal_in_the_middle_of_a_trial_is_2_and_leaves_nothing_running(
         process.wait()
     left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True).stdout
     assert not left.strip(), left
+
+
+def test_a_signal_where_python_knows_no_line_is_shown_like_any_other():
+    def anywhere(**_):
+        raise KeyboardInterrupt
+
+    anywhere.__code__ = anywhere.__code__.replace(co_linetable=b"")  # drawing that ends in a TypeError
+    finished = []
+    run = SimpleNamespace(start=lambda: True, finish=finished.append, over=False)
+    item = SimpleNamespace(config=SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=anywhere)))
+    session = SimpleNamespace(config=SimpleNamespace(stash={plugin.RUN: run}), items=[item], shouldstop=False)
+    with pytest.raises(KeyboardInterrupt) as shown:
+        plugin.pytest_runtestloop(session)
+    assert "KeyboardInterrupt" in str(shown.getrepr(funcargs=True))
+    assert finished == [True]
 
 
 class Watch:
@@ -138,9 +153,6 @@ class Watch:
         assert process.poll() is None, f"the run ended before {self.what}"
         assert self._now() < self._until, f"not in time: {self.what}"
         self._pause(0.05)
-
-    def pass_time(self) -> None:
-        self._pause(max(0.0, self._until - self._now()))
 
 
 def test_the_project_file_is_where_the_plugin_expects_the_suite():

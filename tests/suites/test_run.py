@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from checkers.verdict import Verdict
 from suites.case import Case
 from suites.events import CaseFinished, Event, RunFinished
+from suites.result import CaseResult
 from suites.run import Options, Run
 from suites.session import Session
 from suites.targets import TargetNotReady, TargetProblem, open_target
@@ -51,6 +53,23 @@ def test_a_mistake_of_ours_outside_of_an_attempt_is_a_result_and_3(run: Run, tol
     assert told == [CaseFinished(result)] and not run.over
     run.finish()
     assert run.status == 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_came_in_a_finalizer_ends_the_run_all_the_same(run: Run) -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    def to_the_end(*_) -> CaseResult:
+        Finalized()
+        return run._session.lost(run.cases[0], ValueError("first"))
+
+    run._session.run = to_the_end
+    with run._interruption, pytest.raises(KeyboardInterrupt):
+        run.run(run.cases[0])
+    run.finish(interrupted=True)
+    assert run.status == 2
 
 
 def test_a_target_that_cannot_be_brought_back_ends_the_run(run: Run, told: list[Event]) -> None:
