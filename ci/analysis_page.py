@@ -86,7 +86,8 @@ def certificate(anomaly: Anomaly, found: Found) -> str:
     for number, row in enumerate(rows):
         top, x = number * ROW + 6, LEFT + (row["call_ns"] - start) * scale
         width = max(3.0, ((row["return_ns"] or end) - row["call_ns"]) * scale)
-        text = f"{row['kind']} {row['topic']}-{row['partition']} {_offset(row['base_offset'])}{row['outcome']}"
+        # the place comes last: the sentence above names it, and there may be no room for a long one
+        text = f"{row['kind']} {_offset(row['base_offset'])}{row['outcome']}, {row['topic']}-{row['partition']}"
         lines.append(f'<text x="0" y="{top + 12}">op {row["op"]}  {escape(str(row["client"]))}</text>')
         lines.append(f'<rect class="rate" x="{x:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 10}"/>')
         lines.append(f'<text x="{x + width + 6:.1f}" y="{top + 12}">{escape(text)}</text>')

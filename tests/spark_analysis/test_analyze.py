@@ -83,6 +83,7 @@ def test_many_histories_in_one_job(session, run, tmp_path, few):
     assert {anomaly["name"] for case in stored["cases"] for anomaly in case["anomalies"]} == {"lost-write"}
     assert pq.read_table(tmp_path / "out" / "anomalies").num_rows == 1
     html = (tmp_path / "out" / "report.html").read_text()
+    assert "send at 1 ok, t-0" in html, "what may be cut off at the edge is the place alone"
     assert "lost-write" in html and "<svg" in html and "http" not in html.replace("http://www.w3.org", "")
     (case,) = [case for case in found.cases if case.verdict == "fail"]
     assert case.anomalies == judge(History.open(run / "histories" / "one")).anomalies
