@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import pyarrow as pa
@@ -112,13 +113,7 @@ def _match_footer(folder: Path, title: Title, found: dict[str, list[Path]]) -> N
     if foreign := sorted(present - listed.keys()):
         raise HistoryTampered(f"{foreign[0]} does not belong to this history: history.json does not list it.")
     with ThreadPoolExecutor() as pool:  # the interpreter is let go while a digest is made
-        checks = [pool.submit(_match_checksum, file, part, title.identity) for file, part in listed.items()]
-        try:
-            for check in checks:
-                check.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        list(pool.map(_match_checksum, listed, listed.values(), repeat(title.identity)))
 
 
 def _match_checksum(file: Path, part: Part, identity: str) -> None:
