@@ -153,6 +153,7 @@ def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> Case
         anomalies=after.anomalies,
         permitted=after.permitted,
         evidence=after.evidence,
+        failures=after.failures,
     )
 
 

@@ -6,7 +6,8 @@ import msgspec
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from suites.result import Evidence, Reason
+from suites.result import Evidence, Failure, Reason
+from suites.signature import signature
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -20,14 +21,19 @@ class Outcome(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     facts: dict[str, str | int | float] = {}
     schedule: str = ""
+    failures: tuple[Failure, ...] = ()
 
 
 def passed() -> Outcome:
     return Outcome(Verdict.PASS)
 
 
-def failed(kind: str, sentence: str, evidence: tuple[Evidence, ...] = ()) -> Outcome:
-    return Outcome(Verdict.FAIL, Reason(kind, sentence), evidence)
+def failed(
+    kind: str, sentence: str, evidence: tuple[Evidence, ...] = (), *, about: str = "", ours: str = ""
+) -> Outcome:
+    """One failure; `about` and `ours` as for its signature."""
+    failure = Failure(signature(kind, sentence, about, ours), sentence)
+    return Outcome(Verdict.FAIL, Reason(kind, sentence), evidence, failures=(failure,))
 
 
 def inconclusive(kind: str, sentence: str, evidence: tuple[Evidence, ...] = ()) -> Outcome:

@@ -62,6 +62,16 @@ class Evidence(msgspec.Struct, frozen=True):
     bytes_hex: str = ""
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """One thing that was false. A result lists each; a known failure is known by its signature."""
+
+    signature: str
+    """Stable over runs, seeds and machines: see suites/signature.py."""
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    """What proves this one; empty where the evidence of the result is about nothing else."""
+
+
 class LogLine(msgspec.Struct, frozen=True):
     """A line that a broker wrote while the case ran."""
 
@@ -110,6 +120,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     log_lines: tuple[LogLine, ...] = ()
     proof: Proof | None = None
     parameters: dict[str, str] = {}
+    failures: tuple[Failure, ...] = ()
+    """Everything that was false, the headline first; never empty where the verdict is FAIL."""
 
     @property
     def is_failure(self) -> bool:

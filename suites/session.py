@@ -37,8 +37,9 @@ from suites.probe.produce import batch
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Evidence, LogLine, Reason
+from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Reason
 from suites.settling import settle
+from suites.signature import derived
 from suites.targets import Target, TargetProblem
 from suites.targets.address import reached
 from suites.wire_case import attempt as attempt_wire_case
@@ -183,8 +184,9 @@ class Session:
                 (),
                 "must",
                 Verdict.FAIL,
-                Reason("claim", sentence),
+                reason := Reason("claim", sentence),
                 started_ns=now_ns(),
+                failures=derived(reason, ()),
             )
             for feature, sentence in found.items()
         ]
@@ -333,6 +335,7 @@ class Session:
             facts={"latency_ms": round(self.latency_ms, 3), **outcome.facts},
             log_lines=self._log_lines(began, ended) if outcome.verdict is Verdict.FAIL else (),
             proof=proof,
+            failures=_failures(outcome),
         )
         self.results.append(result)
         self.emit(CaseFinished(result))
@@ -345,6 +348,11 @@ class Session:
 
 def _hurts(case: Case) -> bool:
     return case.kind == "trial" or "nodes" in case.parameters
+
+
+def _failures(outcome: Outcome) -> tuple[Failure, ...]:
+    """What was false, listed by whoever found it."""
+    return (outcome.failures or derived(outcome.reason, outcome.anomalies)) if outcome.verdict is Verdict.FAIL else ()
 
 
 def _unwritten(outcome: Outcome) -> bool:

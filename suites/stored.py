@@ -58,6 +58,7 @@ def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
         history=str(folder),
         facts=outcome.facts,
         proof=proof_of(case),
+        failures=outcome.failures,
     )
 
 

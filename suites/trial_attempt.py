@@ -49,7 +49,7 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
     except Unclear as error:
         return inconclusive(error.kind, error.sentence)
     except BrokerAtFault as error:
-        return failed(error.kind, error.sentence, error.evidence)
+        return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=scene.prefix)
     except HistoryWriteFailed:
         raise  # the session says it, and does not try again
     except ProxyFailed as error:

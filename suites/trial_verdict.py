@@ -15,8 +15,9 @@ from histories.reader import History
 from histories.rows import Event, Membership, Operation
 from suites.case import Case
 from suites.conclusion import KIND, Conclusion
-from suites.outcome import Outcome, inconclusive
+from suites.outcome import Outcome, failed, inconclusive
 from suites.result import Evidence, Reason
+from suites.signature import of_anomalies
 from suites.takeover import late_takeovers
 
 Put = Callable[[History, Collection[str] | None], Judgement]
@@ -63,11 +64,15 @@ def _verdict(
     guilty += _late_takeovers(case, history, seen)
     if guilty:
         sentence = guilty[0].sentence if len(guilty) == 1 else f"{guilty[0].sentence} ({len(guilty)} anomalies in all)"
-        return Outcome(Verdict.FAIL, Reason("anomaly", sentence), tuple(_evidence(history, guilty)), tuple(guilty))
-    if not seen.alive and not seen.unhealed:
         return Outcome(
-            Verdict.FAIL, Reason("died", "a node was dead after the faults were healed, and nobody killed it")
+            Verdict.FAIL,
+            Reason("anomaly", sentence),
+            tuple(_evidence(history, guilty)),
+            tuple(guilty),
+            failures=of_anomalies(guilty),
         )
+    if not seen.alive and not seen.unhealed:
+        return failed("died", "a node was dead after the faults were healed, and nobody killed it")
     for reason in _withheld(history, seen, found, facts):
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(found.anomalies))
     return Outcome(Verdict.PASS)

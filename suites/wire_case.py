@@ -68,7 +68,7 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
     except NoAnswer as error:
         return _unanswered(error, wire, exchanger, alive)
     except BrokerAtFault as error:
-        return failed(error.kind, error.sentence, error.evidence)
+        return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=wire.scene.prefix)
     except TapeMismatch:
         raise
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
@@ -81,11 +81,13 @@ def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, alive: Callab
     """No answer is a failure while the broker serves others, or when it died of the question."""
     served = _witness(wire, exchanger)
     if served:
-        return failed("no-answer", f"{error.sentence}; another connection was served meanwhile", error.evidence)
+        sentence = f"{error.sentence}; another connection was served meanwhile"
+        return failed("no-answer", sentence, error.evidence, about=error.about)
     if not _alive(exchanger, alive):
         return failed("died", f"{error.sentence}; the target is dead", error.evidence)
     if wire.answered:
-        return failed("no-answer", f"{error.sentence}; nor is any other connection served any more", error.evidence)
+        sentence = f"{error.sentence}; nor is any other connection served any more"
+        return failed("no-answer", sentence, error.evidence, about=error.about)
     return inconclusive("unreachable", f"{error.sentence}; nothing was answered in this case before", error.evidence)
 
 

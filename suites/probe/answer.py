@@ -147,6 +147,7 @@ class Answer:
             f"{self.asked.request._api} v{self.version}: {sentence}",
             self.asked.evidence(paths, sentence),
             (self.asked.number,),
+            ".".join((self.asked.request._api, *paths[:1])),
         )
 
     # for the probe

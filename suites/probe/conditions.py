@@ -89,7 +89,7 @@ class Conditions:
                 now, _ = self._exchanger.clock()
                 if now - began > limit_s * 1e9:
                     raise StatementFalse(
-                        f"{error.sentence} (still so after {limit_s:.1f} s)", error.evidence, error.ops
+                        f"{error.sentence} (still so after {limit_s:.1f} s)", error.evidence, error.ops, error.about
                     ) from error
             self._exchanger.pause(wait_s)
             wait_s = min(wait_s * 1.5, 0.5)

@@ -6,15 +6,21 @@ from suites.result import Evidence
 
 
 class BrokerAtFault(Exception):
-    """The broker broke a promise; `kind` is a Reason kind, `evidence` the exchanges that prove it."""
+    """The broker broke a promise; `kind` is a Reason kind, `evidence` the exchanges that prove it.
+
+    `about` names the API and the field that were wrong (`Produce.responses.base_offset`), for the failure's signature.
+    """
 
     kind = "statement"
 
-    def __init__(self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = (), about: str = ""
+    ) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.evidence = evidence
         self.ops = ops
+        self.about = about
 
 
 class StatementFalse(BrokerAtFault):

@@ -111,6 +111,7 @@ class Line:
                     f"the connection to {self._where()} was lost before {asked.request._api} was answered",
                     asked.evidence(),
                     (asked.number,),
+                    asked.request._api,
                 )
             self._receive_next()
 
@@ -139,7 +140,7 @@ class Line:
             self.open = False
             sentence = f"{api} v{asked.version} got no answer: {self._where()}: {error}"
         self._waiting.clear()
-        raise NoAnswer(sentence, asked.evidence(), (asked.number,))
+        raise NoAnswer(sentence, asked.evidence(), (asked.number,), api)
 
     def _broken(self, asked: Asked, sentence: str) -> None:
         proof = (
