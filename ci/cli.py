@@ -36,6 +36,13 @@ def cli() -> None:
     "--claims", type=click.Path(dir_okay=False), metavar="FILE", help="What the target claims to offer (TOML)."
 )
 @click.option(
+    "--require",
+    default="core",
+    metavar="AREA,...",
+    help="What must be offered: core, areas (`requires/*`), or none.",
+    show_default=True,
+)
+@click.option(
     "--keep", type=click.Choice(["all", "failed"]), default="all", help="Whose histories stay.", show_default=True
 )
 @click.option(

@@ -96,7 +96,7 @@ class Known:
                 found.append(Stale(entry, f"expired on {entry.expires}"))
             elif entry.case in passed:
                 found.append(Stale(entry, "the case passed"))
-            elif results and entry.case.startswith("claims/") and entry.case not in told:
+            elif results and entry.case.startswith(("claims/", "requires/")) and entry.case not in told:
                 found.append(Stale(entry, "what is claimed is offered"))  # only a broken claim has a result
         return found
 
@@ -115,7 +115,7 @@ def failures(result: CaseResult) -> tuple[str, ...]:
     if names := tuple(dict.fromkeys(anomaly.name for anomaly in result.anomalies)):
         return names
     kind = result.reason.kind if result.reason else "statement"
-    return (result.statement if kind in ("statement", "claim") else kind,)
+    return (result.statement if kind in ("statement", "claim", "requires") else kind,)
 
 
 def lines_to_record(result: CaseResult) -> list[str]:

@@ -16,6 +16,7 @@ from ci.known import Known
 from ci.story import suite_version
 from ci.trouble import Trouble, nearest
 from histories.scratch import Scratch
+from suites import floor
 from suites.case import CASES
 from suites.targets import open_target
 
@@ -34,6 +35,7 @@ def run(
     keep: str,
     runs: str,
     unproven: str = "warn",
+    require: str = floor.CORE,
 ) -> int:
     """Runs the trial and returns its exit status."""
     ids = names()
@@ -42,9 +44,10 @@ def run(
     if known:
         Known.read(Path(known), ids)
     _must_exist(claims)
+    _must_be_areas(require)
     if seed is None:
         seed = random.SystemRandom().randint(1, 999_999)
-    options = ["--target", target, "--seed", str(seed), "--keep", keep, "--unproven", unproven]
+    options = ["--target", target, "--seed", str(seed), "--keep", keep, "--unproven", unproven, "--require", require]
     options += ["--profile", profile or ("full" if select else "smoke")]
     options += ["--budget", str(budget)] if budget is not None else []
     for name in select:
@@ -65,6 +68,13 @@ def run(
 def _must_match(pattern: str, ids: Collection[str]) -> None:
     if not fnmatch.filter(ids, pattern):
         raise Trouble(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
+
+
+def _must_be_areas(require: str) -> None:
+    try:
+        floor.parse(require)
+    except floor.UnknownArea as error:
+        raise Trouble(f"--require: {error}.") from None
 
 
 def _must_be_a_target(text: str) -> None:

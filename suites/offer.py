@@ -86,9 +86,14 @@ def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
         if not claimed:
             continue
         missing = [api for api in CLAIMS.get(feature, ()) if not offer.offers(api) and api not in offer.withheld]
-        level = CLAIMED_FEATURES.get(feature)
         if missing:
             broken[feature] = f"claimed, and not offered by ApiVersions: {', '.join(missing)}"
-        elif level is not None and offer.features and offer.features.get(level, 0) < 1:
+        elif (level := level_missing(feature, offer)) is not None:
             broken[feature] = f"claimed, and the feature {level} is not finalized"
     return broken
+
+
+def level_missing(feature: str, offer: Offer) -> str | None:
+    """The finalized feature of the cluster that this one needs and that is off; None where nothing is missing."""
+    level = CLAIMED_FEATURES.get(feature)
+    return level if level is not None and offer.features and offer.features.get(level, 0) < 1 else None

@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from suites import floor
 from suites.case import CASES, BadCase, Case, cases_in
 from suites.events import Event
 from suites.exit_status import USAGE
+from suites.floor import CORE
 from suites.run import Options, Run
 from suites.selection import PROFILES, UnknownSelection
 from suites.targets import FEATURES
@@ -49,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", type=int, help="the seed of everything random in the run")
     group.addoption("--select", action="append", default=[], metavar="AREA/NAME", help="only these cases (* allowed)")
     group.addoption("--claims", metavar="FILE", help="a TOML file of features that the target claims to have")
+    group.addoption("--require", default=CORE, metavar="AREA,...", help="what must be offered: core, areas, or none")
     group.addoption("--run-dir", metavar="FOLDER", help="the run folder (default: runs/...)")
     group.addoption("--keep", default="all", choices=("all", "failed"), help="which histories to keep")
     group.addoption("--unproven", default="warn", choices=("warn", "fail"), help="what a case without proof may do")
@@ -191,7 +194,15 @@ def _options(config: pytest.Config) -> Options:
         unproven=config.getoption("--unproven"),
         through=config.getoption("--through"),
         refute=config.getoption("--refute"),
+        require=_required(config.getoption("--require")),
     )
+
+
+def _required(text: str) -> tuple[str, ...]:
+    try:
+        return floor.parse(text)
+    except floor.UnknownArea as error:
+        raise pytest.UsageError(f"--require: {error}") from error
 
 
 def _claims(path: str | None) -> dict[str, bool]:

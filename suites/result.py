@@ -38,6 +38,7 @@ ReasonKind = Literal[
     "died",
     "anomaly",
     "claim",
+    "requires",  # an area that `--require` names is not offered
 ]
 
 

@@ -14,16 +14,18 @@ import msgspec
 
 from checkers.verdict import Verdict
 from histories.scratch import holding
+from suites import promises
 from suites.case import Case
 from suites.disturbance import disturbance
 from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
 from suites.exit_status import OUR_FAULT, exit_status
+from suites.floor import CORE
 from suites.interruption import Interruption
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.result import CaseResult
 from suites.selection import quick_first, select, within_budget
 from suites.session import Session
-from suites.targets import FEATURES, TargetNotReady, TargetProblem, open_target
+from suites.targets import TargetNotReady, TargetProblem, open_target
 
 WIRE_S, TRIAL_S, SMOKE_TRIAL_S = 0.4, 22.0, 12.0
 
@@ -43,6 +45,7 @@ class Options(msgspec.Struct, frozen=True):
     unproven: str = "warn"
     through: str | None = None
     refute: bool = False
+    require: tuple[str, ...] = (CORE,)
 
 
 class Run:
@@ -64,8 +67,7 @@ class Run:
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
         """The cases of this run in their order: by selection, profile and budget. Raises UnknownSelection."""
-        claims = [f"claims/{feature}" for feature in FEATURES]
-        taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims)
+        taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, promises.names())
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
         if self.options.refute:
             taken = [case for case in taken if case.lies]
@@ -98,6 +100,7 @@ class Run:
                 unproven=self.options.unproven,
                 disturbance=disturbance(self.options.through, self.options.refute),
                 interruption=self._interruption,
+                require=self.options.require,
             )
             self._undo.callback(self._session.close)
             self._session.open()
@@ -183,7 +186,7 @@ class Run:
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
             )
         )
-        for result in session.claims_broken():
+        for result in session.broken_promises():
             if not any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect):
                 session.results.append(result)
                 self.emit(CaseFinished(result))

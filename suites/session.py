@@ -24,10 +24,11 @@ from suites.cleaning import OURS, Janitor, Ours, clean, forget
 from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
+from suites.floor import CORE
 from suites.interruption import Interruption
 from suites.journaled import journaled
 from suites.log_lines import folded
-from suites.offer import Offer, broken_claims, lacking
+from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from suites.probe.conditions import Scene
@@ -36,6 +37,7 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.produce import batch
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
+from suites.promises import broken_promises
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Reason
 from suites.settling import settle
@@ -65,12 +67,15 @@ class Session:
         unproven: str = "warn",
         disturbance: Disturbance | None = None,
         interruption: Interruption | None = None,
+        require: tuple[str, ...] = (CORE,),
     ) -> None:
         self.target = target
         self.run_dir = run_dir
         self.seed = seed
         self.profile = profile
-        self.claims = dict(claims)
+        self.asked_claims = dict(claims)
+        self.claims = self.asked_claims
+        self.require = require
         self.emit = emit
         self.unproven = unproven
         self.disturbance = disturbance
@@ -94,14 +99,14 @@ class Session:
         )
         wire = self.unrecorded("warm-up")
         served = wire.learn()
-        claims = {**self.target.claims, **self.claims}
+        self.claims = {**self.target.claims, **self.asked_claims}
         self.offer = Offer(
             served,
             dict(wire.features),
             self.target.capabilities,
             len(wire.nodes),
             self.target.leaderless,
-            frozenset(feature for feature, claimed in claims.items() if not claimed),
+            frozenset(feature for feature, claimed in self.claims.items() if not claimed),
             withheld_apis(wire),
         )
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
@@ -174,22 +179,9 @@ class Session:
 
     # the cases
 
-    def claims_broken(self) -> list[CaseResult]:
-        """A failed `claims/<feature>` for each claimed feature that is not offered."""
-        found = broken_claims({**self.target.claims, **self.claims}, self.offer)
-        return [
-            CaseResult(
-                f"claims/{feature}",
-                f"The target claims {feature}, so it MUST offer it.",
-                (),
-                "must",
-                Verdict.FAIL,
-                reason := Reason("claim", sentence),
-                started_ns=now_ns(),
-                failures=derived(reason, ()),
-            )
-            for feature, sentence in found.items()
-        ]
+    def broken_promises(self) -> list[CaseResult]:
+        """What is claimed or required and not offered."""
+        return broken_promises(self.claims, self.require, self.offer)
 
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
         """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""

@@ -34,14 +34,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def verdicts(program: Path, folder: Path, file: str, *cases: str) -> dict[str, str]:
+def verdicts(program: Path, folder: Path, file: str, *cases: str, require: str = "core") -> dict[str, str]:
     """Puts the broker of a file on trial with some cases."""
     for path in (program, HERE / "elsewhere.sh"):
         shutil.copy(path, folder)
     text = (HERE / file).read_text(encoding="utf-8").replace(PORT, str(free_ports(1)[0]))
     (folder / file).write_text(text, encoding="utf-8")
     selected = [word for case in cases for word in ("--select", case)]
-    done = brokertrial(folder, "run", "--target", f"file:{file}", "--unproven", "fail", *selected)
+    done = brokertrial(folder, "run", "--target", f"file:{file}", "--unproven", "fail", "--require", require, *selected)
     lines = [json.loads(line) for line in (only_run(folder) / "results.jsonl").read_text().splitlines()]
     found = {row["result"]["case"]: row["result"]["verdict"] for row in lines if row["line"] == "result"}
     assert done.returncode == (FAIL in found.values()), done.stdout + done.stderr
@@ -74,7 +74,7 @@ def test_topics_that_appear_on_use_only(program: Path, tmp_path: Path) -> None:
         "groups/consumer-commits-in-its-epoch": PASS,
         "admin/topic-names": NOT_APPLICABLE,
     }
-    assert verdicts(program, tmp_path, "on-use-only.toml", *expected) == expected
+    assert verdicts(program, tmp_path, "on-use-only.toml", *expected, require="data,groups,commits") == expected
 
 
 def test_three_nodes_that_refuse_three_replicas(program: Path, tmp_path: Path) -> None:

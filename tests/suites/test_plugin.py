@@ -105,6 +105,15 @@ def test_a_broken_claim_is_a_failure(tmp_path):
     assert run(tmp_path / "other", "--select", "produce/base-offset", "--claims", str(claims)).returncode == 4
 
 
+def test_what_is_required_and_not_offered_is_a_failure_unless_nothing_is_required(tmp_path):
+    hidden = ("--select", "produce/base-offset", "--target", "reference?without=JoinGroup", "--deselect", "claims/*")
+    assert run(tmp_path / "core", *hidden).returncode == 1
+    assert run(tmp_path / "named", *hidden, "--require", "data,topics,commits").returncode == 0
+    assert run(tmp_path / "none", *hidden, "--require", "none").returncode == 0
+    done = run(tmp_path / "what", *hidden, "--require", "telepathy")
+    assert done.returncode == 4 and "`telepathy` is no area" in done.stdout + done.stderr
+
+
 def test_a_term_signal_in_the_middle_of_a_trial_is_2_and_leaves_nothing_running(tmp_path):
     process = subprocess.Popen(
         command(tmp_path, "--select", "produce/acked-survive-a-kill"), stdout=subprocess.PIPE, text=True, cwd=CHECKOUT

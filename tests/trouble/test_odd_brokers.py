@@ -13,10 +13,11 @@ REFERENCE = [sys.executable, "-P", "-m", "reference_impl", "node", "--node-id={n
 PASS, NOT_APPLICABLE = "pass", "not applicable"
 
 
-def verdicts(tmp_path: Path, broker: str, *cases: str) -> dict[str, tuple[str, str]]:
+def verdicts(tmp_path: Path, broker: str, *cases: str, require: str = "core") -> dict[str, tuple[str, str]]:
     """Runs the cases against the broker that the file tells; the verdict and the reason of each."""
     (tmp_path / "broker.toml").write_text(broker)
     selected = [word for case in cases for word in ("--select", case)]
+    selected += ["--require", require]
     done = brokertrial(tmp_path, "run", "--target", "file:broker.toml", "--profile", "full", *selected)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in (only_run(tmp_path) / "results.jsonl").read_text().splitlines()]
@@ -42,6 +43,7 @@ def test_one_that_makes_topics_on_use_only_is_judged_by_what_needs_no_more(tmp_p
         "fetch/over-segments-to-the-end",  # wants a setting
         "admin/created-as-asked",  # wants CreateTopics
         "idempotence/lost-ack",  # wants three partitions or more
+        require="data,groups,commits,transactions",
     )
     assert found.pop("offsets/by-time-within-a-batch")[0] == PASS
     assert {verdict for verdict, _ in found.values()} == {NOT_APPLICABLE}, found
