@@ -43,6 +43,13 @@ def cli() -> None:
     show_default=True,
 )
 @click.option(
+    "--min-decided",
+    type=click.FloatRange(0, 100),
+    default=0.0,
+    metavar="PERCENT",
+    help="Of the musts: where fewer were decided, the exit status is 6, never 0.",
+)
+@click.option(
     "--keep", type=click.Choice(["all", "failed"]), default="all", help="Whose histories stay.", show_default=True
 )
 @click.option(

@@ -33,6 +33,7 @@ GOES_ON = (CaseStarted, PhaseChanged)
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("brokertrial")
     group.addoption("--known", default=None, metavar="FILE", help="failures that are known")
+    group.addoption("--min-decided", default=0.0, type=float, metavar="PERCENT", help="of the musts, for all clear")
     group.addoption("--parent-pipe", default=None, type=int, metavar="FD", help="closed when the parent is gone")
 
 
@@ -44,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except Trouble as trouble:
         raise pytest.UsageError(str(trouble)) from None
     asked = {name: config.getoption(f"--{name}") for name in ("target", "profile", "seed")}
-    reporter = Reporter(Story(folder, known), asked)
+    reporter = Reporter(Story(folder, known, min_decided=config.getoption("--min-decided")), asked)
     config.pluginmanager.register(reporter, "brokertrial-reporter")
     signal.signal(signal.SIGINT, reporter.interrupt)
     if (pipe := config.getoption("--parent-pipe")) is not None:

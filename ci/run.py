@@ -36,6 +36,7 @@ def run(
     runs: str,
     unproven: str = "warn",
     require: str = floor.CORE,
+    min_decided: float = 0.0,
 ) -> int:
     """Runs the trial and returns its exit status."""
     ids = names()
@@ -48,6 +49,7 @@ def run(
     if seed is None:
         seed = random.SystemRandom().randint(1, 999_999)
     options = ["--target", target, "--seed", str(seed), "--keep", keep, "--unproven", unproven, "--require", require]
+    options += ["--min-decided", str(min_decided)]
     options += ["--profile", profile or ("full" if select else "smoke")]
     options += ["--budget", str(budget)] if budget is not None else []
     for name in select:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ci.known import Known
 from ci.tally import Tally, local_day
-from ci.trouble import FAILED, INTERNAL, INTERRUPTED, PASSED
+from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
 from suites.events import CaseFinished, Event, RunFinished, RunStarted
 from suites.result import CaseResult
 
@@ -28,6 +28,7 @@ class Story:
     end: RunFinished | None = None
     broken: dict[str, str] = field(default_factory=dict)  # what could not be written, and why
     interrupted: bool = False
+    min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
     fault: bool = False  # pytest itself, or a case file, raised what nobody expected
 
     def on(self, event: Event) -> None:
@@ -49,9 +50,26 @@ class Story:
         if self.interrupted:
             return INTERRUPTED
         status = self.tally.status(self.end.status if self.end else PASSED)
+        if status == PASSED and self.shortfall:
+            status = INCONCLUSIVE
         if self.fault:
             return FAILED if self.tally.failed else INTERNAL
         return INTERNAL if self.broken and status not in (FAILED, INTERRUPTED) else status
+
+    @property
+    def shortfall(self) -> str:
+        """A sentence where fewer of the musts were decided than `--min-decided` asks for."""
+        percent = self.tally.decided_percent
+        if percent >= self.min_decided:
+            return ""
+        return f"too few musts decided: {percent:.1f} %, --min-decided {self.min_decided:g}"
+
+    @property
+    def meaning(self) -> str:
+        """What the exit status says of this run."""
+        if self.status == INCONCLUSIVE and not self.tally.inconclusive and self.shortfall:
+            return self.shortfall
+        return MEANING.get(self.status, "")
 
     @property
     def place(self) -> str:

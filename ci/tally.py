@@ -10,8 +10,11 @@ from datetime import UTC, date, datetime
 from checkers.verdict import Verdict
 from ci.known import Known, Stale
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
+from suites.promises import NAMES_BEGIN
 from suites.result import CaseResult
 
+SAID_ONCE = {"disclaimed": "disclaimed", "no-permission": "no permission"}
+"""Reasons that are one decision of somebody, whatever the number of cases: the last line names what they are about."""
 OURS = ("suite", "unwritten")
 WORDS = {
     Verdict.PASS: "passed",
@@ -73,10 +76,41 @@ class Tally:
         if self.warned:
             parts.append(f"{len(self.warned)} warned (a `should` that does not hold)")
         parts.append(f"{len(self.inconclusive)} inconclusive{_by_reason(self.inconclusive)}")
+        parts.append(f"{len(self.decided)} of {len(self.musts)} musts decided")
         parts.append(f"{len(self.not_applicable)} not applicable{_by_reason(self.not_applicable)}")
         if self.stale:
             parts.append(f"{len(self.stale)} known failures to remove")
-        return ", ".join(parts)
+        once = [f"{word}: {', '.join(names)}" for word, names in self.said_once().items()]
+        return "; ".join([", ".join(parts), *once])
+
+    @property
+    def musts(self) -> list[CaseResult]:
+        """The cases that decide a `must`; what was promised and is not offered at all is no case."""
+        told = (*self.passed, *self.failed, *self.known, *self.warned, *self.inconclusive, *self.not_applicable)
+        return [result for result in told if result.level == "must" and not result.case.startswith(NAMES_BEGIN)]
+
+    @property
+    def decided(self) -> list[CaseResult]:
+        """Those that passed or failed."""
+        return [result for result in self.musts if result.verdict in (Verdict.PASS, Verdict.FAIL)]
+
+    @property
+    def decided_percent(self) -> float:
+        """How many of the musts were decided; 100 where there was none to decide."""
+        return 100 * len(self.decided) / len(self.musts) if self.musts else 100.0
+
+    def not_applicable_by_reason(self) -> dict[str, int]:
+        """Kind of reason -> number of cases, the most frequent first."""
+        return dict(Counter(map(_kind, self.not_applicable)).most_common())
+
+    def said_once(self) -> dict[str, list[str]]:
+        """What the target disclaims, and what the suite was not permitted, wherever that took a case away."""
+        found: dict[str, list[str]] = {}
+        for kind, word in SAID_ONCE.items():
+            told = [result.reason.sentence for result in self.not_applicable if result.reason and _kind(result) == kind]
+            if told:
+                found[word] = list(dict.fromkeys(sentence.removeprefix(f"{word}: ") for sentence in told))
+        return found
 
 
 def local_day() -> date:

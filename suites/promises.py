@@ -12,7 +12,7 @@ from suites.outcome import failed
 from suites.result import CaseResult
 from suites.targets import FEATURES
 
-CLAIMS, REQUIRES = "claims/", "requires/"
+NAMES_BEGIN = CLAIMS, REQUIRES = "claims/", "requires/"
 
 
 def names() -> list[str]:

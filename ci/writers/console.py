@@ -20,7 +20,7 @@ from ci import permitted
 from ci.details import details, headline
 from ci.known import lines_to_record
 from ci.story import Story
-from ci.trouble import FAILED, MEANING, PASSED
+from ci.trouble import FAILED, PASSED
 from suites.events import (
     CaseFinished,
     CaseStarted,
@@ -133,7 +133,7 @@ class ConsoleWriter:
             self._say(f"Report: {self._story.place}/report.html")
         status = self._story.status
         style = "green" if status == PASSED else "bold red" if status == FAILED else "yellow"
-        meaning = f" = {MEANING[status]}" if status in MEANING else ""
+        meaning = f" = {self._story.meaning}" if self._story.meaning else ""
         self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
         self._flush()
 

@@ -43,13 +43,23 @@ def render(story: Story) -> str:
     )
     if story.run:
         suite.set("timestamp", story.run.started_at)
-        _properties(suite, {"target": story.run.target, "version": story.run.target_version, "seed": story.run.seed})
+        told = {"target": story.run.target, "version": story.run.target_version, "seed": story.run.seed}
+        _properties(suite, told | _floor(story))
     for result in story.results:
         _case(suite, result, story)
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _floor(story: Story) -> dict[str, object]:
+    """How much was decided at all, and why not more."""
+    tally = story.tally
+    told: dict[str, object] = {"musts decided": f"{len(tally.decided)} of {len(tally.musts)}"}
+    told.update((f"not applicable, {kind}", count) for kind, count in tally.not_applicable_by_reason().items())
+    told.update((word, ", ".join(names)) for word, names in tally.said_once().items())
+    return told
 
 
 def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
@@ -60,7 +70,8 @@ def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
     if result.verdict is Verdict.INCONCLUSIVE:
         _outcome(case, "error", message, result, story)
     elif result.verdict is Verdict.NOT_APPLICABLE:
-        ET.SubElement(case, "skipped", message=message)
+        kind = f"{result.reason.kind}: " if result.reason else ""
+        ET.SubElement(case, "skipped", message=f"not applicable: {kind}{message}")
     elif result.verdict is Verdict.FAIL:
         if result in story.tally.failed:
             _outcome(case, "failure", message, result, story)

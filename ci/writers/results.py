@@ -39,6 +39,10 @@ class Footer(msgspec.Struct, frozen=True, tag="footer", tag_field="line"):
     status: int
     results: int
     sha256: str
+    musts: int = 0
+    decided: int = 0
+    not_applicable: dict[str, int] = {}
+    said_once: dict[str, list[str]] = {}
 
 
 class ResultsWriter:
@@ -55,9 +59,22 @@ class ResultsWriter:
         elif isinstance(event, CaseFinished):
             self._add(Result(event.result))
         elif isinstance(event, RunFinished):
-            self._add(Footer(event, self._story.status, len(self._story.results), self._digest.hexdigest()))
+            self._add(self._footer(event))
             if self._file:
                 self._file.close()
+
+    def _footer(self, end: RunFinished) -> Footer:
+        tally = self._story.tally
+        return Footer(
+            end,
+            self._story.status,
+            len(self._story.results),
+            self._digest.hexdigest(),
+            len(tally.musts),
+            len(tally.decided),
+            tally.not_applicable_by_reason(),
+            tally.said_once(),
+        )
 
     def _add(self, line: Header | Result | Footer) -> None:
         if self._file is None:

@@ -48,6 +48,9 @@ def _page(story: Story) -> Iterator[str]:
         )
     yield ""
     yield f"**{tally.line()}**"
+    if story.shortfall:
+        yield ""
+        yield f"> {story.shortfall}"
     if story.end and story.end.error:
         yield ""
         yield f"> {story.end.error}"
@@ -63,6 +66,7 @@ def _page(story: Story) -> Iterator[str]:
                 yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
         yield ""
     yield from _permitted(story.results)
+    yield from _not_applicable(tally.not_applicable)
     for stale in tally.stale:
         yield f"- {story.known.sentence(stale)}"
     if run and run.left_out:
@@ -95,6 +99,20 @@ def _permitted(results: list[CaseResult]) -> Iterator[str]:
     yield f"<details><summary>Permitted: {permitted.MEANING}</summary>\n"
     for row in rows:
         yield f"- `{row.name}` {row.count} times, in {', '.join(f'`{case}`' for case in row.cases)}"
+    yield "\n</details>\n"
+
+
+def _not_applicable(results: list[CaseResult]) -> Iterator[str]:
+    """Why each of these cases was not judged: one line a reason, with its cases."""
+    if not results:
+        return
+    cases: dict[str, list[str]] = {}
+    for result in results:
+        reason = f"{result.reason.kind}: {result.reason.sentence}" if result.reason else "no reason given"
+        cases.setdefault(reason, []).append(f"`{result.case}`")
+    yield "<details><summary>Not applicable, by reason</summary>\n"
+    for reason in sorted(cases):
+        yield f"- {reason}: {', '.join(cases[reason])}"
     yield "\n</details>\n"
 
 

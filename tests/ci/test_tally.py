@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from checkers.verdict import Verdict
+from ci.story import Story
 from ci.tally import Tally
 from suites.result import CaseResult, Reason
 
@@ -54,5 +57,38 @@ def test_the_last_line_counts_every_verdict_and_splits_by_reason() -> None:
     other = msgspec.structs.replace(ABSENT, reason=Reason("missing-capability", "cannot be killed"))
     assert Tally.of([PASS, PASS, FAIL, WARNED, UNSURE, ABSENT, ABSENT, other]).line() == (
         "2 passed, 1 failed, 1 warned (a `should` that does not hold), 1 inconclusive (no-hit 1), "
-        "3 not applicable (not-offered 2, missing-capability 1)"
+        "3 of 7 musts decided, 3 not applicable (not-offered 2, missing-capability 1)"
     )
+
+
+def test_what_was_disclaimed_or_not_permitted_is_named_once_in_the_last_line() -> None:
+    disclaimed = msgspec.structs.replace(ABSENT, reason=Reason("disclaimed", "disclaimed: compaction"))
+    forbidden = msgspec.structs.replace(ABSENT, reason=Reason("no-permission", "no permission: CreatePartitions"))
+    line = Tally.of([PASS, disclaimed, disclaimed, forbidden]).line()
+    assert line.endswith("(disclaimed 2, no-permission 1); disclaimed: compaction; no permission: CreatePartitions")
+
+
+def test_a_broken_promise_is_no_must_that_was_decided() -> None:
+    tally = Tally.of([PASS, msgspec.structs.replace(FAIL, case="requires/groups")])
+    assert (len(tally.decided), len(tally.musts), tally.status()) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("results", "least", "status"),
+    [
+        ([PASS], 100, 0),
+        ([PASS, ABSENT], 50, 0),
+        ([PASS, ABSENT], 51, 6),
+        ([PASS, PASS, UNSURE], 10, 6),
+        ([PASS, FAIL, ABSENT], 90, 1),
+        ([WARNED], 100, 0),
+        ([ABSENT], 1, 5),
+    ],
+)
+def test_too_few_musts_decided_are_never_all_clear(
+    results: list[CaseResult], least: float, status: int, tmp_path: Path
+) -> None:
+    story = Story(tmp_path, results=results, min_decided=least)
+    assert story.status == status
+    told = status == 6 and UNSURE not in results
+    assert (story.meaning == "too few musts decided: 50.0 %, --min-decided 51") == told

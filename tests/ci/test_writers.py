@@ -16,7 +16,7 @@ from ci.details import details
 from ci.known import Entry, Known
 from ci.picture import timeline
 from ci.story import Story
-from ci.writers import console, discover, junit, report, summary
+from ci.writers import console, discover, junit, report, results, summary
 from suites.events import CaseFinished, CaseStarted, Event, PhaseChanged, Progress, RunFinished
 from suites.result import CaseResult
 
@@ -108,6 +108,24 @@ def test_junit_counts_what_ci_systems_count(story: Story) -> None:
     assert len(suite.findall("testcase/failure")) == 2
     assert len(suite.findall("testcase/error")) == 1
     assert len(suite.findall("testcase/skipped")) == 2
+
+
+def test_every_report_says_how_much_was_decided_and_why_not_more(story: Story, told: list[Event]) -> None:
+    decided = "3 of 5 musts decided, 1 not applicable (not-offered 1)"
+    assert decided in story.tally.line()
+    for page in (summary.render(story), report.render(story)):
+        assert decided in page
+        assert "the broker does not compact" in page and "compaction/latest-value-stays" in page
+    suite = ET.fromstring(junit.render(story))[0]
+    properties = {entry.get("name"): entry.get("value") for entry in suite.findall("properties/property")}
+    assert properties["musts decided"] == "3 of 5" and properties["not applicable, not-offered"] == "1"
+    case = next(entry for entry in suite.findall("testcase") if entry.get("name") == "latest-value-stays")
+    assert case.find("skipped").get("message").startswith("not applicable: not-offered: the broker does not compact")
+    writer = results.writer(story)
+    for event in told:
+        writer.on(event)
+    footer = results.read(story.folder)[2]
+    assert (footer.decided, footer.musts, footer.not_applicable) == (3, 5, {"not-offered": 1})
 
 
 def test_junit_survives_characters_that_xml_cannot_carry(story: Story) -> None:
