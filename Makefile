@@ -2,6 +2,7 @@
 
 PYTHON  ?= python3
 BIN     := .venv/bin
+WORKERS ?= 2
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
@@ -25,8 +26,9 @@ types: .venv/dev
 layers: .venv/dev
 	$(BIN)/lint-imports
 
+# Two at a time, a file as a whole: processes that a file starts serve all its tests.
 unit: .venv/dev
-	$(BIN)/python -P -m pytest -q
+	$(BIN)/python -P -m pytest -q -n $(WORKERS) --dist loadfile
 
 slow: .venv/dev
 	$(BIN)/python -P -m pytest -q -m slow

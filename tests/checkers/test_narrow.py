@@ -97,7 +97,6 @@ def at_once(*appends, end=None):
         (at_once((0, 40_000), (40_000, 1)), False),
         (at_once((0, 40_000), (39_999, 1), end=20_000), True),
     ],
-    ids=str,
 )
 def test_what_reaches_into_another_is_suspicious(tale, suspicious, monkeypatch):
     small_blocks(monkeypatch, 5)
