@@ -1,6 +1,5 @@
 """DuckDB as the engine: the tables of one or more histories, the shared relations, and any query over them."""
 
-import re
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +11,7 @@ from checkers.check import Check
 from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
 from checkers.narrow import narrowed
-from checkers.relations import BASES, RELATIONS, RENAMED
+from checkers.relations import BASES, RELATIONS, RENAMED, named_in
 from histories.reader import History
 from histories.rows import TABLES
 from histories.scratch import Scratch
@@ -22,9 +21,6 @@ _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR
 SMALL_ROWS = 200_000
 """Below this, planning costs more than reading: the tables are read once, one thread does all, and a search in logs has
 all of them in memory."""
-
-_LITERAL = re.compile(r"'[^']*'")
-_WORD = re.compile(r"\b[a-z_]+\b")
 
 
 class Duck(Engine):
@@ -103,8 +99,7 @@ class Duck(Engine):
         self.close()
 
     def _make_what_it_names(self, query: str) -> None:
-        named = RELATIONS.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
-        for name in sorted(named):
+        for name in named_in(query):
             if name in self._made:
                 continue
             self._make_what_it_names(RELATIONS[name].query)

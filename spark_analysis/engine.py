@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -16,7 +15,7 @@ from checkers.check import Check
 from checkers.engine import Engine, titles, topics
 from checkers.fingerprint import SETTLED, settled
 from checkers.narrow import narrowed
-from checkers.relations import BASES, RELATIONS
+from checkers.relations import BASES, RELATIONS, named_in
 from histories.reader import History
 from histories.rows import TABLES
 from spark_analysis.canaries import Planted
@@ -24,8 +23,6 @@ from spark_analysis.keeping import kept
 from spark_analysis.session import fit, open_session
 from spark_analysis.tables import frame_of, rows_in, table_of
 
-_LITERAL = re.compile(r"'[^']*'")
-_WORD = re.compile(r"\b[a-z_]+\b")
 _NUMBERS = itertools.count(1)
 
 
@@ -128,8 +125,7 @@ class Spark(Engine):
             self._session.sparkContext.cancelJobGroup(group)
 
     def _make_what_it_names(self, query: str) -> None:
-        named = RELATIONS.keys() & set(_WORD.findall(_LITERAL.sub("", query)))
-        for name in sorted(named):
+        for name in named_in(query):
             if name in self._made:
                 continue
             relation = RELATIONS[name]

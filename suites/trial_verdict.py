@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from checkers.anomaly import Anomaly
 from checkers.judge import Judgement, judge
@@ -204,19 +205,23 @@ def _facts(history: History, events: list[Event], seen: Conclusion, found: Judge
         active |= (calls >= begin) & (calls <= end)
     mine = np.isin(table.column("kind").to_numpy(zero_copy_only=False), ["send", "commit", "committed", "begin"])
     acked = np.equal(table.column("outcome").to_numpy(zero_copy_only=False), "ok")
-    acks = np.sort(table.column("return_ns").to_numpy(zero_copy_only=False)[mine].astype(float))
-    acks = acks[~np.isnan(acks)]
-    gap = float(np.max(np.diff(acks)) / 1e9) if len(acks) > 1 else 0.0
+    returned = table.column("return_ns").to_numpy(zero_copy_only=False).astype(float)
     facts: dict[str, str | int | float] = {
         "acknowledged": seen.acked,
         "operations": int(mine.sum()),
         "during_faults": len(np.unique(table.column("op").to_numpy()[active & mine & acked])),
-        "longest_pause_s": round(gap, 3),
+        "longest_pause_s": round(longest_pause_s(returned[mine & acked]), 3),
         "proxy_lag_ms": round(seen.lag_ms, 3),
         "latency_ms": round(seen.latency_ms, 3),
         "checks": ", ".join(found.judged),
     }
     return facts | {f"hits of {window}": count for window, count in seen.hits.items()}
+
+
+def longest_pause_s(returned_ns: npt.NDArray[np.float64]) -> float:
+    """The longest time between two of these moments; NaN is a call that never returned."""
+    moments = np.sort(returned_ns[~np.isnan(returned_ns)])
+    return float(np.max(np.diff(moments)) / 1e9) if len(moments) > 1 else 0.0
 
 
 def _windows(events: list[Event], seen: Conclusion) -> Iterator[tuple[int, int]]:

@@ -16,8 +16,12 @@ NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome")
 SUBJECT = "SELECT DISTINCT a.history FROM acknowledgements a"
 OTHERWISE = "nothing was acknowledged"
 QUERY = """
-    SELECT w.history, w.what, w.op_a, w.op_b, w.gap_ns / 1000000.0 AS ms_gap, 0 AS judged,
-        COALESCE(MAX(e.window_id), 'none') AS fault
+    SELECT z.history, z.what, z.op_a, z.op_b, z.gap_ns / 1000000.0 AS ms_gap, 0 AS judged,
+        COALESCE(z.window_id, 'none') AS fault
+    FROM (
+    SELECT w.history, w.what, w.op_a, w.op_b, w.gap_ns, e.window_id,
+        ROW_NUMBER() OVER (PARTITION BY w.history
+            ORDER BY e.at_ns DESC NULLS LAST, e.window_id DESC NULLS LAST) AS age
     FROM (
         SELECT x.history, x.what, x.op_a, x.op_b, x.at_ns, x.gap_ns,
             ROW_NUMBER() OVER (PARTITION BY x.history ORDER BY x.op_b NULLS LAST) AS number
@@ -36,6 +40,7 @@ QUERY = """
     LEFT JOIN (SELECT b.history, b.window_id, MIN(b.at_ns) AS at_ns FROM events b WHERE b.kind = 'window-begin'
         GROUP BY b.history, b.window_id) e ON e.history = w.history AND e.at_ns <= w.at_ns
     WHERE w.number = 1
-    GROUP BY w.history, w.what, w.op_a, w.op_b, w.gap_ns
+    ) z
+    WHERE z.age = 1
     """
 SENTENCE = "For {ms_gap:.0f} ms no {what} was acknowledged (the fault before: {fault})."

@@ -68,10 +68,19 @@ def longest_gap(facts: Facts) -> Iterator[Found]:
     for of_kind in answers.values():
         for (before, one), (after, op) in pairwise(sorted(of_kind)):
             if after > before:
-                gaps.append((after - before, -op, one))
+                gaps.append((after - before, -op, one, after))
     if gaps:
-        _, op, before = max(gaps)
-        yield {"op_a": before, "op_b": -op}
+        _, op, before, after = max(gaps)
+        yield {"op_a": before, "op_b": -op, "fault": _newest_fault(facts, after)}
+
+
+def _newest_fault(facts: Facts, until_ns: int) -> str:
+    """The window that had begun last; of those that began at one moment, the last by name."""
+    begun: dict[str, int] = {}
+    for event in facts.events:
+        if event.kind == "window-begin" and event.window is not None:
+            begun[event.window] = min(event.at_ns, begun.get(event.window, event.at_ns))
+    return max(((at_ns, window) for window, at_ns in begun.items() if at_ns <= until_ns), default=(0, "none"))[1]
 
 
 def at_least_once(facts: Facts) -> Iterator[Found]:

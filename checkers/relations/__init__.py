@@ -10,6 +10,8 @@ The text keeps to what DuckDB and Spark both understand: qualified names, explic
 only one of them has.
 """
 
+import re
+
 from checkers.relations import (
     batches,
     commits,
@@ -62,3 +64,12 @@ RELATIONS: dict[str, Relation] = {
     **soundings.RELATIONS,
     **suspicion.RELATIONS,
 }
+
+_NO_RELATION = re.compile(r"'[^']*'|(?:\.|\bAS\s+)[a-z_]+\b")
+"""Text, and names of columns (after a dot, or given by AS): none is a relation, though it may be called like one."""
+_WORD = re.compile(r"\b[a-z_]+\b")
+
+
+def named_in(query: str) -> list[str]:
+    """The shared relations that a query reads from."""
+    return sorted(RELATIONS.keys() & set(_WORD.findall(_NO_RELATION.sub("", query))))

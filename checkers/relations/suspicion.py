@@ -56,7 +56,7 @@ def _blocks(placed: str, shift: int) -> str:
     return f"""
         SELECT x.log, x.place >> {shift} AS block, MIN(x.return_ns) AS returned, MAX(x.call_ns) AS called,
             MIN(x.start) AS start, MAX(x.high) AS high, MAX(x.high - x.start) AS longest,
-            MAX(CASE WHEN x.turn = 2 THEN 1 ELSE 0 END) AS ends,
+            MAX(CASE WHEN x.turn = 2 THEN 1 ELSE 0 END) AS has_end,
             SUM(CASE WHEN x.high > x.start THEN {mask} END) AS masks,
             BIT_OR(CASE WHEN x.high > x.start THEN {mask} END) AS covered
         FROM ({placed}) x GROUP BY x.log, x.place >> {shift}
@@ -85,7 +85,7 @@ def _doubts(stretch: int) -> str:
             ) s ON s.log = w.log AND s.stretch = w.block >> {stretch}
         ) b
         WHERE b.called > b.returned OR b.called > b.returned_above
-            OR b.masks <> b.covered OR b.high > b.start_above OR (b.ends = 1 AND b.longest > 1)
+            OR b.masks <> b.covered OR b.high > b.start_above OR (b.has_end = 1 AND b.longest > 1)
         """
 
 

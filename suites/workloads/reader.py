@@ -148,15 +148,12 @@ class Reader:
         """Nothing is trimmed in a trial: the broker denies a position that it gave out. Recorded, then asked again."""
         place = _place(message)
         if place in self.streams:
-            stream = self.streams[place]
+            last = self.streams[place].prev
+            offset = 0 if last is None else last + 1  # offset 0 may be the last one: it is false too
             self.stage.recorder.event(
-                "out-of-range",
-                client=self.client,
-                topic=place[0],
-                partition=place[1],
-                offset=(stream.prev if stream.prev is not None else -1) + 1,
+                "out-of-range", client=self.client, topic=place[0], partition=place[1], offset=offset
             )
-            self.consumer.seek(TopicPartition(place[0], place[1], (stream.prev or -1) + 1))
+            self.consumer.seek(TopicPartition(place[0], place[1], offset))
 
     def rewind(self, place: Place, offset: int = 0) -> None:
         """Reads a partition again from an offset, as a new stream."""

@@ -57,7 +57,7 @@ class Dice:
             )  # fmt: skip
         if rng.random() < 0.2:
             at = rng.randrange(0, self.now + 1)
-            self.rows.append(Event(kind="hit", at_ns=at, window="w1", fields='{"decision":"kill"}'))
+            self.rows.append(Event(kind="hit", at_ns=at, window="w2", fields='{"decision":"kill"}'))
 
     def _log(self) -> None:
         """A log of batches: producers, epochs, sequences, markers, now and then as no broker may write them."""
@@ -142,10 +142,10 @@ class Dice:
     def _stall(self) -> None:
         """Faults that were taken back, and calls that wait long for their answers afterwards."""
         rng = self.rng
-        self.rows.append(Event(kind="window-begin", at_ns=self.now, window="w9"))
+        self.rows.append(Event(kind="window-begin", at_ns=self.now, window="w10"))
         if rng.random() < 0.9:
-            self.rows.append(Event(kind="window-healed", at_ns=self.now + 1, window="w9"))
-        self.rows += [Event(kind="window-healed", at_ns=self.now, window="w1")]
+            self.rows.append(Event(kind="window-healed", at_ns=self.now + 1, window="w10"))
+        self.rows += [Event(kind="window-healed", at_ns=self.now, window="w2")]
         self.now += rng.choice([0, 1, 2])
         for _ in range(rng.randrange(1, 4)):
             row = self._operation(kind=rng.choice(["send", "send", "commit"]), client=rng.choice("pq"), topic="t",
@@ -323,7 +323,7 @@ class Dice:
             self._operation(kind=kind, client="u", topic=topic, group=group, outcome=self.rng.choice(OUTCOMES))
 
     def _window(self) -> None:
-        self.rows.append(Event(kind="window-begin", at_ns=0, window="w1"))
+        self.rows.append(Event(kind="window-begin", at_ns=0, window="w2"))
 
     def _final(self) -> None:
         for topic, partition in [("t", 0), ("t", 1)]:

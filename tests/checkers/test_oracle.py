@@ -29,7 +29,7 @@ _spec = importlib.util.spec_from_file_location("random_histories", Path(__file__
 random_histories = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(random_histories)
 
-COLUMNS = ("name", *ROW, "attribution")
+COLUMNS = ("name", *ROW, "attribution", "fault")
 MANY = 300
 
 

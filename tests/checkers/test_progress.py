@@ -74,6 +74,16 @@ def test_the_longest_gap_is_measured_and_held_against_nobody(healed):
     assert "3500 ms" in found.sentence and "w1" in found.sentence
 
 
+def test_the_fault_beside_the_gap_is_the_one_that_began_last_and_not_the_last_by_name(healed):
+    for window, at_s in (("w9", 1.0), ("w12", 1.5), ("w90", 5.7)):
+        healed.event("window-begin", window=window)
+        healed.rows[-1].at_ns = int(at_s * SECOND)
+    send(healed, 1, 2, "ok"), send(healed, 2, 5.6, "ok")
+    (found,) = healed.judge("longest-gap").permitted
+
+    assert "(the fault before: w12)" in found.sentence
+
+
 @pytest.mark.parametrize("place", [1, 2, 9, 17, 38])
 def test_the_longest_gap_is_found_wherever_it_lies(healed, place):
     """Forty sends, 10 ms apart but for one, so that gaps are shorter than the slots in which they are looked for."""

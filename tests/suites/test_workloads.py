@@ -15,6 +15,7 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Event, Operation, Record
 from suites.probe.conditions import Scene
+from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
 from suites.workloads.session import Session, Sessions
 from suites.workloads.stage import Stage
@@ -222,3 +223,28 @@ def test_a_planted_loss_is_a_loss_and_nothing_else(tmp_path, seed):
 
     assert {anomaly.name for anomaly in found} <= {"lost-write", "unseen"}
     assert [anomaly.values for anomaly in found] == [(victim.value,)]
+
+
+class OutOfRange:
+    """In place of a message: the library's word that the broker denied a position."""
+
+    def topic(self):
+        return "t"
+
+    def partition(self):
+        return 0
+
+
+@pytest.mark.parametrize(("delivered", "asked_next"), [(None, 0), (0, 1), (7, 8)])
+def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(stage, delivered, asked_next):
+    sought, rows = [], Rows()
+    stage.recorder = rows
+    reader = Reader(stage, "r1")
+    reader.assign([("t", 0)])
+    reader.streams["t", 0].prev = delivered
+    reader.consumer.close()
+    reader.consumer = type("Consumer", (), {"seek": lambda _, place: sought.append(place.offset)})()
+    reader._told_out_of_range(OutOfRange(), 1, 2)
+
+    assert sought == [asked_next]
+    assert ("out-of-range", {"client": "r1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
