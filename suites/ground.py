@@ -10,6 +10,7 @@ from faults.victim import Victim
 from histories.recorder import Recorder
 from suites.events import PhaseChanged, Progress
 from suites.probe.conditions import Scene
+from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 
 
@@ -55,8 +56,8 @@ class Ground:
         )
 
     def limit(self, seconds: float) -> float:
-        """A limit for this target: seconds on a fast one, more where answers take longer."""
-        return seconds + 100 * self.scene.latency_ms / 1000
+        """A limit for this target: seconds on a fast one, up to 100 s more where answers take longer."""
+        return seconds + counted_ms(self.scene.latency_ms) / 10
 
     def phase(self, name: str) -> None:
         """Tells listeners and history where the trial is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import statistics
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.floor import CORE
+from suites.health import Health
 from suites.interruption import Interruption
 from suites.journaled import journaled
 from suites.log_lines import folded
@@ -34,7 +34,7 @@ from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.produce import batch
+from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.promises import broken_promises
@@ -47,7 +47,6 @@ from suites.targets.address import reached
 from suites.wire_case import attempt as attempt_wire_case
 
 ATTEMPTS = 3
-LATENCY_SAMPLES = 8
 LOG_LINES_KEPT = 60
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
@@ -81,7 +80,8 @@ class Session:
         self.disturbance = disturbance
         self._interruption = interruption or Interruption()
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
-        self.latency_ms = 1.0
+        self.health = Health(lambda: self.unrecorded("health"))
+        self._said_slow = False
         self.set_up = SetUp()
         self.version = ""
         self.offer = Offer({}, {}, frozenset(), 0)
@@ -110,7 +110,7 @@ class Session:
             withheld_apis(wire),
         )
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
-        self.latency_ms = self._measure_latency(wire)
+        self.health.measure()
 
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""
@@ -164,18 +164,10 @@ class Session:
             capabilities=tuple(sorted(self.target.capabilities)),
         )
 
-    def _measure_latency(self, wire: Wire) -> float:
-        try:
-            topic = wire.new_topic("latency")
-            taken = [
-                wire.produce(topic, batch("warm", timestamp=wire.now_ms())).must_succeed().took_ms
-                for _ in range(LATENCY_SAMPLES)
-            ]
-        except (BrokerAtFault, NotApplicable, Unclear):
-            return 50.0  # a target that cannot even do this is judged by the cases, with patience
-        finally:
-            forget(wire)
-        return max(statistics.median(taken), 0.1)
+    @property
+    def latency_ms(self) -> float:
+        """Of an acknowledgement, as measured last: before each attempt at a case."""
+        return self.health.latency_ms
 
     # the cases
 
@@ -194,14 +186,15 @@ class Session:
         try:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
+                self.health.measure()
                 with self.disturbance.around(case) if self.disturbance else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
                 folder = self._folder(case, number)
                 attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
                 self._interruption.check()
                 unsettled = self._bring_back(case)
-                outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *unsettled))
-                if outcome.verdict is not Verdict.INCONCLUSIVE or _unwritten(outcome):
+                outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *unsettled, *self._slowness()))
+                if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
                     break
         except BaseException:
             self._finish(case, began, attempts, outcome, max(len(attempts), 1))
@@ -297,6 +290,13 @@ class Session:
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
 
+    def _slowness(self) -> tuple[str, ...]:
+        """That the target is too slow for demands on time: said at the first case that it is true of."""
+        if self._said_slow or not is_slow(self.latency_ms):
+            return ()
+        self._said_slow = True
+        return (said_of(self.latency_ms),)
+
     def _folder(self, case: Case, number: int) -> str:
         return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
 
@@ -347,5 +347,6 @@ def _failures(outcome: Outcome) -> tuple[Failure, ...]:
     return (outcome.failures or derived(outcome.reason, outcome.anomalies)) if outcome.verdict is Verdict.FAIL else ()
 
 
-def _unwritten(outcome: Outcome) -> bool:
-    return outcome.reason is not None and outcome.reason.kind == UNWRITTEN
+def _not_again(outcome: Outcome) -> bool:
+    """Whether another attempt would meet the same."""
+    return outcome.reason is not None and outcome.reason.kind in (UNWRITTEN, SLOW)

@@ -21,6 +21,7 @@ from suites.ground import Ground
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.conditions import Scene
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence
 from suites.takeover import SESSIONS
@@ -121,7 +122,7 @@ def _run(
             "during_faults": trial.during_faults,
             "schedule_text": schedule.text(),
             "checks": list(trial.checks),
-            "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * scene.latency_ms,
+            "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * counted_ms(scene.latency_ms),
         },
     )
     journals = session.run_dir / JOURNALS

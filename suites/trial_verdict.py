@@ -17,6 +17,7 @@ from histories.rows import Event, Membership, Operation
 from suites.case import Case
 from suites.conclusion import KIND, Conclusion
 from suites.outcome import Outcome, failed, inconclusive
+from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.result import Evidence, Reason
 from suites.signature import of_anomalies
 from suites.takeover import late_takeovers
@@ -61,8 +62,11 @@ def _verdict(
     case: Case, history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
 ) -> Outcome:
     guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker" and _stands(anomaly, seen)]
-    guilty += [anomaly for anomaly in (_no_progress(case, seen), _hanging(seen)) if anomaly is not None]
-    guilty += _late_takeovers(case, history, seen)
+    guilty += [anomaly for anomaly in (_hanging(seen),) if anomaly is not None]
+    late = [anomaly for anomaly in (_no_progress(case, seen),) if anomaly is not None]
+    late += _late_takeovers(case, history, seen)
+    if not is_slow(seen.latency_ms):
+        guilty += late
     if guilty:
         sentence = guilty[0].sentence if len(guilty) == 1 else f"{guilty[0].sentence} ({len(guilty)} anomalies in all)"
         return Outcome(
@@ -74,6 +78,9 @@ def _verdict(
         )
     if not seen.alive and not seen.unhealed:
         return failed("died", "a node was dead after the faults were healed, and nobody killed it")
+    if late:
+        reason = Reason(SLOW, f"{late[0].sentence} But {said_of(seen.latency_ms)}")
+        return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(late))
     for reason in _withheld(history, seen, found, facts):
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(found.anomalies))
     return Outcome(Verdict.PASS)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import msgspec
 
+from suites.probe import promptness
 from suites.probe.answer import Answer
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import NotApplicable, StatementFalse, Unclear
@@ -23,7 +24,7 @@ class Scene(msgspec.Struct, frozen=True):
     case: str
     attempt: int = 1
     seed: int = 0
-    latency_ms: float = 1.0  # of an acknowledgement, measured before the first case
+    latency_ms: float = 1.0  # of an acknowledgement, measured before this case, without a cap
     client_id: str = "brokertrial"
     target: str = ""
     target_version: str = ""
@@ -53,33 +54,60 @@ class Conditions:
     @property
     def slack_s(self) -> float:
         """What to add to an upper bound on time: a busy machine and a slow target are not a fault."""
-        return 2.0 + 10 * self.scene.latency_ms / 1000
+        return promptness.slack_s(self.scene.latency_ms)
 
     @property
     def patience_s(self) -> float:
         """How long an answer may take, besides what the request itself may wait for."""
-        return max(20.0, 60 * self.scene.latency_ms / 1000)
+        return promptness.patience_s(self.scene.latency_ms)
+
+    def at_once(
+        self, answer: Answer, *, hidden_s: float | None = None, asked_s: float = 0.0, after: Answer | None = None
+    ) -> None:
+        """The answer must have come at once: after its request (or that of `after`) and the `asked_s` that it named.
+
+        `hidden_s` is the wait that would hide a failure, such as the max_wait of a Fetch that has its records.
+        """
+        answer.asked.wait()
+        took_s = (answer.asked.received_ns - (after or answer).asked.sent_ns) / 1e9
+        limit_s = promptness.promptness_s(self.scene.latency_ms, asked_s, hidden_s)
+        answer.examined = True
+        if took_s >= limit_s:
+            sentence = f"{answer.asked.request._api} v{answer.version}: it took {took_s:.1f} s"
+            self.too_late(
+                f"{sentence}; it must come within {limit_s:.1f} s",
+                answer.asked.evidence(note=f"{took_s:.3f} s"),
+                (answer.asked.number,),
+            )
+
+    def too_late(
+        self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = (), about: str = ""
+    ) -> NoReturn:
+        """Ends the case: a demand on time was not met. On a target that is slow in everything that proves nothing."""
+        if promptness.is_slow(self.scene.latency_ms):
+            raise Unclear(promptness.SLOW, f"{sentence}; {promptness.said_of(self.scene.latency_ms)}")
+        raise StatementFalse(sentence, evidence, ops, about)
 
     def until(self, holds: Callable[[], T], *, within: float, what: str) -> T:
         """Asks again and again until `holds()` is true, and returns what it gave; past the limit the case fails.
 
         The limit grows with the latency of the target. `what` names what was waited for.
         """
-        limit_s = within + self.slack_s
+        limit_s = self._limit(within)
         began, _ = self._exchanger.clock()
         wait_s = 0.02
         while not (result := holds()):
             now, _ = self._exchanger.clock()
             if now - began > limit_s * 1e9:
                 last = self._open_answers[-1].asked.evidence(note=what) if self._open_answers else ()
-                raise StatementFalse(f"not within {limit_s:.1f} s: {what}", last)
+                self.too_late(f"not within {limit_s:.1f} s: {what}", last)
             self._exchanger.pause(wait_s)
             wait_s = min(wait_s * 1.5, 0.5)
         return result
 
     def eventually(self, holds: Callable[[], T], *, within: float) -> T:
         """The demands in `holds` must all be met within the limit; past it, the one that was not is the failure."""
-        limit_s = within + self.slack_s
+        limit_s = self._limit(within)
         began, _ = self._exchanger.clock()
         wait_s = 0.02
         while True:
@@ -88,11 +116,15 @@ class Conditions:
             except StatementFalse as error:
                 now, _ = self._exchanger.clock()
                 if now - began > limit_s * 1e9:
-                    raise StatementFalse(
-                        f"{error.sentence} (still so after {limit_s:.1f} s)", error.evidence, error.ops, error.about
-                    ) from error
+                    sentence = f"{error.sentence} (still so after {limit_s:.1f} s)"
+                    self.too_late(sentence, error.evidence, error.ops, error.about)
             self._exchanger.pause(wait_s)
             wait_s = min(wait_s * 1.5, 0.5)
+
+    def _limit(self, within: float) -> float:
+        """Seconds for something to come about; on a slow target as many more as one answer may take."""
+        slow = promptness.is_slow(self.scene.latency_ms)
+        return within + (self.patience_s if slow else self.slack_s)
 
     # statements that are about more than one answer
 

@@ -252,10 +252,11 @@ class FetchFamily(Core):
             ).must_succeed()
             position = reading.take(answer, position)
             if self._exchanger.clock()[0] - began > (within + self.slack_s) * 1e9:
-                answer.is_false(
+                self.too_late(
                     f"the reader stands at offset {position} of {topic}-{partition} and the end is {end}; "
                     f"it must get there within {within + self.slack_s:.0f} s",
-                    f"{answer.row}.records",
+                    answer.asked.evidence((f"{answer.row}.records",)),
+                    (answer.asked.number,),
                 )
         return Log(reading.records, reading.parts, reading.answers, f"{topic}-{partition} read_{isolation}")
 

@@ -46,7 +46,7 @@ class FramesFamily(Core):
     def must_close(self, line: Line, within: float = 10.0, *, because: str) -> None:
         """The broker must close this connection within the time."""
         if not line.is_closed(within + self.slack_s):
-            raise StatementFalse(
+            self.too_late(
                 f"the connection is still open after {within + self.slack_s:.0f} s: {because}",
                 (Evidence("statement", because),),
             )
@@ -55,12 +55,10 @@ class FramesFamily(Core):
         """The broker must answer (the frame is returned) or close the connection (empty bytes), not stay silent."""
         try:
             return line.receive_bytes(within + self.slack_s)
-        except NoAnswer as error:
+        except NoAnswer:
             if not line.open:
                 return b""
-            raise StatementFalse(
-                f"neither an answer nor a close: {because}", (Evidence("statement", because),)
-            ) from error
+            self.too_late(f"neither an answer nor a close: {because}", (Evidence("statement", because),))
 
     def must_stay_silent(self, line: Line, within: float = 0.5, *, because: str) -> None:
         """No answer may come on this connection, and it must stay open."""

@@ -12,6 +12,7 @@ from faults.clock import OperationClock
 from histories.clock import now_ns
 from histories.recorder import Recorder
 from suites.probe.conditions import Scene
+from suites.probe.promptness import counted_ms
 
 Place = tuple[str, int]
 
@@ -117,7 +118,7 @@ class Stage:
 
     def settings(self, client: str, **more: Any) -> dict[str, Any]:
         """librdkafka settings that notice a fault in seconds, not minutes; they grow with the target's latency."""
-        slow = 1.0 + self.scene.latency_ms / 100
+        slow = 1.0 + counted_ms(self.scene.latency_ms) / 100
         return {
             "bootstrap.servers": self.bootstrap,
             "client.id": client,
@@ -139,7 +140,7 @@ class Stage:
 
     def producer_settings(self, client: str, **more: Any) -> dict[str, Any]:
         """For a producer."""
-        slow = 1.0 + self.scene.latency_ms / 100
+        slow = 1.0 + counted_ms(self.scene.latency_ms) / 100
         return self.settings(
             client,
             **{

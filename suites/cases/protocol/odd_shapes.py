@@ -34,7 +34,7 @@ def a_request_for_nothing_is_answered_with_nothing(wire, topic):
     ]
     for answer in fetches:
         answer.must_succeed()
-        answer.must(answer.took_ms < 1_000 * (15 + wire.slack_s), f"it took {answer.took_ms:.0f} ms to fetch nothing")
+        wire.at_once(answer, hidden_s=30)
 
 
 @case(

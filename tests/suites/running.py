@@ -1,0 +1,49 @@
+"""A whole run in this process: a target string, some cases, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from faults.schedule import Schedule, Window
+from suites.case import Case, by_id
+from suites.events import Event
+from suites.result import CaseResult
+from suites.run import Options, Run
+
+
+def results_of(
+    target: str,
+    folder: Path,
+    cases: Iterable[str | Case],
+    *,
+    through: Iterable[Window] = (),
+    claims: Mapping[str, bool] | None = None,
+) -> dict[str, CaseResult]:
+    """Result by case id, the run's own (`claims/...`) among them; the proof is not asked for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    schedule = folder / "through.json"
+    schedule.write_bytes(msgspec.json.encode(Schedule.of(*through)))
+    asked = Options(
+        target,
+        run_dir=str(folder / "run"),
+        seed=7,
+        claims=claims or {},
+        unproven="fail",
+        through=str(schedule) if through else None,
+    )
+    events: list[Event] = []
+    run = Run(asked, events.append)
+    run.choose([by_id()[entry] if isinstance(entry, str) else entry for entry in cases])
+    try:
+        if run.start():
+            for case in run.cases:
+                run.run(case)
+    finally:
+        run.finish()
+    assert run._session is not None, events
+    found = {result.case: result for result in run._session.results}
+    assert found, events
+    return found
