@@ -13,6 +13,8 @@ class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
 
     `attribution`: whom the wire evidence accuses. Only "broker" can fail a case; "client" is what a client did wrong,
     "unknown" that the records alone cannot tell.
+    `stands_alone`: its own operations prove it; the missing record of a client that never ended cannot explain it.
+    `harms`: an acknowledged record was lost, altered, doubled or reordered, or an aborted one delivered.
     """
 
     name: str
@@ -26,3 +28,5 @@ class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
     strength: Strength
     attribution: Attribution
     group: str | None = None
+    stands_alone: bool = False
+    harms: bool = False

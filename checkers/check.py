@@ -7,6 +7,10 @@
     QUERY                       one row an anomaly: ROW below, in any order; `judged` 0 where Kafka promises no better
     SENTENCE                    the story; {names} are columns of the row
     DEFAULT                     (optional) False: asked only when named
+    STANDS_ALONE                (optional) True, or the names of the anomalies: the operations listed prove it, whatever
+                                a client did of which the history has no record; a row may say it by `stands_alone`
+    HARMS                       (optional) True: an acknowledged record was lost, altered, doubled or reordered beyond
+                                what was promised, or an aborted one delivered: a failure whatever the case asked
 
 A check that searches instead of selecting has PROJECTIONS (small tables made by SQL) and `find(projections)` in place
 of QUERY. Adding a check takes one new file.
@@ -55,12 +59,16 @@ class Check:
     default: bool = True
     measured: bool = False
     """A figure that is told with every history, and is no anomaly."""
+    stands_alone: bool | tuple[str, ...] = False
+    harms: bool = False
 
     def anomaly(self, row: Row) -> Anomaly:
-        """The row as an anomaly; a row may bring its own `name`, `sentence` and `attribution`."""
+        """The row as an anomaly; a row may bring its own `name`, `sentence`, `attribution` and `stands_alone`."""
         sentence = row.get("sentence") or self.sentence.format(**row)
+        name = row.get("name") or self.name.rpartition("/")[2]
+        alone = name in self.stands_alone if isinstance(self.stands_alone, tuple) else self.stands_alone
         return Anomaly(
-            name=row.get("name") or self.name.rpartition("/")[2],
+            name=name,
             guarantee=self.guarantee,
             topic=row.get("topic"),
             partition=row.get("partition"),
@@ -71,6 +79,8 @@ class Check:
             sentence=sentence,
             strength=cast(Strength, row.get("strength") or self.strength),
             attribution=cast(Attribution, row.get("attribution") or "broker"),
+            stands_alone=bool(row.get("stands_alone", alone)),
+            harms=self.harms,
         )
 
 
@@ -113,4 +123,6 @@ def _read(module: ModuleType) -> Check:
         find=getattr(module, "find", None),
         default=getattr(module, "DEFAULT", True),
         measured=getattr(module, "MEASURED", False),
+        stands_alone=getattr(module, "STANDS_ALONE", False),
+        harms=getattr(module, "HARMS", False),
     )

@@ -43,6 +43,7 @@ def details(result: CaseResult, place: str) -> str:
         "\n".join(_proof_lines(result)),
         "\n".join(_anomaly_lines(result)),
         "\n".join(permitted.lines(result)),
+        "\n".join(f"{INDENT}{line}" for line in attempt_lines(result)) if len(result.attempts) > 1 else "",
         "\n".join(f"{INDENT}warning: {warning}" for warning in result.warnings),
         "\n".join(_beside(result)),
         "\n".join(f"{INDENT}{command}" for command in commands(result, place)),
@@ -59,6 +60,17 @@ def citation(result: CaseResult) -> str:
         entry = known.get(name)
         parts.append(f"{name} {entry.level} ({entry.source})" if entry else name)
     return "; ".join(parts)
+
+
+def attempt_lines(result: CaseResult) -> list[str]:
+    """Every attempt: seed, verdict, reason, and the anomalies that it saw."""
+    lines = []
+    for number, attempt in enumerate(result.attempts, 1):
+        why = f": {attempt.reason.kind}: {attempt.reason.sentence}" if attempt.reason else ""
+        saw = dict.fromkeys(anomaly.name for anomaly in attempt.anomalies)
+        seen = f" (saw {', '.join(saw)})" if saw else ""
+        lines.append(f"attempt {number}, seed {attempt.seed}: {attempt.verdict}{seen}{why}")
+    return lines
 
 
 def commands(result: CaseResult, place: str) -> list[str]:

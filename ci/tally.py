@@ -80,6 +80,8 @@ class Tally:
         parts.append(f"{len(self.not_applicable)} not applicable{_by_reason(self.not_applicable)}")
         if self.stale:
             parts.append(f"{len(self.stale)} known failures to remove")
+        if again := self.tried_again:
+            parts.append(f"{again} case{'s' * (again > 1)} needed more than one attempt")
         once = [f"{word}: {', '.join(names)}" for word, names in self.said_once().items()]
         return "; ".join([", ".join(parts), *once])
 
@@ -111,6 +113,12 @@ class Tally:
             if told:
                 found[word] = list(dict.fromkeys(sentence.removeprefix(f"{word}: ") for sentence in told))
         return found
+
+    @property
+    def tried_again(self) -> int:
+        """How many cases came to their verdict only after an attempt that came to none."""
+        lists = (self.passed, self.failed, self.known, self.warned, self.inconclusive, self.not_applicable)
+        return sum(len(result.attempts) > 1 for results in lists for result in results)
 
 
 def local_day() -> date:

@@ -20,6 +20,8 @@ ReasonKind = Literal[
     "leak",  # a client went around the proxy
     "slow-proxy",
     "checks-inconclusive",
+    "unreproduced",  # an earlier attempt saw an anomaly that the last did not see again
+    "unobserved",  # a check that decides a guarantee of the case had too little to judge
     "history",  # the history could not be written or is not complete
     "tampered",
     "interrupted",
@@ -95,6 +97,8 @@ class Attempt(msgspec.Struct, frozen=True):
     verdict: Verdict
     reason: Reason | None
     history: str
+    anomalies: tuple[Anomaly, ...] = ()
+    """What it saw and no client can be shown to have done, also where it came to no verdict."""
 
 
 class CaseResult(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from faults.victim import Victim
 from histories.clock import now_ns
 from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
+from suites.attempts import attempt_of, concluded, severity
 from suites.case import Case
 from suites.cleaning import OURS, Janitor, Ours, clean, forget
 from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
@@ -190,7 +191,7 @@ class Session:
                 with self.disturbance.around(case) if self.disturbance else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
                 folder = self._folder(case, number)
-                attempts.append(Attempt(self.seed + number - 1, outcome.verdict, outcome.reason, folder))
+                attempts.append(attempt_of(outcome, self.seed + number - 1, folder))
                 self._interruption.check()
                 unsettled = self._bring_back(case)
                 outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *unsettled, *self._slowness()))
@@ -199,7 +200,7 @@ class Session:
         except BaseException:
             self._finish(case, began, attempts, outcome, max(len(attempts), 1))
             raise
-        return self._finish(case, began, attempts, outcome, len(attempts))
+        return self._finish(case, began, attempts, concluded(outcome, attempts), len(attempts))
 
     def lost(self, case: Case, error: Exception) -> CaseResult:
         """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
@@ -302,7 +303,7 @@ class Session:
 
     def _finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
         ended = now_ns()
-        proof, level, warnings = proof_of(case, self.unproven), case.level, list(outcome.warnings)
+        proof, level, warnings = proof_of(case, self.unproven), severity(case.level, outcome), list(outcome.warnings)
         warnings += [f"node {line.node}: {line.text}" for line in self.target.alarms(began, ended)][:5]
         if outcome.verdict is Verdict.FAIL and proof is None and self.unproven == "warn" and level == "must":
             level = "should"

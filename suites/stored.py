@@ -10,6 +10,7 @@ import msgspec
 from checkers.verdict import Verdict
 from histories.header import HistoryRefused
 from histories.reader import History
+from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
 from suites.cluster_settings import SetUp
 from suites.outcome import Outcome, inconclusive
@@ -19,7 +20,7 @@ from suites.probe.failures import TapeMismatch
 from suites.probe.replay import ReplayExchanger
 from suites.probe.tape import read_tape
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Evidence, Reason
+from suites.result import CaseResult, Evidence, Reason
 from suites.wire_case import attempt
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
         case=case.id,
         statement=case.statement,
         guarantees=case.guarantees,
-        level=case.level,
+        level=severity(case.level, outcome),
         verdict=outcome.verdict,
         reason=outcome.reason,
         anomalies=outcome.anomalies,
         permitted=outcome.permitted,
         evidence=outcome.evidence,
         warnings=outcome.warnings,
-        attempts=(Attempt(header.seed, outcome.verdict, outcome.reason, str(folder)),),
+        attempts=(attempt_of(outcome, header.seed, str(folder)),),
         seed=header.seed,
         schedule=outcome.schedule,
         started_ns=history.title.started_ns,

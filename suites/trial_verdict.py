@@ -27,10 +27,6 @@ Put = Callable[[History, Collection[str] | None], Judgement]
 
 SHOWN_ANOMALIES = 3
 LAG_MS = 50.0
-_PROVEN_BY_WHAT_IS_THERE = frozenset(
-    {"lost-write", "duplicate", "dedup-ack", "inconsistent-offsets", "offset-reuse", "divergence", "wrong-ack-offset"}
-)
-"""Anomalies that no row can explain away: two records that cannot both be, or one that was acknowledged and is gone."""
 
 
 def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
@@ -126,7 +122,7 @@ def _withheld(
 
 def _stands(anomaly: Anomaly, seen: Conclusion) -> bool:
     """Whether the proof holds whatever a client may have done that is not in the history."""
-    return not seen.unended or anomaly.name in _PROVEN_BY_WHAT_IS_THERE
+    return not seen.unended or anomaly.stands_alone
 
 
 def _judgement(history: History, put: Put) -> Judgement:

@@ -13,6 +13,7 @@ Source: Adya's G1a; KIP-98, isolation.level in the consumer configuration.
 NAME = "aborted-read"
 GUARANTEE = "txn-002"
 STRENGTH = "integrity"
+HARMS = True
 NEEDS = ("records.value", "records.outcome", "records.txn", "clients.isolation")
 SUBJECT = """
     SELECT w.history FROM writers w WHERE w.refused
@@ -24,7 +25,8 @@ QUERY = """
         MIN(r.op) AS op_b, n.ended_by AS op_c,
         CASE WHEN n.refused = 1 THEN 'was refused for certain'
              WHEN n.state = 'aborted' THEN 'belongs to a transaction that was aborted'
-             ELSE 'belongs to a transaction for which no commit was ever asked' END AS why
+             ELSE 'belongs to a transaction for which no commit was ever asked' END AS why,
+        CASE WHEN n.refused = 1 OR n.state = 'aborted' THEN 1 ELSE 0 END AS stands_alone
     FROM (
         SELECT s.history, s.value, MIN(s.op) AS op, MIN(t.ended_by) AS ended_by, MIN(t.state) AS state,
             MIN(CASE WHEN s.outcome = 'fail' THEN 1 ELSE 0 END) AS refused

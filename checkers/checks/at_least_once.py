@@ -15,6 +15,7 @@ Source: Kafka documentation, "Message Delivery Semantics"; catalogue cmt-005, pr
 NAME = "at-least-once"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+HARMS = True
 NEEDS = ("records.derived_from", "records.value", "operations.committed_offset", "events.offset", "clients.acks")
 SUBJECT = """
     SELECT DISTINCT s.history FROM sent s

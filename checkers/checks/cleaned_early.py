@@ -14,6 +14,8 @@ Source: Kafka documentation, min.compaction.lag.ms; catalogue comp-004.
 NAME = "cleaned-early"
 GUARANTEE = "comp-004"
 STRENGTH = "durability"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.prev_offset", "records.offset", "records.timestamp", "operations.call_ns", "clients.acks")
 SUBJECT = """
     SELECT DISTINCT s.history FROM sent s

@@ -11,6 +11,7 @@ Source: KIP-98, "WriteTxnMarkers" (TRANSACTION_COORDINATOR_FENCED); catalogue tx
 NAME = "coordinator-epoch-regression"
 GUARANTEE = "txn-021"
 STRENGTH = "order"
+STANDS_ALONE = True
 NEEDS = ("batches.base_offset", "batches.control", "batches.coordinator_epoch")
 SUBJECT = "SELECT DISTINCT b.history FROM laid b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0"
 OTHERWISE = "no transaction marker is known with the epoch of its coordinator"

@@ -14,6 +14,8 @@ Source: Kafka documentation, "Replication"; KIP-101; catalogue repl-009, ord-001
 NAME = "divergence"
 GUARANTEE = "repl-009"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("batches.base_offset", "batches.last_offset", "batches.producer_id", "batches.base_sequence")
 SUBJECT = "SELECT DISTINCT v.history FROM views v"
 OTHERWISE = "no reader was handed batches whose headers were kept"

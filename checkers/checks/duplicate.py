@@ -14,6 +14,8 @@ Source: KIP-98; Kafka documentation, "Message Delivery Semantics".
 NAME = "duplicate"
 GUARANTEE = "idem-006"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value", "clients.idempotence")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.guarded"
 OTHERWISE = "no producer was idempotent, so that retries may duplicate"

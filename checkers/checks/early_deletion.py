@@ -13,6 +13,8 @@ Source: Kafka documentation, retention.ms and retention.bytes; catalogue ret-003
 NAME = "early-deletion"
 GUARANTEE = "ret-003"
 STRENGTH = "durability"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("operations.log_start", "operations.call_ns", "operations.return_ns", "records.offset", "records.timestamp")
 SUBJECT = "SELECT DISTINCT r.history FROM risen_starts r"
 OTHERWISE = "no log start rose in a topic whose limits are known"

@@ -13,6 +13,8 @@ Source: KIP-98, "consume-transform-produce"; KIP-447; catalogue txn-013.
 NAME = "exactly-once"
 GUARANTEE = "txn-013"
 STRENGTH = "integrity"
+STANDS_ALONE = ("doubled-copy",)
+HARMS = True
 NEEDS = ("records.derived_from", "records.value", "records.txn", "clients.isolation", "events.offset")
 SUBJECT = "SELECT DISTINCT s.history FROM sent s WHERE s.derived_from IS NOT NULL"
 OTHERWISE = "nothing was derived from other records"

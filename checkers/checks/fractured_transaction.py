@@ -16,6 +16,8 @@ Source: KIP-98, "Transaction Coordinator"; catalogue txn-001, txn-011.
 NAME = "fractured-transaction"
 GUARANTEE = "txn-001"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("batches.base_offset", "batches.control", "batches.transactional", "records.txn")
 SUBJECT = "SELECT DISTINCT m.history FROM txn_marks m"
 OTHERWISE = "no transaction is known with the markers that ended it"

@@ -12,6 +12,7 @@ Source: Kafka documentation, "Message Delivery Semantics" (at least once); catal
 NAME = "group-lost"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+HARMS = True
 NEEDS = ("records.offset", "records.value", "operations.committed_offset", "operations.group", "clients.group")
 SUBJECT = """
     SELECT DISTINCT c.history FROM commits c

@@ -13,6 +13,7 @@ Source: Kafka documentation, "Consumer Position"; catalogue cmt-005.
 NAME = "group-skipped"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+HARMS = True
 NEEDS = ("records.stream", "records.position", "operations.committed_offset", "clients.group")
 SUBJECT = """
     SELECT DISTINCT r.history FROM resumptions r

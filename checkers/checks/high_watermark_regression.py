@@ -12,6 +12,7 @@ Source: Kafka documentation, "Replication"; KIP-392 for followers (another node 
 NAME = "high-watermark-regression"
 GUARANTEE = "fetch-010"
 STRENGTH = "recency"
+STANDS_ALONE = True
 NEEDS = ("operations.high_watermark", "operations.call_ns", "operations.return_ns", "operations.leader_epoch")
 SUBJECT = "SELECT DISTINCT o.history FROM rising o WHERE o.quantity = 'high-watermark'"
 OTHERWISE = "no high watermark is known with its leader epoch"

@@ -14,6 +14,8 @@ Source: Kafka documentation, design.html#semantics ("the offset ... never change
 NAME = "inconsistent-offsets"
 GUARANTEE = "ord-005"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value")
 SUBJECT = "SELECT DISTINCT r.history FROM reading r"
 OTHERWISE = "nothing was read"

@@ -12,6 +12,7 @@ Source: KIP-101, KIP-320; catalogue repl-007, offs-007.
 NAME = "leader-epoch-regression"
 GUARANTEE = "repl-007"
 STRENGTH = "order"
+STANDS_ALONE = True
 NEEDS = ("operations.leader_epoch", "operations.node", "operations.call_ns", "operations.return_ns")
 SUBJECT = """
     SELECT b.history FROM laid b WHERE b.leader_epoch >= 0

@@ -21,6 +21,7 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "log-recency"
 GUARANTEE = "offs-008"
 STRENGTH = "recency"
+STANDS_ALONE = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset", "operations.high_watermark")
 SUBJECT = "SELECT DISTINCT o.history FROM ends o"
 OTHERWISE = "no end of a partition was listed"

@@ -11,6 +11,7 @@ Source: KIP-107; Kafka protocol guide, Fetch response, log_start_offset; catalog
 NAME = "log-start-regression"
 GUARANTEE = "fetch-010"
 STRENGTH = "recency"
+STANDS_ALONE = True
 NEEDS = ("operations.log_start", "operations.call_ns", "operations.return_ns")
 SUBJECT = "SELECT DISTINCT o.history FROM rising o WHERE o.quantity = 'log-start'"
 OTHERWISE = "no start of a log was told before a node was killed"

@@ -13,6 +13,8 @@ Source: Jepsen's kafka workload; Kafka documentation, "Message Delivery Semantic
 NAME = "lost-write"
 GUARANTEE = "prod-002"
 STRENGTH = "durability"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "records.prev_offset", "clients.acks")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.acknowledged"
 OTHERWISE = "no send was acknowledged by all in-sync replicas"

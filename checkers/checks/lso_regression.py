@@ -12,6 +12,7 @@ Source: KIP-98, "Last Stable Offset"; catalogue txn-004.
 NAME = "lso-regression"
 GUARANTEE = "txn-004"
 STRENGTH = "recency"
+STANDS_ALONE = True
 NEEDS = ("operations.last_stable", "operations.high_watermark", "operations.call_ns", "operations.leader_epoch")
 SUBJECT = """
     SELECT o.history FROM rising o WHERE o.quantity = 'last-stable'

@@ -13,6 +13,7 @@ Source: KafkaConsumer javadoc, "Offsets and Consumer Position"; Jepsen's kafka w
 NAME = "poll-skip"
 GUARANTEE = "ord-007"
 STRENGTH = "order"
+STANDS_ALONE = True
 NEEDS = ("records.offset", "records.value", "records.stream", "records.prev_offset")
 SUBJECT = "SELECT DISTINCT r.history FROM reading r WHERE r.in_streams"
 OTHERWISE = "no stream delivered two records"

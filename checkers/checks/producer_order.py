@@ -13,6 +13,8 @@ Source: producer configuration, max.in.flight.requests.per.connection and enable
 NAME = "nonmonotonic-send"
 GUARANTEE = "ord-003"
 STRENGTH = "order"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value", "records.position", "clients.idempotence")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.idempotent OR w.single_attempt"
 OTHERWISE = "every producer may retry without idempotence, which may reorder"

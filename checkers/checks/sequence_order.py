@@ -14,6 +14,8 @@ Source: KIP-98, KIP-360; catalogue idem-002, idem-004, idem-005, idem-009.
 NAME = "sequence-order"
 GUARANTEE = "idem-005"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("batches.base_offset", "batches.last_offset", "batches.producer_id", "batches.base_sequence")
 SUBJECT = "SELECT DISTINCT b.history FROM chains b"
 OTHERWISE = "no batch of an idempotent producer was handed to a reader"

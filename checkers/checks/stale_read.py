@@ -22,6 +22,7 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "stale-read"
 GUARANTEE = "repl-011"
 STRENGTH = "recency"
+STANDS_ALONE = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset", "operations.high_watermark")
 SUBJECT = "SELECT DISTINCT o.history FROM ends o"
 OTHERWISE = "no end of a partition was listed"

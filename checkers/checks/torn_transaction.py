@@ -13,6 +13,8 @@ Source: KIP-98, "Transactional Guarantees": all messages of a transaction are vi
 NAME = "torn-transaction"
 GUARANTEE = "txn-001"
 STRENGTH = "integrity"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "records.txn", "clients.isolation", "events.offset")
 SUBJECT = "SELECT DISTINCT t.history FROM txns t WHERE t.state = 'committed'"
 OTHERWISE = "no transaction was committed"

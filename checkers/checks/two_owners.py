@@ -12,6 +12,7 @@ Source: Kafka documentation, "Consumers": each partition is consumed by exactly 
 NAME = "two-owners"
 GUARANTEE = "grp-001"
 STRENGTH = "integrity"
+STANDS_ALONE = True
 NEEDS = ("memberships.generation", "memberships.from_ns", "clients.protocol")
 SUBJECT = "SELECT DISTINCT m.history FROM memberships m WHERE m.generation >= 0"
 OTHERWISE = "no ownership was seen on the wire"

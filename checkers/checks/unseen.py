@@ -12,6 +12,8 @@ Source: Jepsen's kafka workload, `unseen`.
 NAME = "unseen"
 GUARANTEE = "prod-002"
 STRENGTH = "durability"
+STANDS_ALONE = True
+HARMS = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "records.prev_offset", "clients.acks", "events.offset")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.acknowledged"
 OTHERWISE = "no send was acknowledged by all in-sync replicas"

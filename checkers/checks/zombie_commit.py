@@ -12,6 +12,7 @@ Source: Kafka protocol guide, OffsetCommit; catalogue grp-024, grp-009.
 NAME = "zombie-commit"
 GUARANTEE = "grp-024"
 STRENGTH = "integrity"
+STANDS_ALONE = True
 NEEDS = ("operations.generation", "operations.group", "operations.committed_offset", "clients.protocol")
 SUBJECT = """
     SELECT DISTINCT o.history FROM operations o

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from checkers.verdict import Verdict
-from ci.details import details
+from ci.details import attempt_lines, details
 from ci.story import Story
 from suites.events import Event, RunFinished
 from suites.result import CaseResult
@@ -65,7 +65,11 @@ def _floor(story: Story) -> dict[str, object]:
 def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
     area, _, name = result.case.partition("/")
     case = ET.SubElement(suite, "testcase", classname=area, name=name, time=f"{result.duration_s:.3f}")
-    _properties(case, {"guarantees": " ".join(result.guarantees), "level": result.level, "seed": result.seed})
+    _properties(
+        case,
+        {"guarantees": " ".join(result.guarantees), "level": result.level, "seed": result.seed}
+        | ({"attempts": "; ".join(attempt_lines(result))} if len(result.attempts) > 1 else {}),
+    )
     message = _clean(result.reason.sentence if result.reason else result.statement)
     if result.verdict is Verdict.INCONCLUSIVE:
         _outcome(case, "error", message, result, story)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from checkers.verdict import Verdict
 from ci import permitted
-from ci.details import details
+from ci.details import attempt_lines, details
 from ci.known import lines_to_record
 from ci.story import Story, suite_version
 from suites.events import Event, RunFinished
@@ -65,6 +65,13 @@ def _page(story: Story) -> Iterator[str]:
             for entry in story.known.reasons(result):
                 yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
         yield ""
+    if tally.tried_again:
+        yield "<details><summary>Cases that needed more than one attempt</summary>\n"
+        for result in story.results:
+            if len(result.attempts) > 1:
+                yield f"- `{result.case}`"
+                yield from (f"  - {line}" for line in attempt_lines(result))
+        yield "\n</details>\n"
     yield from _permitted(story.results)
     yield from _not_applicable(tally.not_applicable)
     for stale in tally.stale:

@@ -10,7 +10,7 @@ import pytest
 from checkers.verdict import Verdict
 from ci.story import Story
 from ci.tally import Tally
-from suites.result import CaseResult, Reason
+from suites.result import Attempt, CaseResult, Reason
 
 
 def made(verdict: Verdict, kind: str = "", level: str = "must") -> CaseResult:
@@ -92,3 +92,11 @@ def test_too_few_musts_decided_are_never_all_clear(
     assert story.status == status
     told = status == 6 and UNSURE not in results
     assert (story.meaning == "too few musts decided: 50.0 %, --min-decided 51") == told
+
+
+def test_the_last_line_says_how_many_cases_needed_more_than_one_attempt() -> None:
+    tries = (Attempt(1, Verdict.INCONCLUSIVE, Reason("no-hit", "x"), "h"), Attempt(2, Verdict.PASS, None, "h~2"))
+    again = msgspec.structs.replace(PASS, attempts=tries)
+    assert Tally.of([PASS, again]).line().endswith("1 case needed more than one attempt")
+    assert Tally.of([again, again]).line().endswith("2 cases needed more than one attempt")
+    assert "attempt" not in Tally.of([PASS]).line()

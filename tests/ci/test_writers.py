@@ -241,3 +241,10 @@ def test_a_closed_pipe_silences_the_console_only(story: Story, told: list[Event]
     for event in told:
         writer.on(event)
     writer.close()
+
+
+def test_every_report_shows_the_attempts(story: Story) -> None:
+    line = "attempt 2, seed 43: inconclusive: no-hit: window w2 never bit"
+    assert line in summary.render(story)
+    assert line in junit.render(story)
+    assert "seed 43" in report.render(story)

@@ -1,8 +1,11 @@
 """The verdict on a trial, from its history: anomalies fail it; a missing precondition withholds a pass, no more."""
 
+import re
+
 import msgspec
 import pytest
 
+from checkers.check import all_checks
 from checkers.judge import Judgement, judge
 from checkers.verdict import Verdict
 from faults.kinds import drop_response
@@ -238,3 +241,25 @@ def _told(tmp_path):
     if not (tmp_path / "h").exists():
         verdict(tmp_path)
     return tmp_path / "h"
+
+
+PROVEN = ["poll-skip", "torn-transaction", "two-owners", "precommitted-read", "nonmonotonic-send"]
+
+
+@pytest.mark.parametrize("name", PROVEN)
+def test_what_its_own_operations_prove_fails_although_a_client_did_not_end(tmp_path, name):
+    check = all_checks()[name]
+    row = dict.fromkeys(re.findall(r"\{(\w+)", check.sentence), 1) | {"topic": "t", "partition": 0, "op_a": 2}
+    verdict(tmp_path, hangs := changed(unended=["client x2 did not end within 120 s"]))
+    outcome = judged(CASE, History.open(tmp_path / "h"), lambda *_: Judgement(anomalies=[check.anomaly(row)]))
+    assert outcome.verdict is Verdict.FAIL and outcome.anomalies[0].name == name and hangs.unended
+
+
+@pytest.mark.parametrize(("state", "expected"), [(1, Verdict.FAIL), (0, Verdict.INCONCLUSIVE)])
+def test_an_aborted_read_stands_where_the_abort_was_acknowledged(tmp_path, state, expected):
+    row = {"topic": "t", "partition": 0, "value_a": 1, "offset_a": 1, "op_a": 2, "why": "x", "stands_alone": state}
+    verdict(tmp_path, changed(unended=["client x2 did not end within 120 s"]))
+    found = Judgement(anomalies=[all_checks()["aborted-read"].anomaly(row)])
+    outcome = judged(CASE, History.open(tmp_path / "h"), lambda *_: found)
+    assert outcome.verdict is expected
+    assert [anomaly.name for anomaly in outcome.anomalies] == ["aborted-read"], "in sight either way"

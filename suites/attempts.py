@@ -1,0 +1,56 @@
+"""What the attempts at a case come to together: an anomaly that one of them saw is never repeated away.
+
+    attempt 1    inconclusive, saw a phantom      a client never ended, whose missing record may explain it
+    attempt 2    pass                             -> inconclusive (`unreproduced`), the phantom in sight
+    attempt 2    fail                             -> fail
+
+What its own operations prove fails the attempt that saw it, whatever else is missing there, and no other attempt is
+made. What the wire proved to be a client's doing is held against nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from checkers.verdict import Verdict
+from suites.outcome import Outcome
+from suites.result import Attempt, Reason
+
+SHOWN = 10
+"""Anomalies that are kept of one attempt."""
+
+
+def attempt_of(outcome: Outcome, seed: int, folder: str) -> Attempt:
+    """One attempt, with what it saw."""
+    suspected = tuple(anomaly for anomaly in outcome.anomalies if anomaly.attribution != "client")[:SHOWN]
+    return Attempt(seed, outcome.verdict, outcome.reason, folder, suspected)
+
+
+def concluded(outcome: Outcome, attempts: Sequence[Attempt]) -> Outcome:
+    """The outcome of the last attempt, unless an earlier one saw what the last did not see again."""
+    if outcome.verdict is Verdict.FAIL or outcome.anomalies:
+        return outcome
+    for number, attempt in enumerate(attempts, 1):
+        if attempt.anomalies:
+            if outcome.verdict is Verdict.INCONCLUSIVE:
+                return msgspec.structs.replace(outcome, anomalies=attempt.anomalies)
+            first = attempt.anomalies[0]
+            sentence = (
+                f"attempt {number} (seed {attempt.seed}) saw {first.name}: {first.sentence} "
+                "What is missing in that attempt may explain it; no later attempt saw it again"
+            )
+            return msgspec.structs.replace(
+                outcome,
+                verdict=Verdict.INCONCLUSIVE,
+                reason=Reason("unreproduced", sentence),
+                anomalies=attempt.anomalies,
+            )
+    return outcome
+
+
+def severity(level: str, outcome: Outcome) -> str:
+    """The level that counts: a record that was harmed is a failure, also in a case about a `should`."""
+    harmed = any(anomaly.harms and anomaly.attribution == "broker" for anomaly in outcome.anomalies)
+    return "must" if outcome.verdict is Verdict.FAIL and harmed else level
