@@ -2,13 +2,14 @@
 
     [[known]]
     case = "idempotence/lost-ack"
-    anomaly = "duplicate"            # or: statement = "..." for a case whose answers were not what it states
+    failure = "anomaly:duplicate"    # the failure's signature, as a red run writes it into known-failures.toml
     reason = "fixed in 2.4"
     issue = "BROKER-17"              # optional
     expires = 2027-03-01             # optional
 
-An entry forgives one anomaly of one case. Another anomaly in the same case still fails the run. An entry whose case has
-passed, or whose day has come, fails the run too, and the line to remove is named.
+An entry forgives one failure of one case: another failure in the same case still fails the run, and a case that fails
+in two ways needs two entries. `anomaly = "duplicate"` is short for the first form. An entry whose case has passed, or
+whose day has come, fails the run too, and the line to remove is named.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from typing import Any
 
 from checkers.verdict import Verdict
 from ci.trouble import Trouble, nearest
-from suites.result import CaseResult
+from suites.result import CaseResult, Failure
+from suites.signature import derived
 
-KEYS = {"case", "anomaly", "statement", "reason", "issue", "expires"}
+KEYS = {"case", "failure", "anomaly", "reason", "issue", "expires"}
+WITHOUT_DETAIL = ("died", "no-answer", "protocol")
+"""What `anomaly` also named before failures had signatures: each means all signatures of that kind."""
 HEADER = re.compile(r"^\s*\[\[\s*known\s*\]\]")
 
 
@@ -40,6 +44,11 @@ class Entry:
     issue: str = ""
     expires: date | None = None
     line: int = 0
+
+    def names(self, failure: Failure) -> bool:
+        """Whether this is the failure that is known."""
+        told = failure.signature
+        return told == self.failure or (self.failure in WITHOUT_DETAIL and told.startswith(f"{self.failure}:"))
 
     def expired(self, today: date) -> bool:
         return self.expires is not None and self.expires <= today
@@ -78,12 +87,16 @@ class Known:
 
     def forgives(self, result: CaseResult, today: date) -> bool:
         """Whether everything that this case did wrong is known, and still may be."""
-        known = {e.failure for e in self.entries if e.case == result.case and not e.expired(today)}
-        return set(failures(result)) <= known
+        return not self.unknown(result, today)
+
+    def unknown(self, result: CaseResult, today: date) -> list[Failure]:
+        """What this case did wrong that nobody has entered, or that is not forgiven any more."""
+        known = [e for e in self.entries if e.case == result.case and not e.expired(today)]
+        return [failure for failure in failures(result) if not any(entry.names(failure) for entry in known)]
 
     def reasons(self, result: CaseResult) -> list[Entry]:
         """The entries that speak of this result."""
-        return [e for e in self.entries if e.case == result.case and e.failure in failures(result)]
+        return [e for e in self.entries if e.case == result.case and any(e.names(one) for one in failures(result))]
 
     def stale(self, results: Iterable[CaseResult], today: date) -> list[Stale]:
         """The entries to remove: expired, of a case that has passed, or of a claim that was not found broken."""
@@ -104,45 +117,46 @@ class Known:
         return f"{self.path}:{stale.entry.line}: remove the entry for {stale.entry.case}: {stale.why}."
 
 
-def failures(result: CaseResult) -> tuple[str, ...]:
-    """What a failed case is known by: the names of its anomalies; its statement, where an answer made that false.
-
-    A broker that died of the case, did not answer or broke the protocol is known by that (`died`, `no-answer`,
-    `protocol`): who knows that the statement does not hold has not agreed to a broker that the case kills.
-    """
+def failures(result: CaseResult) -> tuple[Failure, ...]:
+    """Everything that a failed case did wrong."""
     if result.verdict is not Verdict.FAIL:
         return ()
-    if names := tuple(dict.fromkeys(anomaly.name for anomaly in result.anomalies)):
-        return names
-    kind = result.reason.kind if result.reason else "statement"
-    return (result.statement if kind in ("statement", "claim", "requires") else kind,)
+    return result.failures or derived(result.reason, result.anomalies)
 
 
-def lines_to_record(result: CaseResult) -> list[str]:
-    """The TOML that would make these failures known."""
+def lines_to_record(result: CaseResult, new: Iterable[Failure] | None = None) -> list[str]:
+    """The TOML that would make these failures known: those of the result, or some of them."""
     lines = []
-    for failure in failures(result):
-        key = "statement" if failure == result.statement else "anomaly"
-        lines += ["[[known]]", f"case = {_quoted(result.case)}", f"{key} = {_quoted(failure)}", 'reason = ""', ""]
+    for failure in dict.fromkeys(one.signature for one in (failures(result) if new is None else new)):
+        lines += ["[[known]]", f"case = {_quoted(result.case)}", f"failure = {_quoted(failure)}", 'reason = ""', ""]
     return lines
 
 
 def _entry(row: dict[str, Any], path: Path, line: int, cases: Collection[str]) -> Entry:
     where = f"{path}:{line}"
+    if "statement" in row:
+        raise Trouble(
+            f"{where}: `statement` forgave whatever went wrong in a case; an entry names one `failure` now.",
+            "A red run writes the lines into known-failures.toml in its folder.",
+        )
     if unknown := set(row) - KEYS:
         raise Trouble(f"{where}: unknown key `{min(unknown)}`.", nearest(min(unknown), sorted(KEYS)))
     case = str(row.get("case", ""))
     if case not in cases:
         raise Trouble(f"{where}: there is no case `{case}`.", nearest(case, cases))
-    if ("anomaly" in row) == ("statement" in row):
-        raise Trouble(f"{where}: name either the `anomaly` or the `statement` that is known to fail.")
+    if ("anomaly" in row) == ("failure" in row):
+        raise Trouble(f"{where}: name the `failure` that is known, or the `anomaly`.")
     if not row.get("reason"):
         raise Trouble(f"{where}: a known failure needs a `reason`.")
     expires = row.get("expires")
     if expires is not None and type(expires) is not date:
         raise Trouble(f"{where}: `expires` is a day, as in 2027-03-01, without quotes.")
-    failure = str(row.get("anomaly") or row.get("statement"))
+    failure = str(row["failure"]) if "failure" in row else _of_anomaly(str(row["anomaly"]))
     return Entry(case, failure, str(row["reason"]), str(row.get("issue", "")), expires, line)
+
+
+def _of_anomaly(name: str) -> str:
+    return name if name in WITHOUT_DETAIL else f"anomaly:{name}"
 
 
 def _text(path: Path) -> str:

@@ -65,7 +65,7 @@ def _once(target: str, profile: str, seed: int, place: places.Place, runs: Path)
 
 def _marks(result: CaseResult) -> set[str]:
     """What a result is recognised by: the names of what went wrong, or its verdict."""
-    return set(failures(result)) or {result.verdict.name.lower().replace("_", " ")}
+    return {failure.signature for failure in failures(result)} or {result.verdict.name.lower().replace("_", " ")}
 
 
 def _said(result: CaseResult | None, came_back: bool) -> str:

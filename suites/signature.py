@@ -1,6 +1,6 @@
 """The stable name of a failure: what was false, without anything that differs between two runs of the same broker.
 
-    statement:Produce.responses.partition_responses.base_offset:is #; it must be #
+    statement:Produce.responses.partition_responses.base_offset:is too low; it must be #
     protocol:Fetch:the answer cannot be decoded: malformed Fetch response # at byte #
     no-answer:Heartbeat        anomaly:duplicate        died        claim
 
@@ -22,6 +22,7 @@ QUOTED = re.compile(r"""\bb?(?:'[^']*'|"[^"]*")|'[^']*'|"[^"]*\"""")
 PARENTHESES = re.compile(r"\s*\([^()]*\)")
 BRACKETS = re.compile(r"\[[^\[\]{}]*\]|\{[^\[\]{}]*\}")
 WITH_DIGIT = re.compile(r"-?[\w.:/+=-]*\d[\w/+=-]*(?:[.:][\w/+=-]+)*")
+COMPARED = re.compile(r"\bis (-?\d+); it must be (-?\d+)(?![\w.])")
 ROW = re.compile(r"#(?:[\s,:;-]*(?:and )?#)+")
 
 
@@ -45,12 +46,17 @@ def signature(kind: str, sentence: str, about: str = "", ours: str = "") -> str:
 def normalised(sentence: str, ours: str = "") -> str:
     """A sentence without names of ours, numbers, quoted text and lists of values."""
     text = re.sub(rf"[^\s'\",;()\[\]{{}}]*{re.escape(ours)}[^\s'\",;()\[\]{{}}]*", "#", sentence) if ours else sentence
-    text = QUOTED.sub("#", INDEX.sub("", text))
+    text = QUOTED.sub("#", COMPARED.sub(_side, INDEX.sub("", text)))
     for pattern, put in ((PARENTHESES, ""), (BRACKETS, "#")):
         while (shorter := pattern.sub(put, text)) != text:
             text = shorter
     text = ROW.sub("#", WITH_DIGIT.sub("#", text))
     return " ".join(text.split())[:LONGEST].strip(" .")
+
+
+def _side(told: re.Match[str]) -> str:
+    """An offset that is too low is another failure than one that is too high: records are gone, or were never there."""
+    return f"is {'too low' if int(told[1]) < int(told[2]) else 'too high'}; it must be #"
 
 
 def of_anomalies(anomalies: Iterable[Anomaly]) -> tuple[Failure, ...]:

@@ -18,9 +18,9 @@ from rich.text import Text
 from checkers.verdict import Verdict
 from ci import permitted
 from ci.details import details, headline
-from ci.known import lines_to_record
 from ci.story import Story
 from ci.trouble import FAILED, PASSED
+from ci.writers import known_failures
 from suites.events import (
     CaseFinished,
     CaseStarted,
@@ -118,9 +118,9 @@ class ConsoleWriter:
                 self._say(f"known  {result.case}: {entry.failure} ({entry.reason})", "dim")
         for stale in tally.stale:
             self._say(self._story.known.sentence(stale), "red")
-        if tally.failed:
-            self._say("To make these failures known, add to the file that you give as --known:", "bold")
-            self._say("\n".join(line for result in tally.failed for line in lines_to_record(result)))
+        if told := known_failures.to_say(self._story):
+            self._say(told[0], "bold")
+            self._say("\n".join(told[1:]))
         if listed := permitted.line(self._story.results):
             self._say(listed, "dim")
         for what, why in self._story.broken.items():

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from checkers.verdict import Verdict
 from ci import permitted
 from ci.details import attempt_lines, details
-from ci.known import lines_to_record
 from ci.story import Story, suite_version
+from ci.writers import known_failures
 from suites.events import Event, RunFinished
 from suites.result import CaseResult
 
@@ -81,10 +81,9 @@ def _page(story: Story) -> Iterator[str]:
         for left in run.left_out:
             yield f"- `{left.case}`: {left.reason}"
         yield "\n</details>\n"
-    if tally.failed:
-        yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```toml"
-        for result in tally.failed:
-            yield from lines_to_record(result)
+    if told := known_failures.to_say(story):
+        yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```text"
+        yield from told
         yield "```\n</details>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from ci.known import Known, failures, lines_to_record
+from ci.known import Known, lines_to_record
 from ci.tally import Tally
 from ci.trouble import FAILED, PASSED, Trouble
-from suites.result import CaseResult, Reason
+from suites.case import by_id
+from suites.mutation import results as tried
+from suites.result import CaseResult, Failure, Reason
 
 TODAY = date(2026, 11, 21)
 
@@ -92,7 +95,12 @@ def test_an_entry_of_a_case_that_was_not_run_is_left_alone(tmp_path: Path, wrong
     [
         ('[[known]]\ncase = "idempotence/lost-akc"\nanomaly = "a"\nreason = "r"\n', "no case", "idempotence/lost-ack"),
         ('[[known]]\ncase = "idempotence/lost-ack"\nanomoly = "a"\nreason = "r"\n', "unknown key `anomoly`", "anomaly"),
-        ('[[known]]\ncase = "idempotence/lost-ack"\nreason = "r"\n', "either the `anomaly` or the `statement`", ""),
+        ('[[known]]\ncase = "idempotence/lost-ack"\nreason = "r"\n', "name the `failure`", ""),
+        (
+            '[[known]]\ncase = "idempotence/lost-ack"\nstatement = "A batch MUST be"\nreason = "r"\n',
+            "`statement` forgave whatever went wrong",
+            "known-failures.toml",
+        ),
         ('[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "a"\n', "needs a `reason`", ""),
         ('[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "a"\nreason = "r"\nexpires = "x"\n', "is a day", ""),
         ("[[known]\n", "not valid TOML", ""),
@@ -107,16 +115,40 @@ def test_a_file_that_is_wrong_is_refused_with_the_line(tmp_path: Path, text: str
     assert hint in caught.value.hint
 
 
-def test_a_case_without_anomalies_is_known_by_its_statement(wrong: CaseResult) -> None:
-    assert failures(wrong) == (wrong.statement,)
+def entry(case: str, failure: str) -> str:
+    return f"[[known]]\ncase = {json.dumps(case)}\nfailure = {json.dumps(failure)}\nreason = 'r'\n"
 
 
+def test_a_case_that_fails_in_two_ways_needs_two_entries(tmp_path: Path, wrong: CaseResult) -> None:
+    one, other = Failure("statement:Metadata:it is #", "it is 3"), Failure("statement:Fetch:it is gone", "it is gone")
+    both = msgspec.structs.replace(wrong, failures=(one, other))
+    first = entry(wrong.case, one.signature)
+    forgiving = known(tmp_path, first)
+    assert Tally.of([both], forgiving, TODAY).failed == [both]
+    assert forgiving.unknown(both, TODAY) == [other]
+    assert Tally.of([both], known(tmp_path, first + entry(wrong.case, other.signature)), TODAY).known == [both]
+
+
+@pytest.mark.parametrize("word", ["anomaly", "failure"])
 @pytest.mark.parametrize("kind", ["died", "no-answer", "protocol"])
-def test_a_known_statement_does_not_forgive_a_broker_that_dies_of_the_case(
-    tmp_path: Path, wrong: CaseResult, kind: str
+def test_a_kind_that_was_named_as_an_anomaly_is_still_known(
+    tmp_path: Path, wrong: CaseResult, kind: str, word: str
 ) -> None:
-    worse = msgspec.structs.replace(wrong, reason=Reason(kind, "the target died of this case"))
-    entries = known(tmp_path, "\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "r"'))
+    worse = msgspec.structs.replace(
+        wrong, reason=Reason(kind, "Fetch v12: it is broken"), failures=(Failure(f"{kind}:Fetch", "it is broken"),)
+    )
+    told = f'[[known]]\ncase = "{wrong.case}"\n{word} = "{kind}"\nreason = "r"\n'
+    assert Tally.of([worse], known(tmp_path, told), TODAY).status(FAILED) == PASSED
+    assert Tally.of([wrong], known(tmp_path, told), TODAY).failed == [wrong]
+
+
+def test_a_wrong_offset_that_is_known_forgives_no_acknowledged_record_that_is_gone(tmp_path: Path) -> None:
+    """M07a names an offset that is too high, M01a never writes what it acknowledged: both fail the same case."""
+    case = by_id()["produce/base-offset"]
+    wrong, lost = (next(tried(f"reference?mutant={bug}", [case], 1)) for bug in ("M07a", "M01a"))
+    path = tmp_path / "known.toml"
+    path.write_text("\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "BROKER-1"'), encoding="utf-8")
+    entries = Known.read(path, [case.id])
     assert Tally.of([wrong], entries, TODAY).status(FAILED) == PASSED
-    assert Tally.of([worse], entries, TODAY).failed == [worse]
-    assert f'anomaly = "{kind}"' in lines_to_record(worse)
+    assert Tally.of([lost], entries, TODAY).failed == [lost]
+    assert Tally.of([next(tried("reference?mutant=M07a", [case], 7))], entries, TODAY).failed == []

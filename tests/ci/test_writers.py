@@ -16,7 +16,7 @@ from ci.details import details
 from ci.known import Entry, Known
 from ci.picture import timeline
 from ci.story import Story
-from ci.writers import console, discover, junit, report, results, summary
+from ci.writers import console, discover, junit, known_failures, report, results, summary
 from suites.events import CaseFinished, CaseStarted, Event, PhaseChanged, Progress, RunFinished
 from suites.result import CaseResult
 
@@ -137,7 +137,7 @@ def test_the_summary_shows_what_is_not_green_and_how_to_record_it(story: Story) 
     text = summary.render(story)
     assert story.tally.line() in text
     assert "offset 431" in text
-    assert '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"' in text
+    assert '[[known]]\ncase = "idempotence/lost-ack"\nfailure = "anomaly:duplicate"' in text
     assert len(text) < 1_000_000
 
 
@@ -171,11 +171,36 @@ def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
 def test_the_console_says_a_known_failure_in_one_line(
     run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
 ) -> None:
-    known = Known("known.toml", (Entry("idempotence/lost-ack", "duplicate", "fixed in 2.4"),))
+    known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
     text = spoken(told, Story(run_folder, known))
     assert "<- the same record again" not in text
-    assert "known  idempotence/lost-ack: duplicate (fixed in 2.4)" in text
+    assert "known  idempotence/lost-ack: anomaly:duplicate (fixed in 2.4)" in text
     assert re.search(r"^known idempotence/lost-ack .* anomaly: ", text, re.M) and "FAIL  idempotence/" not in text
+
+
+def test_the_lines_of_many_failures_are_in_a_file_and_not_on_the_console(
+    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+) -> None:
+    wrong = next(r for r in results if r.case == "protocol/unknown-tag")
+    more = [CaseFinished(msgspec.structs.replace(wrong, case=f"protocol/more-{number}")) for number in range(2)]
+    for events, printed in ((told, True), ([*told[:-1], *more, told[-1]], False)):
+        story = Story(run_folder)
+        text = spoken(events, story)
+        known_failures.writer(story).on(events[-1])
+        lines = (run_folder / known_failures.NAME).read_text("utf-8")
+        assert "known-failures.toml" in text
+        assert ("[[known]]" in text) is ("[[known]]" in summary.render(story)) is printed
+        assert lines.count("[[known]]") == len(story.tally.failed)
+
+
+def test_what_is_known_already_is_not_recorded_again(
+    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+) -> None:
+    known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
+    story = Story(run_folder, known)
+    spoken(told, story)
+    assert "lost-ack" not in "".join(known_failures.new_lines(story))
+    assert "unknown-tag" in "".join(known_failures.new_lines(story))
 
 
 def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[Event]) -> None:
@@ -200,7 +225,7 @@ def test_a_target_that_never_served_shows_its_last_lines(run_folder: Path) -> No
 
 
 def test_writers_are_found_by_their_file(story: Story) -> None:
-    assert set(discover(story)) == {"console", "junit", "report", "results", "summary"}
+    assert set(discover(story)) == {"console", "junit", "known_failures", "report", "results", "summary"}
 
 
 def test_details_mark_the_field_that_differs(results: tuple[CaseResult, ...]) -> None:

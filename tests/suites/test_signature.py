@@ -17,7 +17,7 @@ PREFIX = "kzqr7"
             "statement",
             "Produce v13: responses[0].partition_responses[0].base_offset is 1; it must be 2 (still so after 12.0 s)",
             "Produce.responses[0].partition_responses[0].base_offset",
-            "statement:Produce.responses.partition_responses.base_offset:is #; it must be #",
+            "statement:Produce.responses.partition_responses.base_offset:is too low; it must be #",
         ),
         (
             "statement",
@@ -60,6 +60,7 @@ def test_names_numbers_and_values_are_no_part_of_it(one: str, other: str) -> Non
     ("one", "other"),
     [
         ("error_code is NOT_COORDINATOR (16); it must succeed", "error_code is INVALID_EPOCH (47); it must succeed"),
+        ("base_offset is 508; it must be 509", "base_offset is 5; it must be 1"),
         ("the record at 4 is gone", "the record at 4 is another"),
     ],
 )
@@ -69,7 +70,9 @@ def test_what_is_said_is_part_of_it(one: str, other: str) -> None:
 
 def test_an_outcome_lists_what_failed_it_and_a_bare_reason_names_itself() -> None:
     outcome = failed("statement", "Fetch v12: high_watermark is 1; it must be 3", about="Fetch.high_watermark")
-    assert [failure.signature for failure in outcome.failures] == ["statement:Fetch.high_watermark:is #; it must be #"]
+    assert [failure.signature for failure in outcome.failures] == [
+        "statement:Fetch.high_watermark:is too low; it must be #"
+    ]
     assert [failure.signature for failure in derived(outcome.reason, ())] == [
-        "statement:Fetch:high_watermark is #; it must be #"
+        "statement:Fetch:high_watermark is too low; it must be #"
     ]
