@@ -21,6 +21,7 @@ class SetUp(msgspec.Struct, frozen=True):
 
 PROTOCOLS = "group.coordinator.rebalance.protocols"
 NEEDS_PROTOCOL = {"ConsumerGroupHeartbeat": "consumer"}
+POLICY = "create.topic.policy.class.name"
 LONGEST_TRANSACTION = "transaction.max.timeout.ms"
 
 
@@ -41,6 +42,11 @@ def longest_transaction_ms(wire: Wire) -> int | None:
     """Above this a producer may not set its transaction timeout; None where the cluster does not say."""
     told = _setting(wire, LONGEST_TRANSACTION)
     return int(told) if told and told.isdecimal() else None
+
+
+def states_a_policy(wire: Wire) -> bool:
+    """Whether the cluster says that a policy decides which topics may be made (KIP-108)."""
+    return bool(_setting(wire, POLICY))
 
 
 def _setting(wire: Wire, name: str) -> str | None:

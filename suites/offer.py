@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from suites.case import NEEDS, Case
+from suites.features import disclaimed
 from suites.result import Reason
 from wire.apis import by_name
 
@@ -38,6 +39,7 @@ class Offer(msgspec.Struct, frozen=True):
     leaderless: bool = False
     disclaimed: frozenset[str] = frozenset()  # features that the target says it has not
     withheld: Mapping[str, str] = {}  # API -> the setting of the cluster that keeps it from clients
+    required: frozenset[str] = frozenset()  # areas that count although they are disclaimed
 
     def offers(self, api: str, at_least: int = 0) -> bool:
         """Whether an API is served in a version that we know and that is not below `at_least`."""
@@ -50,18 +52,29 @@ class Offer(msgspec.Struct, frozen=True):
 
 def lacking(case: Case, offer: Offer) -> Reason | None:
     """Why a case is not applicable to what is offered; None when it is applicable."""
-    for api, version in case.apis.items():
-        if api in offer.withheld:
-            return Reason("cluster-setting", offer.withheld[api])
-        if not offer.offers(api, version):
-            return Reason("not-offered", f"the broker does not offer {api} v{version} or later")
+    if (reason := lacking_apis(case.id, case.apis, offer)) is not None:
+        return reason
     for feature, level in case.features.items():
         if offer.features.get(feature, 0) < level:
             found = offer.features.get(feature, 0)
             return Reason("not-offered", f"the feature {feature} is finalized at {found}; the case needs {level}")
+    if offer.leaderless and "leaders" in case.needs:
+        return Reason("disclaimed", "disclaimed: one leader a partition (leaderless)")
     for need in case.needs:
         if not _has(need, offer):
             return Reason("missing-capability", f"the target lacks what the case needs: {NEEDS[need]}")
+    return None
+
+
+def lacking_apis(case_id: str, apis: Mapping[str, int], offer: Offer) -> Reason | None:
+    """Why a case cannot be judged that needs these APIs in these versions, or later ones."""
+    if feature := disclaimed(case_id, apis, offer.disclaimed - offer.required):
+        return Reason("disclaimed", f"disclaimed: {feature}")
+    for api, version in apis.items():
+        if api in offer.withheld:
+            return Reason("cluster-setting", offer.withheld[api])
+        if not offer.offers(api, version):
+            return Reason("not-offered", f"the broker does not offer {api} v{version} or later")
     return None
 
 
@@ -70,11 +83,9 @@ def _has(need: str, offer: Offer) -> bool:
         return True
     if need == "leaders":
         return not offer.leaderless
-    if need == "compaction":
-        return "compaction" not in offer.disclaimed and offer.offers("CreateTopics")
     if need == "three-nodes":
         return offer.nodes >= 3
-    if need in ("partitions", "topic-settings", "create_topics"):
+    if need in ("partitions", "topic-settings", "create_topics", "compaction"):
         return offer.offers("CreateTopics")
     return need in offer.capabilities
 

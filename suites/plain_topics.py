@@ -39,6 +39,10 @@ class PlainTopics(Wire):
         allowed = self.set_up.longest_transaction_ms
         return super().producer(transactional_id, timeout_ms=min(timeout_ms, allowed or timeout_ms), via=via)
 
+    @property
+    def agreed(self) -> Mapping[str, str]:  # type: ignore[override]
+        return self.set_up.topic_settings
+
     def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
         about_settings = self.scene.case.startswith("admin/")  # these want them as the cluster makes them
         settings = {} if about_settings else self.set_up.topic_settings

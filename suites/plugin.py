@@ -21,9 +21,10 @@ from suites.exit_status import USAGE
 from suites.floor import CORE
 from suites.run import Options, Run
 from suites.selection import PROFILES, UnknownSelection
-from suites.targets import FEATURES
+from suites.targets import ALLOWANCES, FEATURES
 
 RUN = pytest.StashKey[Run]()
+CLAIMS = (*FEATURES, *ALLOWANCES)
 
 
 class Hooks:
@@ -214,9 +215,9 @@ def _claims(path: str | None) -> dict[str, bool]:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise pytest.UsageError(f"--claims {path}: {error}") from error
     table = content.get("claims", content)
-    if wrong := [name for name, value in table.items() if name not in FEATURES or not isinstance(value, bool)]:
+    if wrong := [name for name, value in table.items() if name not in CLAIMS or not isinstance(value, bool)]:
         raise pytest.UsageError(
-            f"--claims {path}: {wrong[0]!r} is no feature set to true or false; known: {', '.join(FEATURES)}"
+            f"--claims {path}: {wrong[0]!r} is no feature set to true or false; known: {', '.join(CLAIMS)}"
         )
     return dict(table)
 

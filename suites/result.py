@@ -33,6 +33,8 @@ ReasonKind = Literal[
     "unsupported",  # offered, and refused as its profile documents
     "too-slow-here",  # a setting of the cluster makes the case last too long
     "no-baseline",
+    "disclaimed",  # the target says that it has not what the case is about
+    "no-permission",  # refused to this client, and nothing that is required
     # failed
     "statement",
     "protocol",

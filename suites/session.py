@@ -21,10 +21,10 @@ from histories.recorder import Recorder
 from suites.attempts import attempt_of, concluded, severity
 from suites.case import Case
 from suites.cleaning import OURS, Janitor, Ours, clean, forget
-from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
+from suites.cluster_settings import SetUp, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
-from suites.floor import CORE
+from suites.floor import CORE, required
 from suites.health import Health
 from suites.interruption import Interruption
 from suites.journaled import journaled
@@ -83,6 +83,10 @@ class Session:
         self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
         self.health = Health(lambda: self.unrecorded("health"))
         self._said_slow = False
+        self.required: tuple[str, ...] = ()
+        self.topic_policy = False
+        self.permitted: set[str] = set()
+        self.denied: dict[str, str] = {}
         self.set_up = SetUp()
         self.version = ""
         self.offer = Offer({}, {}, frozenset(), 0)
@@ -109,8 +113,11 @@ class Session:
             self.target.leaderless,
             frozenset(feature for feature, claimed in self.claims.items() if not claimed),
             withheld_apis(wire),
+            frozenset(self.require),
         )
+        self.required = tuple(required(self.require, self.offer, self.claims))
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
+        self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         self.health.measure()
 
     def close(self) -> None:
@@ -163,6 +170,9 @@ class Session:
             target_version=self.version,
             leaderless=self.target.leaderless,
             capabilities=tuple(sorted(self.target.capabilities)),
+            topic_policy=self.topic_policy,
+            required=self.required,
+            permitted=tuple(sorted(self.permitted)),
         )
 
     @property
@@ -263,6 +273,9 @@ class Session:
             finally:
                 exchanger.close_all()
                 tape.close()
+                self.permitted |= wire.permissions.permitted
+                denied = self.denied | wire.permissions.denied
+                self.denied = {thing: why for thing, why in denied.items() if thing not in self.permitted}
                 self.tidy(wire)
 
     def victims(self) -> dict[int, Victim]:

@@ -18,9 +18,11 @@ from suites.case import Case
 from suites.conclusion import KIND
 from suites.conduct import conduct
 from suites.ground import Ground
+from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.conditions import Scene
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.permission import wants
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence
@@ -40,7 +42,7 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
     wire = session.probe(scene)
     try:
         trial = _trial_of(case).at_scale(session.profile)
-        if (lack := _lacks(trial, session)) is not None:
+        if (lack := _lacks(case, trial, session)) is not None:
             return lack
         topics, names = _names(trial, wire)
         schedule = trial.schedule.with_seed(scene.seed).naming(**names)
@@ -70,10 +72,11 @@ def _trial_of(case: Case) -> Trial:
     return trial
 
 
-def _lacks(trial: Trial, session: Session) -> Outcome | None:
-    for api, version in trial.workload.apis.items():
-        if not session.offer.offers(api, version):
-            return not_applicable("not-offered", f"the broker does not offer {api} v{version} or later")
+def _lacks(case: Case, trial: Trial, session: Session) -> Outcome | None:
+    if (reason := lacking_apis(case.id, trial.workload.apis, session.offer)) is not None:
+        return not_applicable(reason.kind, reason.sentence)
+    if thing := wants(session.denied, trial.workload.apis):
+        return not_applicable("no-permission", f"no permission: {session.denied[thing]}")
     if missing := sorted(trial.schedule.needs() - session.target.capabilities - SYSTEM):
         return not_applicable("missing-capability", f"the target cannot be made to: {', '.join(missing)}")
     return None

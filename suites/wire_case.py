@@ -68,6 +68,8 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
     except NoAnswer as error:
         return _unanswered(error, wire, exchanger, alive)
     except BrokerAtFault as error:
+        if excuse := wire.permissions.excuse(error.ops):
+            return not_applicable("no-permission", f"no permission: {excuse}")
         return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=wire.scene.prefix)
     except TapeMismatch:
         raise

@@ -13,12 +13,15 @@ from wire.messages import ZERO_UUID, request
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
-REFUSED_FOR_US = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED, errors.POLICY_VIOLATION)
+NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
 READY_S = 30.0
 
 
 class AdminFamily(Core):
     """`wire.new_topic(partitions=3)`, `wire.delete_records(topic, offset=5)`, `wire.configs_of_topic(topic)`"""
+
+    agreed: Mapping[str, str] = {}
+    """Topic settings that this cluster is known to accept."""
 
     # a topic to work with
 
@@ -68,9 +71,9 @@ class AdminFamily(Core):
             answer = self.create_topic(topic, partitions=partitions, replicas=factors.pop(0), configs=configs)
             if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
                 return True
-            if answer.error in REFUSED_FOR_US:
+            if self._may_refuse(answer.error):
                 return False
-            if answer.error == errors.INVALID_CONFIG:
+            if answer.error == errors.INVALID_CONFIG and any(self.agreed.get(key) != configs[key] for key in configs):
                 message = answer.struct.topics[0].error_message
                 raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
             if answer.error != errors.INVALID_REPLICATION_FACTOR:
@@ -80,6 +83,12 @@ class AdminFamily(Core):
             elif not factors:
                 answer.must_succeed()
         return False
+
+    def _may_refuse(self, code: int) -> bool:
+        """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""
+        if code == errors.POLICY_VIOLATION:
+            return self.scene.topic_policy
+        return code in NO_PERMISSION and "topics" not in self.scene.required
 
     def _create_on_use(self, topic: str) -> None:
         def appeared() -> bool:
@@ -311,6 +320,8 @@ class AdminFamily(Core):
         """The case would last too long where a setting of the cluster is higher, or who knows how long where it is not
         told: then it is not applicable."""
         value = self.setting(name)
+        if value is None and (why := self.permissions.denied.get("DescribeConfigs of a broker")):
+            raise NotApplicable("no-permission", f"no permission: {why}")
         if value is None:
             raise NotApplicable("too-slow-here", f"the brokers do not tell {name}; the case needs at most {at_most}")
         if value.lstrip("-").isdigit() and int(value) > at_most:

@@ -30,6 +30,9 @@ class Scene(msgspec.Struct, frozen=True):
     target_version: str = ""
     leaderless: bool = False
     capabilities: tuple[str, ...] = ()
+    topic_policy: bool = False  # the cluster states a policy that may refuse topics
+    required: tuple[str, ...] = ()  # areas (suites/floor.py) in which a refusal is never excused
+    permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
 
 
 class Conditions:

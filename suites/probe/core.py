@@ -12,6 +12,7 @@ from suites.probe.conditions import Conditions, Scene
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, Unclear
 from suites.probe.line import Line
+from suites.probe.permission import Permissions
 from wire import errors
 from wire.apis import by_name
 from wire.messages import ZERO_UUID, Struct, request
@@ -84,6 +85,7 @@ class Core(Conditions):
         self._coordinators: dict[tuple[int, str], int] = {}
         self._numbered = 0
         self._metadata_limit = METADATA_VERSION
+        self.permissions = Permissions(scene.permitted, scene.required)
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
 
@@ -176,6 +178,7 @@ class Core(Conditions):
                 self.patience_s,
                 client_id or self.scene.client_id,
                 self._next_number,
+                self.permissions.heard,
             )
             self._lines[key] = line
         if not line.open:

@@ -28,6 +28,7 @@ class Line:
         patience_s: float,
         client_id: str,
         number: Callable[[], int],
+        heard: Callable[[Asked], None] = lambda asked: None,
     ) -> None:
         self.name = name
         self.node = node
@@ -37,6 +38,7 @@ class Line:
         self.patience_s = patience_s
         self._exchanger = exchanger
         self._number = number
+        self._heard = heard
         self._correlation = 0
         self._waiting: deque[tuple[int, Asked, float]] = deque()
 
@@ -128,6 +130,7 @@ class Line:
             asked.answer = decode_response(asked.request._api, _layout(asked, frame), frame)[1]
         except Malformed as error:
             self._broken(asked, f"the answer cannot be decoded: {error}")
+        self._heard(asked)
 
     def _frame_for(self, asked: Asked, patience_s: float) -> bytes:
         api = asked.request._api

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from suites.targets.address import Address, nearest
 from suites.targets.base import (
+    ALLOWANCES,
     CAPABILITIES,
     FEATURES,
     LogLine,
@@ -21,6 +22,7 @@ from suites.targets.base import (
 )
 
 __all__ = [
+    "ALLOWANCES",
     "CAPABILITIES",
     "FEATURES",
     "LogLine",

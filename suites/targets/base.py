@@ -42,6 +42,12 @@ FEATURES: dict[str, str] = {
 }
 
 
+# What [claims] may say besides: no feature, but what the cluster may do that would else be a failure.
+ALLOWANCES: dict[str, str] = {
+    "topic-policy": "a policy may refuse topics (POLICY_VIOLATION)",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LogLine:
     """One line that a node wrote, and when (CLOCK_MONOTONIC, to about 50 ms)."""

@@ -12,7 +12,7 @@ from textwrap import fill as fill_lines
 from typing import Any
 
 from suites.targets.address import nearest
-from suites.targets.base import FEATURES, UnknownTarget
+from suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (
@@ -59,8 +59,10 @@ alarm   = "panicked at"       # such a line during a case is a warning in that c
 # [reach]
 # "broker-1:9092" = "127.0.0.1:19092"
 
-# What the broker says that it can do: claimed and not offered is a failure, `claims/<feature>`. The features are
+# What the broker says that it can do: claimed and not offered is a failure, `claims/<feature>`; what it says that it
+# cannot (transactions = false) takes its cases away, unless `--require` names it. The features are
 #   FEATURES_HERE
+# And topic-policy = true: a policy may refuse topics with POLICY_VIOLATION.
 [claims]
 transactions = true
 leaderless = false            # true: any node serves any partition; "leader" in a schedule is then the node
@@ -109,7 +111,8 @@ class _Reader:
     def read(self, content: dict[str, Any]) -> BrokerFile:
         self._known(content, KEYS, "")
         nodes = self._whole("nodes", content.get("nodes", 1))
-        claims = dict(self._table("claims", content.get("claims", {}), dict.fromkeys((*FEATURES, "leaderless"), bool)))
+        known = dict.fromkeys((*FEATURES, *ALLOWANCES, "leaderless"), bool)
+        claims = dict(self._table("claims", content.get("claims", {}), known))
         leaderless = claims.pop("leaderless", content.get("leaderless", False))
         if not isinstance(leaderless, bool):
             raise self._wrong("leaderless", "true or false", leaderless)

@@ -1,0 +1,54 @@
+"""What a target says that it has not is said once, for every feature; what is required outranks it."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.case import all_cases
+from suites.features import FEATURES
+from suites.offer import Offer, lacking, lacking_apis
+from suites.targets import CAPABILITIES
+from suites.targets import FEATURES as CLAIMED
+from wire.apis import ALL
+
+EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
+
+
+def offer(*disclaimed: str, required: tuple[str, ...] = (), leaderless: bool = False) -> Offer:
+    levels = {"group.version": 1, "transaction.version": 2, "share.version": 1}
+    able = frozenset(CAPABILITIES)
+    return Offer(EVERYTHING, levels, able, 3, leaderless, frozenset(disclaimed), required=frozenset(required))
+
+
+def gone(offered: Offer) -> dict[str, str]:
+    found = {case.id: lacking(case, offered) for case in all_cases()}
+    return {case: reason.sentence for case, reason in found.items() if reason is not None}
+
+
+def test_every_feature_that_can_be_claimed_has_its_cases() -> None:
+    assert FEATURES.keys() == CLAIMED.keys()
+    assert gone(offer()) == {}
+
+
+@pytest.mark.parametrize("feature", [name for name in FEATURES if name != "share-groups"])
+def test_its_cases_are_not_applicable_by_its_name_and_no_others(feature: str) -> None:
+    found = gone(offer(feature))
+    assert set(found.values()) == {f"disclaimed: {feature}"}
+    assert 2 <= len(found) < 100
+    assert gone(offer(feature, required=(feature,))) == {}
+
+
+def test_trials_are_about_what_their_workload_asks_for() -> None:
+    reason = lacking_apis("groups/churn", {"JoinGroup": 0}, offer("groups"))
+    assert reason is not None and (reason.kind, reason.sentence) == ("disclaimed", "disclaimed: groups")
+    assert lacking_apis("produce/x", {"Produce": 3}, offer("groups")) is None
+
+
+def test_who_has_no_idempotence_has_no_transactions() -> None:
+    found = gone(offer("idempotence"))
+    assert "transactions/markers" in found and "idempotence/gap-is-refused" in found
+    assert "idempotence/gap-is-refused" not in gone(offer("transactions"))
+
+
+def test_leaderless_is_a_disclaimer_too() -> None:
+    assert set(gone(offer(leaderless=True)).values()) == {"disclaimed: one leader a partition (leaderless)"}

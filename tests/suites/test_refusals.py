@@ -1,0 +1,60 @@
+"""When a broker may refuse to make a topic: only where a setting, a policy or a permission that is stated allows it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from suites.cluster_settings import SetUp
+from suites.plain_topics import PlainTopics
+from suites.probe.failures import NotApplicable, StatementFalse
+from tests.suites.scripted import SCENE, ScriptedExchanger
+from wire import errors
+from wire.messages import response
+
+REQUIRED = msgspec.structs.replace(SCENE, required=("data", "topics"))
+POLICY = msgspec.structs.replace(REQUIRED, topic_policy=True)
+
+
+def refusing(code: int, scene=REQUIRED) -> PlainTopics:
+    def answer(asked):
+        (row,) = asked.topics
+        return response("CreateTopics", topics=[{"name": row.name, "error_code": code}])
+
+    return PlainTopics(ScriptedExchanger(CreateTopics=answer), scene, [("h", 9)])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        errors.INVALID_CONFIG,
+        errors.INVALID_REPLICATION_FACTOR,
+        errors.POLICY_VIOLATION,
+        errors.TOPIC_AUTHORIZATION_FAILED,
+        errors.CLUSTER_AUTHORIZATION_FAILED,
+        errors.INVALID_REQUEST,
+    ],
+)
+def test_a_plain_topic_must_be_made(code: int) -> None:
+    with pytest.raises(StatementFalse, match=errors.name(code)):
+        refusing(code).new_topic()
+
+
+def test_a_setting_may_be_refused_but_not_one_that_was_accepted_before() -> None:
+    wire = refusing(errors.INVALID_CONFIG)
+    with pytest.raises(NotApplicable) as refused:
+        wire.new_topic(configs={"cleanup.policy": "compact"})
+    assert refused.value.kind == "unsupported"
+    wire.set_up = SetUp({"compression.type": "producer"})
+    with pytest.raises(StatementFalse, match="INVALID_CONFIG"):
+        wire.new_topic()
+    with pytest.raises(NotApplicable):
+        wire.new_topic(configs={"cleanup.policy": "compact"})
+
+
+@pytest.mark.parametrize(
+    ("code", "scene"), [(errors.POLICY_VIOLATION, POLICY), (errors.CLUSTER_AUTHORIZATION_FAILED, SCENE)]
+)
+def test_a_policy_that_is_stated_and_a_permission_that_nobody_requires_are_no_failure(code: int, scene) -> None:
+    with pytest.raises(NotApplicable):
+        refusing(code, scene).new_topic(partitions=3)
