@@ -157,6 +157,11 @@ class Target(ABC):
         """What the target says that it has, or has not; what it does not mention is absent here."""
         return {}
 
+    @property
+    def release_number(self) -> tuple[int, ...]:
+        """The Apache Kafka release that it is, or says to be compatible with: (3, 5); empty where it does not say."""
+        return ()
+
     def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
         """The log lines of all nodes written in these nanoseconds, in order of time."""
         return []

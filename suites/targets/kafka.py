@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
 from suites.targets import readiness
 from suites.targets.address import Address
-from suites.targets.apache import jars, jvm, settings, storage
-from suites.targets.base import FEATURES, TargetNotBuilt, UnknownTarget
+from suites.targets.apache import jars, jvm, offered, settings, storage
+from suites.targets.base import TargetNotBuilt, UnknownTarget
 from suites.targets.ports import free_ports
 from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget
 
-OLDEST = (3, 9)
+OLDEST = (3, 3)
+"""The first release whose KRaft mode is meant for use (KIP-833)."""
 
 
 class Kafka(ProcessTarget):
     """One or three combined nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm."""
 
     scheme = "kafka"
-    summary = "Apache Kafka (KRaft) from Maven Central, or the folder of an unpacked Kafka"
-    examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:/opt/kafka_2.13-4.4.0")
+    summary = "Apache Kafka 3.3 or newer (KRaft) from Maven Central, or the folder of an unpacked Kafka"
+    examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:/opt/kafka_2.13-4.4.0")
     options: ClassVar[Mapping[str, str]] = {
         "nodes": "1 or 3",
         "mode": "kraft",
@@ -40,17 +42,20 @@ class Kafka(ProcessTarget):
         if not _is_version(address.where) and not Path(address.where).is_dir():
             raise UnknownTarget(f"`{address.where}` is neither a version such as 4.4.0 nor a folder that is there.")
         if (number := jars.number(address.where)) and number < OLDEST:
-            raise TargetNotBuilt(f"{address.text}: a Kafka before 3.9 is not built yet; it has no dynamic quorum.")
+            raise TargetNotBuilt(f"{address.text}: KRaft is for use from Kafka 3.3 on; ZooKeeper is not built yet.")
         if self._count > 1:
             self.capabilities |= {"nodes"}
         self.capabilities |= {"version"}
         self._release: jars.Release | None = None
+        self._finalized: Mapping[str, int] | None = None  # known once it serves
 
     @property
     def claims(self) -> dict[str, bool]:
-        old = self._release is not None and self._release.number < (4, 0)
-        later = {"consumer-protocol", "share-groups"}
-        return {feature: not (old and feature in later) for feature in FEATURES}
+        return offered.claims(self.release_number, self._finalized)
+
+    @property
+    def release_number(self) -> tuple[int, ...]:
+        return self._release.number if self._release else jars.number(self._where)
 
     def version(self) -> str:
         return self._release.version if self._release else self._where
@@ -62,7 +67,7 @@ class Kafka(ProcessTarget):
         members = [settings.Member(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
         run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
-        storage.format_all(run, members, self.data, self._given)
+        storage.format_all(run, release, members, self.data, self._given)
         return {
             member.node_id: self.plan(
                 member.node_id,
@@ -74,7 +79,10 @@ class Kafka(ProcessTarget):
 
     def wait_until_ready(self, within_s: float | None = None) -> None:
         super().wait_until_ready(within_s)
-        readiness.wake_coordinators(next(iter(self._nodes.values())).address)
+        first = next(iter(self._nodes.values())).address
+        readiness.wake_coordinators(first)
+        with suppress(readiness.NotYet):
+            self._finalized = readiness.ask(first).features
 
     def release(self) -> jars.Release:
         """The jars: fetched the first time that this version is wanted."""

@@ -47,6 +47,16 @@ class Release:
         """`(4, 4, 0)` of 4.4.0."""
         return number(self.version)
 
+    @property
+    def has_dynamic_quorum(self) -> bool:
+        """Whether the voters are part of the formatted storage (KIP-853), not a setting."""
+        return self.number >= (3, 9)
+
+    @property
+    def has_log4j_2(self) -> bool:
+        """Whether it logs through log4j 2 (KIP-653)."""
+        return self.number >= (4, 0)
+
 
 def number(version: str) -> tuple[int, ...]:
     """`(4, 4, 0)` of 4.4.0 and of 4.4.0-SNAPSHOT; empty for what does not begin with a number."""

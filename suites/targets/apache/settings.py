@@ -59,20 +59,30 @@ log.segment.delete.delay.ms=1000
 """
 
 
-def text(member: Member, members: list[Member], data: str, given: Sequence[str] = ()) -> str:
-    """The server.properties of one combined node (broker and controller); `given` comes last and wins."""
+def text(
+    member: Member, members: list[Member], data: str, given: Sequence[str] = (), *, static_quorum: bool = False
+) -> str:
+    """The server.properties of one combined node (broker and controller); `given` comes last and wins.
+
+    With a static quorum (before KIP-853) the voters are a setting, and a controller may not be advertised.
+    """
     copies = min(3, len(members))
-    quorum = ",".join(f"127.0.0.1:{each.controller_port}" for each in members)
-    listeners = f"PLAINTEXT://127.0.0.1:{member.port},CONTROLLER://127.0.0.1:{member.controller_port}"
+    controllers = [f"127.0.0.1:{each.controller_port}" for each in members]
+    broker, controller = f"PLAINTEXT://127.0.0.1:{member.port}", f"CONTROLLER://127.0.0.1:{member.controller_port}"
+    if static_quorum:
+        named = [f"{each.node_id}@{place}" for each, place in zip(members, controllers, strict=True)]
+        quorum = f"controller.quorum.voters={','.join(named)}"
+    else:
+        quorum = f"controller.quorum.bootstrap.servers={','.join(controllers)}"
     lines = [
         "process.roles=broker,controller",
         f"node.id={member.node_id}",
         f"log.dirs={data}",
         "controller.listener.names=CONTROLLER",
-        f"controller.quorum.bootstrap.servers={quorum}",
+        quorum,
         "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        f"listeners={listeners}",
-        f"advertised.listeners={listeners}",
+        f"listeners={broker},{controller}",
+        f"advertised.listeners={broker if static_quorum else f'{broker},{controller}'}",
         "inter.broker.listener.name=PLAINTEXT",
         f"default.replication.factor={copies}",
         f"min.insync.replicas={max(1, copies - 1)}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,34 +32,41 @@ def folder(data: Path, member: Member) -> Path:
 
 def logging_flags(release: Release, workdir: Path) -> list[str]:
     """JVM flags that send the log to stdout, whichever logger the release has. Absolute: a node has its own folder."""
-    old = release.number < (4, 0)
+    old = not release.has_log4j_2
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir.resolve() / ("log4j.properties" if old else "log4j2.yaml")
     path.write_text(settings.LOG4J_1 if old else settings.LOG4J_2)
     return [f"-Dlog4j.configuration=file:{path}" if old else f"-Dlog4j2.configurationFile={path}"]
 
 
-def format_all(run: list[str], members: list[Member], data: Path, given: Sequence[str] = ()) -> None:
+def format_all(run: list[str], release: Release, members: list[Member], data: Path, given: Sequence[str] = ()) -> None:
     """Writes settings and formats the storage of every node; `run` is java with its class path.
 
-    One JVM formats the first node; the others get a copy with their own ids, for the checkpoint (which holds the
-    voters) is the same everywhere.
+    One JVM formats the first node; the others get a copy with their own ids: what else is in it (the level of the
+    metadata and, in a dynamic quorum, the voters) is the same everywhere.
     """
-    cluster = _uuid()
+    cluster, static = _uuid(), not release.has_dynamic_quorum
     directories = {member.node_id: _uuid() for member in members}
     for member in members:
         place = folder(data, member)
         place.mkdir(parents=True)
-        (place / "server.properties").write_text(settings.text(member, members, str(place / "log"), given))
+        text = settings.text(member, members, str(place / "log"), given, static_quorum=static)
+        (place / "server.properties").write_text(text)
     voters = ",".join(f"{m.node_id}@127.0.0.1:{m.controller_port}:{directories[m.node_id]}" for m in members)
     first = folder(data, members[0])
-    _format([*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")], voters)
+    command = [*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")]
+    _format(command if static else [*command, "-I", voters])
     for member in members[1:]:
         log = folder(data, member) / "log"
         shutil.copytree(first / "log", log)
-        identity = {"cluster.id": cluster, "directory.id": directories[member.node_id], "node.id": member.node_id}
-        lines = [f"{key}={value}" for key, value in identity.items()]
-        (log / "meta.properties").write_text("\n".join([*lines, "version=1", ""]))
+        identity = log / "meta.properties"
+        identity.write_text(as_its_own(identity.read_text(), member.node_id, directories[member.node_id]))
+
+
+def as_its_own(identity: str, node_id: int, directory_id: str) -> str:
+    """The copied identity of a log folder as this node's own. Before 3.7 a folder has no id (KIP-858)."""
+    named = re.sub(r"(?m)^node\.id=.*$", f"node.id={node_id}", identity)
+    return re.sub(r"(?m)^directory\.id=.*$", f"directory.id={directory_id}", named)
 
 
 def archived(java: Java, release: Release) -> Path:
@@ -89,7 +97,7 @@ def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:
     member = Member(1, *free_ports(2))
     run = [str(java.path), *FLAGS]
     rest = [*logging_flags(release, scratch), "-cp", release.class_path]
-    format_all([*run, *rest], [member], scratch / "data")
+    format_all([*run, *rest], release, [member], scratch / "data")
     log = scratch / "log"
     with log.open("wb") as out:
         command = [*run, *flags, *rest, "kafka.Kafka", str(folder(scratch / "data", member) / "server.properties")]
@@ -117,11 +125,9 @@ def _until_started(process: subprocess.Popen[bytes], port: int) -> None:
     readiness.wait_until(what, lambda: readiness.ask(("127.0.0.1", port)), 60, must_run)
 
 
-def _format(command: list[str], voters: str) -> None:
+def _format(command: list[str]) -> None:
     try:
-        done = subprocess.run(
-            [*command, "-I", voters], capture_output=True, text=True, timeout=_FORMAT_WITHIN_S, start_new_session=True
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_FORMAT_WITHIN_S, start_new_session=True)
     except subprocess.TimeoutExpired as error:
         raise TargetNotReady(f"Kafka's storage was not formatted within {_FORMAT_WITHIN_S} s") from error
     if done.returncode:
