@@ -34,7 +34,7 @@ NEEDS = {
     "topic-settings": "a topic with chosen settings",
     "leaders": "partitions that have one leader",
     "three-nodes": "at least three nodes",
-    "compaction": "log compaction, which it says it has not",
+    "compaction": "log compaction",
 }
 ParameterName = Literal["wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info"]
 PARAMETERS = ("wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info")

@@ -15,6 +15,8 @@ class Feature(msgspec.Struct, frozen=True):
     cases: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     """Features that cannot be there without it."""
+    idle: tuple[str, ...] = ()
+    """Those of its cases that pass as well where the feature does nothing at all: they show nothing of it."""
 
 
 FEATURES: dict[str, Feature] = {
@@ -37,8 +39,8 @@ FEATURES: dict[str, Feature] = {
     "configs": Feature(("DescribeConfigs", "AlterConfigs", "IncrementalAlterConfigs")),
     "delete-records": Feature(("DeleteRecords",)),
     "timestamps": Feature((), ("offsets/by-time-*", "offsets/newest-time")),
-    "retention": Feature((), ("retention/*",)),
-    "compaction": Feature((), ("compaction/*",)),
+    "retention": Feature((), ("retention/*",), idle=("retention/off", "retention/reading-deletes-nothing")),
+    "compaction": Feature((), ("compaction/*",), idle=("compaction/no-key-no-entry",)),
 }
 """By the names of suites/targets/base.py."""
 

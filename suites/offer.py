@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -26,6 +26,7 @@ CLAIMS: dict[str, tuple[str, ...]] = {
     "retention": (),  # shown by behaviour alone
     "compaction": (),
 }
+BY_REQUEST = ("partitions", "topic-settings", "create_topics", "compaction")
 CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share.version"}
 
 
@@ -40,6 +41,7 @@ class Offer(msgspec.Struct, frozen=True):
     disclaimed: frozenset[str] = frozenset()  # features that the target says it has not
     withheld: Mapping[str, str] = {}  # API -> the setting of the cluster that keeps it from clients
     required: frozenset[str] = frozenset()  # areas that count although they are disclaimed
+    chosen: frozenset[str] = frozenset()  # settings of the cluster that the user chose
 
     def offers(self, api: str, at_least: int = 0) -> bool:
         """Whether an API is served in a version that we know and that is not below `at_least`."""
@@ -61,6 +63,8 @@ def lacking(case: Case, offer: Offer) -> Reason | None:
     if offer.leaderless and "leaders" in case.needs:
         return Reason("disclaimed", "disclaimed: one leader a partition (leaderless)")
     for need in case.needs:
+        if need in BY_REQUEST and not offer.offers("CreateTopics"):
+            return Reason("not-offered", f"the broker does not offer CreateTopics; the case needs {NEEDS[need]}")
         if not _has(need, offer):
             return Reason("missing-capability", f"the target lacks what the case needs: {NEEDS[need]}")
     return None
@@ -85,9 +89,7 @@ def _has(need: str, offer: Offer) -> bool:
         return not offer.leaderless
     if need == "three-nodes":
         return offer.nodes >= 3
-    if need in ("partitions", "topic-settings", "create_topics", "compaction"):
-        return offer.offers("CreateTopics")
-    return need in offer.capabilities
+    return need in BY_REQUEST or need in offer.capabilities
 
 
 def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
@@ -96,9 +98,13 @@ def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
     for feature, claimed in claims.items():
         if not claimed:
             continue
-        missing = [api for api in CLAIMS.get(feature, ()) if not offer.offers(api) and api not in offer.withheld]
+        apis = CLAIMS.get(feature, ())
+        missing = [api for api in apis if not offer.offers(api) and api not in offer.withheld]
+        kept = [why for api in apis if (why := offer.withheld.get(api)) and not is_chosen(why, offer.chosen)]
         if missing:
             broken[feature] = f"claimed, and not offered by ApiVersions: {', '.join(missing)}"
+        elif kept:
+            broken[feature] = f"claimed, and kept from clients: {kept[0]}"
         elif (level := level_missing(feature, offer)) is not None:
             broken[feature] = f"claimed, and the feature {level} is not finalized"
     return broken
@@ -108,3 +114,8 @@ def level_missing(feature: str, offer: Offer) -> str | None:
     """The finalized feature of the cluster that this one needs and that is off; None where nothing is missing."""
     level = CLAIMED_FEATURES.get(feature)
     return level if level is not None and offer.features and offer.features.get(level, 0) < 1 else None
+
+
+def is_chosen(why: str, chosen: Collection[str]) -> bool:
+    """Whether a reason names a setting of the cluster that the user chose."""
+    return any(setting in why for setting in chosen)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from checkers.verdict import Verdict
 from histories.clock import now_ns
+from suites import features
+from suites.features import of_case
 from suites.floor import AREAS, below, required, statement
-from suites.offer import Offer, broken_claims
+from suites.offer import Offer, broken_claims, is_chosen
 from suites.outcome import failed
 from suites.result import CaseResult
 from suites.targets import FEATURES
 
+#: Reasons of the not applicable that are the broker's doing.
+THE_BROKERS = ("not-offered", "unsupported", "too-slow-here", "refused-by-settings", "cluster-setting")
+#: Features that their cases alone can show.
+NO_API_SHOWS = tuple(name for name, feature in features.FEATURES.items() if not feature.apis)
+IDLE = frozenset(case for feature in features.FEATURES.values() for case in feature.idle)
 NAMES_BEGIN = CLAIMS, REQUIRES = "claims/", "requires/"
 
 
@@ -30,6 +38,44 @@ def broken_promises(claims: Mapping[str, bool], require: Sequence[str], offer: O
     return found + [
         broken(REQUIRES + area, statement(area), "requires", sentence) for area, sentence in lacking.items()
     ]
+
+
+def unkept_promises(
+    claimed: Collection[str],
+    required: Collection[str],
+    results: Sequence[CaseResult],
+    chosen: Collection[str],
+) -> list[CaseResult]:
+    """A failed promise for each feature that no API shows, where the broker let none of its cases be decided.
+
+    What the target cannot do, what was disclaimed, and
+    what settings of the user's own choice keep from a case speak against nobody.
+    """
+    told = {result.case for result in results}
+    found = []
+    for feature in NO_API_SHOWS:
+        mine = [r for r in results if feature in of_case(r.case, ()) and r.case not in IDLE and _counts(r, chosen)]
+        if not mine or any(result.verdict is not Verdict.NOT_APPLICABLE for result in mine):
+            continue
+        (kind, why), _ = Counter((r.reason.kind, r.reason.sentence) for r in mine if r.reason).most_common(1)[0]
+        sentence = f"none of its {len(mine)} cases could be decided: {kind}: {why}"
+        if feature in claimed and CLAIMS + feature not in told:
+            said = f"The target claims {feature}, so it MUST offer it."
+            found.append(broken(CLAIMS + feature, said, "claim", f"claimed, and {sentence}"))
+        if feature in required and REQUIRES + feature not in told:
+            found.append(broken(REQUIRES + feature, statement(feature), "requires", f"required, and {sentence}"))
+    return found
+
+
+def _counts(result: CaseResult, chosen: Collection[str]) -> bool:
+    """Whether a result says something of the broker."""
+    if result.verdict is not Verdict.NOT_APPLICABLE:
+        return True
+    return (
+        result.reason is not None
+        and result.reason.kind in THE_BROKERS
+        and not is_chosen(result.reason.sentence, chosen)
+    )
 
 
 def broken(name: str, statement: str, kind: str, sentence: str) -> CaseResult:

@@ -118,6 +118,8 @@ class Run:
         tail: tuple[str, ...] = ()
         error = ""
         results = self._session.results if self._session is not None else []
+        if self._session is not None and self._problem is None and not interrupted:
+            self._promised(self._session, self._session.unkept_promises())
         if self._problem is not None:
             error = f"{self._problem.said}{self._unrun(len(results))}"
             tail = self._problem.last_lines if isinstance(self._problem, TargetNotReady) else ()
@@ -186,7 +188,10 @@ class Run:
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
             )
         )
-        for result in session.broken_promises():
+        self._promised(session, session.broken_promises())
+
+    def _promised(self, session: Session, broken: Sequence[CaseResult]) -> None:
+        for result in broken:
             if not any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect):
                 session.results.append(result)
                 self.emit(CaseFinished(result))

@@ -38,7 +38,7 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
-from suites.promises import broken_promises
+from suites.promises import broken_promises, unkept_promises
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Reason
 from suites.settling import settle
@@ -114,6 +114,7 @@ class Session:
             frozenset(feature for feature, claimed in self.claims.items() if not claimed),
             withheld_apis(wire),
             frozenset(self.require),
+            self.target.chosen,
         )
         self.required = tuple(required(self.require, self.offer, self.claims))
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
@@ -170,6 +171,8 @@ class Session:
             target_version=self.version,
             leaderless=self.target.leaderless,
             capabilities=tuple(sorted(self.target.capabilities)),
+            our_timers=self.target.sets_timers,
+            chosen=tuple(sorted(self.target.chosen)),
             topic_policy=self.topic_policy,
             required=self.required,
             permitted=tuple(sorted(self.permitted)),
@@ -185,6 +188,11 @@ class Session:
     def broken_promises(self) -> list[CaseResult]:
         """What is claimed or required and not offered."""
         return broken_promises(self.claims, self.require, self.offer)
+
+    def unkept_promises(self) -> list[CaseResult]:
+        """What is claimed or required, and no case could decide for reasons of the broker's; once all have run."""
+        promised = [feature for feature, claimed in self.claims.items() if claimed]
+        return unkept_promises(promised, self.required, self.results, self.target.chosen)
 
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
         """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from suites.probe.answer import Answer
 from suites.probe.core import LEADER_UNSETTLED, Core
-from suites.probe.failures import NotApplicable
+from suites.probe.failures import NotApplicable, StatementFalse
 from wire import errors
 from wire.messages import ZERO_UUID, request
 
@@ -318,14 +318,16 @@ class AdminFamily(Core):
 
     def needs_setting(self, name: str, *, at_most: int) -> None:
         """The case would last too long where a setting of the cluster is higher, or who knows how long where it is not
-        told: then it is not applicable."""
+        told: then it is not applicable. Brokers that we started ourselves have it low, and must say so."""
         value = self.setting(name)
+        if value is not None and not (value.lstrip("-").isdigit() and int(value) > at_most):
+            return
         if value is None and (why := self.permissions.denied.get("DescribeConfigs of a broker")):
             raise NotApplicable("no-permission", f"no permission: {why}")
-        if value is None:
-            raise NotApplicable("too-slow-here", f"the brokers do not tell {name}; the case needs at most {at_most}")
-        if value.lstrip("-").isdigit() and int(value) > at_most:
-            raise NotApplicable("too-slow-here", f"{name} is {value} on this cluster; the case needs at most {at_most}")
+        told = f"the brokers do not tell {name}" if value is None else f"{name} is {value} on this cluster"
+        if self.scene.our_timers and name not in self.scene.chosen and self.versions("DescribeConfigs"):
+            raise StatementFalse(f"{told}, and they were started with at most {at_most}")
+        raise NotApplicable("too-slow-here", f"{told}; the case needs at most {at_most}")
 
     def alter_configs(
         self, kind: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False

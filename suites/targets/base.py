@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,10 +116,15 @@ class Target(ABC):
     leaderless: bool = False
     """Any node serves any partition; the leader in a schedule is then the node that the client talks to."""
 
+    sets_timers: bool = False
+    """It starts its brokers with settings of ours, which keep their timers short: they must be told as they are."""
+
     def __init__(self, address: Address, workdir: Path) -> None:
         """Understands the address, or raises a TargetProblem; starts nothing."""
         self.name = address.text
         self.workdir = workdir.resolve()
+        self.chosen = frozenset(re.findall(r"[\w.]+(?==)", address.options.get("set", "")))
+        """The settings that the user chose in the target string: what they keep from a case is nobody's fault."""
         self.reach: dict[str, str] = {}
         """Advertised addresses (`host:port` or `host`) that do not resolve here, and where they really are."""
 

@@ -213,7 +213,6 @@ def machine() -> list[Finding]:
         _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
         _program("Go", "go", "version", "Porcupine, the second engine for linearizability, is left out"),
         _docker(),
-        _privileges(),
         _processors(),
     ]
 
@@ -239,12 +238,6 @@ def _docker() -> Finding:
         return Finding("Docker", "does not", f"`docker` is not on the PATH: {cost}")
     said = _said([path, "version", "--format", "{{.Server.Version}}"])
     return Finding("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
-
-
-def _privileges() -> Finding:
-    if os.geteuid() == 0:
-        return Finding("privileges", "works", "root: faults in the kernel's network and clocks are possible")
-    return Finding("privileges", "does not", "not root: faults work through proxy and signals only")
 
 
 def _processors() -> Finding:

@@ -24,6 +24,7 @@ class Kafka(ProcessTarget):
     """One or three combined nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm."""
 
     scheme = "kafka"
+    sets_timers = True
     summary = "Apache Kafka 3.3 or newer (KRaft) from Maven Central, or the folder of an unpacked Kafka"
     examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:/opt/kafka_2.13-4.4.0")
     options: ClassVar[Mapping[str, str]] = {

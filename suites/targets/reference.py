@@ -32,6 +32,7 @@ class Reference(ProcessTarget):
     """
 
     scheme = "reference"
+    sets_timers = True
     summary = "the bundled broker, also with one planted bug"
     examples = ("reference", "reference:3", "reference?mutant=M05", "reference?without=EndTxn")
     options: ClassVar[Mapping[str, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from suites.case import Case
@@ -42,7 +43,7 @@ def test_protocols_that_the_coordinator_may_not_use(told: dict[str, str], withhe
     assert withheld_apis(probe(told)).keys() == withheld
 
 
-def test_a_case_that_needs_one_is_not_applicable_by_its_name_and_the_claim_stands() -> None:
+def test_a_case_that_needs_one_is_not_applicable_by_its_name_and_the_claim_fails_unless_the_user_chose_that() -> None:
     offer = Offer(SERVED, {"group.version": 1}, frozenset(), 1, withheld=withheld_apis(probe(CLASSIC)))
 
     def joins(wire):
@@ -52,7 +53,9 @@ def test_a_case_that_needs_one_is_not_applicable_by_its_name_and_the_claim_stand
     reason = lacking(case, offer)
     assert reason is not None and reason.kind == "cluster-setting"
     assert "group.coordinator.rebalance.protocols is `classic`" in reason.sentence
-    assert broken_claims({"consumer-protocol": True}, offer) == {}
+    assert "protocols is `classic`" in broken_claims({"consumer-protocol": True}, offer)["consumer-protocol"]
+    chosen = msgspec.structs.replace(offer, chosen=frozenset(CLASSIC))
+    assert broken_claims({"consumer-protocol": True}, chosen) == {}
     assert broken_claims({"consumer-protocol": True}, Offer({}, {}, frozenset(), 1)), "but not for who never had it"
 
 

@@ -58,3 +58,20 @@ def test_a_setting_may_be_refused_but_not_one_that_was_accepted_before() -> None
 def test_a_policy_that_is_stated_and_a_permission_that_nobody_requires_are_no_failure(code: int, scene) -> None:
     with pytest.raises(NotApplicable):
         refusing(code, scene).new_topic(partitions=3)
+
+
+@pytest.mark.parametrize("told", [None, "60000"])
+@pytest.mark.parametrize(
+    ("ours", "chosen", "error"),
+    [(True, (), StatementFalse), (False, (), NotApplicable), (True, ("a.b",), NotApplicable)],
+)
+def test_a_timer_that_we_set_ourselves_must_be_told_as_it_is(told, ours, chosen, error) -> None:
+    def answer(asked):
+        rows = [] if told is None else [{"name": "a.b", "value": told}]
+        return response("DescribeConfigs", results=[{"resource_type": 4, "resource_name": "1", "configs": rows}])
+
+    scene = msgspec.structs.replace(SCENE, our_timers=ours, chosen=chosen)
+    wire = PlainTopics(ScriptedExchanger(DescribeConfigs=answer), scene, [("h", 9)])
+    with pytest.raises(error, match=r"a\.b"):
+        wire.needs_setting("a.b", at_most=5_000)
+    wire.needs_setting("a.b", at_most=60_000) if told else None

@@ -44,6 +44,6 @@ def test_an_unknown_target_is_a_finding() -> None:
 
 def test_the_machine_is_described() -> None:
     found = by_ability(machine())
-    assert list(found) == ["Python", "Java", "Maven", "Go", "Docker", "privileges", "processors"]
+    assert list(found) == ["Python", "Java", "Maven", "Go", "Docker", "processors"]
     assert found["Python"].state == "works"
     assert all(finding.detail for finding in found.values())
