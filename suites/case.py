@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from faults.schedule import Window
 from suites.guarantees import Guarantee, Level, guarantee
+from suites.since import Since
 
 CASES = Path(__file__).parent / "cases"
 NEEDS = {
@@ -60,6 +61,7 @@ class Case:
         smoke: bool,
         level: Level | None,
         fails_on: tuple[str | Window, ...] = (),
+        since: str = "",
     ) -> None:
         self.id = case_id
         self.function = function
@@ -70,7 +72,14 @@ class Case:
         self.smoke = smoke
         self._level = level
         self.fails_on = fails_on
+        self.since = self._parsed(since)
         self._check()
+
+    def _parsed(self, since: str) -> Since | None:
+        try:
+            return Since.parse(since) if since else None
+        except ValueError as error:
+            raise BadCase(f"{self.id}: {error}") from error
 
     def _check(self) -> None:
         area, _, name = self.id.partition("/")
@@ -154,6 +163,7 @@ def case(
     smoke: bool = False,
     level: Level | None = None,
     fails_on: Iterable[str | Window] = (),
+    since: str = "",
 ) -> Callable[[Function], Function]:
     """Declares a case; the function itself stays callable.
 
@@ -161,12 +171,14 @@ def case(
     `features` the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see
     NEEDS). What is missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says
     how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
-    (`faults.kinds.edit_answer`) told all at once.
+    (`faults.kinds.edit_answer`) told all at once. `since` is for a rule that is younger than Kafka 3.3: "3.6
+    (KIP-890)"; a target that is, or says that it follows, an older release is not judged by it.
     """
 
     def declare(function: Function) -> Function:
         ids = (guarantee, *guarantees) if guarantee else tuple(guarantees)
-        made = Case(case_id, function, ids, tuple(needs), apis or {}, features or {}, smoke, level, tuple(fails_on))
+        lists = tuple(needs), apis or {}, features or {}
+        made = Case(case_id, function, ids, *lists, smoke, level, tuple(fails_on), since)
         function.case = made  # type: ignore[attr-defined]
         return function
 

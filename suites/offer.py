@@ -42,6 +42,7 @@ class Offer(msgspec.Struct, frozen=True):
     withheld: Mapping[str, str] = {}  # API -> the setting of the cluster that keeps it from clients
     required: frozenset[str] = frozenset()  # areas that count although they are disclaimed
     chosen: frozenset[str] = frozenset()  # settings of the cluster that the user chose
+    release: tuple[int, ...] = ()  # of Apache Kafka, as far as it is known or said; empty: every rule binds
 
     def offers(self, api: str, at_least: int = 0) -> bool:
         """Whether an API is served in a version that we know and that is not below `at_least`."""
@@ -54,6 +55,8 @@ class Offer(msgspec.Struct, frozen=True):
 
 def lacking(case: Case, offer: Offer) -> Reason | None:
     """Why a case is not applicable to what is offered; None when it is applicable."""
+    if case.since is not None and offer.release and offer.release < case.since.release:
+        return Reason("came-later", case.since.sentence(offer.release))
     if (reason := lacking_apis(case.id, case.apis, offer)) is not None:
         return reason
     for feature, level in case.features.items():

@@ -21,6 +21,7 @@ from suites.exit_status import USAGE
 from suites.floor import CORE
 from suites.run import Options, Run
 from suites.selection import PROFILES, UnknownSelection
+from suites.since import release_of
 from suites.targets import ALLOWANCES, FEATURES
 
 RUN = pytest.StashKey[Run]()
@@ -182,6 +183,7 @@ class CaseVerdict(Exception):
 
 
 def _options(config: pytest.Config) -> Options:
+    claims, release = _claims(config.getoption("--claims"))
     return Options(
         target=config.getoption("--target"),
         profile=config.getoption("--profile"),
@@ -189,13 +191,14 @@ def _options(config: pytest.Config) -> Options:
         seed=config.getoption("--seed"),
         select=tuple(config.getoption("--select")),
         deselect=tuple(config.getoption("deselect") or ()),
-        claims=_claims(config.getoption("--claims")),
+        claims=claims,
         run_dir=config.getoption("--run-dir"),
         keep=config.getoption("--keep"),
         unproven=config.getoption("--unproven"),
         through=config.getoption("--through"),
         refute=config.getoption("--refute"),
         require=_required(config.getoption("--require")),
+        release=release,
     )
 
 
@@ -206,20 +209,21 @@ def _required(text: str) -> tuple[str, ...]:
         raise pytest.UsageError(f"--require: {error}") from error
 
 
-def _claims(path: str | None) -> dict[str, bool]:
-    """Claims of a file: a [claims] table, or the features at the top."""
+def _claims(path: str | None) -> tuple[dict[str, bool], tuple[int, ...]]:
+    """Claims of a file: a [claims] table, or the features at the top; and the release that `kafka` names, if any."""
     if path is None:
-        return {}
+        return {}, ()
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        release = release_of(str(content.pop("kafka"))) if "kafka" in content else ()
+    except (OSError, ValueError) as error:
         raise pytest.UsageError(f"--claims {path}: {error}") from error
     table = content.get("claims", content)
     if wrong := [name for name, value in table.items() if name not in CLAIMS or not isinstance(value, bool)]:
         raise pytest.UsageError(
             f"--claims {path}: {wrong[0]!r} is no feature set to true or false; known: {', '.join(CLAIMS)}"
         )
-    return dict(table)
+    return dict(table), release
 
 
 __all__ = ["BadCase", "CaseFile", "CaseItem", "Hooks", "arguments"]

@@ -29,6 +29,7 @@ ReasonKind = Literal[
     # not applicable
     "not-offered",
     "missing-capability",
+    "came-later",  # a promise of a later Apache Kafka than the one that the target is, or says that it follows
     "refused-by-settings",
     "unsupported",  # offered, and refused as its profile documents
     "too-slow-here",  # a setting of the cluster makes the case last too long

@@ -46,6 +46,7 @@ class Options(msgspec.Struct, frozen=True):
     through: str | None = None
     refute: bool = False
     require: tuple[str, ...] = (CORE,)
+    release: tuple[int, ...] = ()
 
 
 class Run:
@@ -101,6 +102,7 @@ class Run:
                 disturbance=disturbance(self.options.through, self.options.refute),
                 interruption=self._interruption,
                 require=self.options.require,
+                release=self.options.release,
             )
             self._undo.callback(self._session.close)
             self._session.open()

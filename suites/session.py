@@ -68,6 +68,7 @@ class Session:
         disturbance: Disturbance | None = None,
         interruption: Interruption | None = None,
         require: tuple[str, ...] = (CORE,),
+        release: tuple[int, ...] = (),
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -76,6 +77,7 @@ class Session:
         self.asked_claims = dict(claims)
         self.claims = self.asked_claims
         self.require = require
+        self.release = release
         self.emit = emit
         self.unproven = unproven
         self.disturbance = disturbance
@@ -115,6 +117,7 @@ class Session:
             withheld_apis(wire),
             frozenset(self.require),
             self.target.chosen,
+            self.release or self.target.release_number,
         )
         self.required = tuple(required(self.require, self.offer, self.claims))
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))

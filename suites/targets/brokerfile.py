@@ -11,13 +11,14 @@ from pathlib import Path
 from textwrap import fill as fill_lines
 from typing import Any
 
+from suites.since import release_of
 from suites.targets.address import nearest
 from suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (
     *("nodes", "process", "start", "before", "after", "version", "ports", "ready", "stop", "logs", "alarm"),
-    *("actions", "reach", "claims", "leaderless"),
+    *("actions", "reach", "claims", "leaderless", "kafka"),
 )
 ACTIONS = ("kill", "pause", "resume", "restart")
 
@@ -40,6 +41,8 @@ start   = ["./mybroker", "--id={node}", "--listen=127.0.0.1:{port}", "--data={da
 # after   = [["./stop-storage"]]
 
 version = ["./mybroker", "--version"]   # the first line that it prints
+# kafka = "3.5"               # the Apache Kafka release that it is compatible with: promises that Kafka made only
+                              # later are not asked of it; without this key all are
 ports   = "free"              # or a list, such as [9092, 9093, 9094] or ["broker-1:9092", ...]
                               # a node keeps its port and {data} over a restart, a new run gets fresh ones
 ready   = { within_s = 30 }   # by protocol: every node answers ApiVersions, Metadata names all nodes
@@ -91,6 +94,7 @@ class BrokerFile:
     reach: Mapping[str, str] = field(default_factory=dict)
     claims: Mapping[str, bool] = field(default_factory=dict)
     leaderless: bool = False
+    release: tuple[int, ...] = ()  # of Apache Kafka, that it says it is compatible with
 
     @classmethod
     def read(cls, path: Path) -> BrokerFile:
@@ -140,6 +144,7 @@ class _Reader:
             reach=dict(reach),
             claims=claims,
             leaderless=leaderless,
+            release=self._release(content["kafka"]) if "kafka" in content else (),
         )
         return self._whole_makes_sense(made)
 
@@ -165,6 +170,12 @@ class _Reader:
         if len(value) != nodes:
             raise self._problem(f"`ports` has {len(value)} entries for {nodes} nodes")
         return tuple(self._place(place) for place in value)
+
+    def _release(self, value: object) -> tuple[int, ...]:
+        try:
+            return release_of(str(value))
+        except ValueError:
+            raise self._wrong("kafka", 'an Apache Kafka release, such as "3.5"', value) from None
 
     def _place(self, place: object) -> tuple[str, int]:
         host, _, port = ("127.0.0.1", "", str(place)) if isinstance(place, int) else str(place).rpartition(":")

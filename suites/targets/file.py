@@ -50,6 +50,10 @@ class FileTarget(ProcessTarget):
         return dict(self.file.claims)
 
     @property
+    def release_number(self) -> tuple[int, ...]:
+        return self.file.release
+
+    @property
     def bootstrap(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self._places.values())
 

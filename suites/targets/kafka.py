@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
+from suites.since import number
 from suites.targets import readiness
 from suites.targets.address import Address
 from suites.targets.apache import jars, jvm, offered, settings, storage
@@ -42,7 +43,7 @@ class Kafka(ProcessTarget):
             raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
         if not _is_version(address.where) and not Path(address.where).is_dir():
             raise UnknownTarget(f"`{address.where}` is neither a version such as 4.4.0 nor a folder that is there.")
-        if (number := jars.number(address.where)) and number < OLDEST:
+        if _is_version(address.where) and number(address.where) < OLDEST:
             raise TargetNotBuilt(f"{address.text}: KRaft is for use from Kafka 3.3 on; ZooKeeper is not built yet.")
         if self._count > 1:
             self.capabilities |= {"nodes"}
@@ -56,7 +57,7 @@ class Kafka(ProcessTarget):
 
     @property
     def release_number(self) -> tuple[int, ...]:
-        return self._release.number if self._release else jars.number(self._where)
+        return self._release.number if self._release else number(self._where)
 
     def version(self) -> str:
         return self._release.version if self._release else self._where

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
+from suites.since import number
 from suites.targets.address import Address, nearest
 from suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
 from suites.targets.ports import free_ports
@@ -53,6 +54,10 @@ class Reference(ProcessTarget):
     def claims(self) -> dict[str, bool]:
         later = _LATER.get(self._options.get("emulate", ""), frozenset())
         return {feature: feature not in _NOT_YET for feature in FEATURES if feature not in later}
+
+    @property
+    def release_number(self) -> tuple[int, ...]:
+        return number(self._options.get("emulate", ""))
 
     def version(self) -> str:
         try:

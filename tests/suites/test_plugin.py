@@ -105,6 +105,17 @@ def test_a_broken_claim_is_a_failure(tmp_path):
     assert run(tmp_path / "other", "--select", "produce/base-offset", "--claims", str(claims)).returncode == 4
 
 
+def test_a_claims_file_may_name_the_release_that_the_broker_follows(tmp_path):
+    claims = tmp_path / "claims.toml"
+    claims.write_text('kafka = "3.5"\n[claims]\ntransactions = true\n')
+    assert plugin._claims(str(claims)) == ({"transactions": True}, (3, 5))
+    claims.write_text('kafka = "3.5"\ntransactions = true\n')
+    assert plugin._claims(str(claims)) == ({"transactions": True}, (3, 5))
+    claims.write_text('kafka = "new"\n')
+    with pytest.raises(pytest.UsageError, match="no Apache Kafka release"):
+        plugin._claims(str(claims))
+
+
 def test_what_is_required_and_not_offered_is_a_failure_unless_nothing_is_required(tmp_path):
     hidden = ("--select", "produce/base-offset", "--target", "reference?without=JoinGroup", "--deselect", "claims/*")
     assert run(tmp_path / "core", *hidden).returncode == 1

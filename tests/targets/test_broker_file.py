@@ -28,16 +28,18 @@ def test_the_example_is_valid_and_means_what_its_comments_say(tmp_path: Path) ->
     assert (made.ready_within_s, made.stop_within_s) == (30, 10)
     assert made.claims == {"transactions": True}
     assert made.leaderless is False
+    assert made.release == ()
     assert made.alarm == "panicked at"
 
 
 def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> None:
-    keys = ("# before", "# after", "# [", "# kill", "# pause", "# resume", "# restart", '# "broker-1')
+    keys = ("# before", "# kafka", "# after", "# [", "# kill", "# pause", "# resume", "# restart", '# "broker-1')
     lines = [line[2:] if line.startswith(keys) else line for line in example().splitlines()]
     made = read(tmp_path, "\n".join(lines))
     assert set(made.actions) == {"kill", "pause", "resume", "restart"}
     assert made.reach == {"broker-1:9092": "127.0.0.1:19092"}
     assert made.before == (("./start-storage",),)
+    assert made.release == (3, 5)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,7 @@ def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> Non
         ({"start": START, "claims": {"transactions": "yes"}}, "`claims.transactions` is true or false"),
         ({"start": START, "reach": {"a:1": 2}}, "`reach` is a table"),
         ({"start": START, "leaderless": 1}, "`leaderless` is true or false"),
+        ({"start": START, "kafka": "new"}, "`kafka` is an Apache Kafka release, such as \"3.5\", not 'new'"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from suites.offer import Offer, broken_claims
+from suites.since import number
 from suites.targets import TargetNotBuilt, open_target
 from suites.targets.apache import offered, settings
-from suites.targets.apache.jars import Release, number
+from suites.targets.apache.jars import Release
 from suites.targets.apache.settings import Member
 from suites.targets.apache.storage import as_its_own, logging_flags
 from suites.targets.base import FEATURES

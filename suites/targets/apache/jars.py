@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from suites.since import number
 from suites.targets.base import TargetNotAvailable, UnknownTarget
 from suites.targets.cache import cache_folder, make_once
 
@@ -56,12 +57,6 @@ class Release:
     def has_log4j_2(self) -> bool:
         """Whether it logs through log4j 2 (KIP-653)."""
         return self.number >= (4, 0)
-
-
-def number(version: str) -> tuple[int, ...]:
-    """`(4, 4, 0)` of 4.4.0 and of 4.4.0-SNAPSHOT; empty for what does not begin with a number."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def unpacked(folder: Path) -> Release:

@@ -1,0 +1,60 @@
+"""A rule that came with a later Apache Kafka binds from that release on, and who says nothing is bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suites.case import BadCase, Case, case
+from suites.offer import Offer, lacking
+from suites.targets import open_target
+
+
+def made(since: str) -> Case:
+    @case("a/b", guarantee="prod-001", since=since)
+    def function(wire):
+        """It MUST hold."""
+
+    return function.case
+
+
+def offer(release: tuple[int, ...]) -> Offer:
+    return Offer({}, {}, frozenset(), 1, release=release)
+
+
+@pytest.mark.parametrize("release", [(3, 3), (3, 5), (3, 5, 2)])
+def test_an_older_release_is_not_judged_by_it(release: tuple[int, ...]) -> None:
+    reason = lacking(made("3.6 (KIP-890)"), offer(release))
+    assert reason is not None and reason.kind == "came-later"
+    said = ".".join(map(str, release))
+    assert reason.sentence == f"Apache Kafka promises this since 3.6 (KIP-890); this is {said}"
+
+
+@pytest.mark.parametrize("release", [(3, 6), (3, 6, 0), (3, 10), (4, 0, 1), ()])
+def test_that_release_and_later_ones_are_and_who_does_not_say(release: tuple[int, ...]) -> None:
+    assert lacking(made("3.6 (KIP-890)"), offer(release)) is None
+
+
+def test_a_rule_without_it_binds_all() -> None:
+    assert lacking(made(""), offer((3, 3))) is None
+
+
+@pytest.mark.parametrize("since", ["3.6", "3 (KIP-890)", "3.6 KIP-890", "KIP-890", "3.6 (issue 5)"])
+def test_it_names_a_release_and_its_source(since: str) -> None:
+    with pytest.raises(BadCase, match="since="):
+        made(since)
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("kafka:3.5.2", (3, 5, 2)),
+        ("kafka:4.0", (4, 0)),
+        ("reference?emulate=3.9", (3, 9)),
+        ("reference", ()),
+        ("bootstrap:127.0.0.1:9092", ()),
+    ],
+)
+def test_a_target_says_which_release_it_is(text: str, release: tuple[int, ...], tmp_path: Path) -> None:
+    assert open_target(text, tmp_path).release_number == release
