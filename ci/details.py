@@ -143,7 +143,7 @@ def _beside(result: CaseResult) -> Iterator[str]:
             yield f"{INDENT}Not in the proof record: this case has not yet been seen to pass on Apache Kafka."
         else:
             if result.proof.passed_on:
-                yield f"{INDENT}Last passed on {result.proof.passed_on[-1]}."
+                yield _wrapped(f"P{result.proof.sentence[1:]}.")
             if result.proof.fails_with:
                 yield f"{INDENT}Planted bugs that make it fail: {', '.join(result.proof.fails_with)}."
     for line in result.log_lines[:MOST_LOG_LINES]:

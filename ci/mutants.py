@@ -14,7 +14,7 @@ def page() -> str:
     blocks = []
     for mutant in mutants().values():
         names = {case.id for _, case in catchers(mutant.id)}
-        names |= {name for name, entry in seen_to_fail.items() if mutant.id in entry.fails_with}
+        names |= {name for name, entry in seen_to_fail.cases.items() if mutant.id in entry.fails_with}
         blocks.append("\n".join(_block(mutant, sorted(names))))
     how = "Plant one with `--target 'reference?mutant=ID'`, or `ID:every=K` to spoil each K-th occasion only."
     return "\n".join([*blocks, "", f"{len(blocks)} planted bugs. {how}"])

@@ -223,7 +223,7 @@ def all_cases() -> list[Case]:
 def own_nodes(source: str, function_name: str) -> Iterator[ast.stmt]:
     """What a module holds for one of its cases: everything but the other cases and the docstring."""
     for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name != function_name and _is_case(node):
+        if isinstance(node, ast.FunctionDef) and node.name != function_name and is_case(node):
             continue
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             yield node
@@ -242,7 +242,8 @@ def _content_hash(source: str, function_name: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _is_case(node: ast.FunctionDef) -> bool:
+def is_case(node: ast.FunctionDef) -> bool:
+    """Whether a function of a module is declared to be a case."""
     return any(
         isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "case"
         for decorator in node.decorator_list

@@ -38,8 +38,9 @@ class Mutant(msgspec.Struct, frozen=True):
     id: str
     story: str
     guarantee: str
-    cases: tuple[str, ...] = ()
     """The rows of the registry that it breaks."""
+    cases: tuple[str, ...] = ()
+    """The same rows, one by one."""
     seen: str = ""
     every: int = 1
     shows: tuple[str, ...] = ("statement",)

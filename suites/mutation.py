@@ -67,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{len(wanted) - len(missed)} of {len(wanted)} bugs caught {options.times} times of {options.times}; "
           f"{time.monotonic() - began:.0f} s with {options.workers} workers")  # fmt: skip
     if options.table:
-        options.table.write_text(mutants.page({name: e.fails_with for name, e in proof.record().items()}), "utf-8")
+        seen = {name: entry.fails_with for name, entry in proof.record().cases.items()}
+        options.table.write_text(mutants.page(seen), "utf-8")
     return 1 if missed or bad else 0
 
 

@@ -1,76 +1,137 @@
-"""The proof record: where each case, as it is written now, last passed on Apache Kafka, and which planted bugs fail it.
+"""The proof record: where each case, as it is written now, passed on Apache Kafka, and what has been seen to fail it.
 
-suites/proof_record.json is generated (`make prove`) and ships with the suite. A case that is not in it, or that has
-changed since, itself or in what it is built from, can only warn: nobody has seen a correct broker pass it.
+suites/proof_record.json is generated (`make prove`) and ships with the suite. An entry is about the case's own text: a
+case that is not in it, or has changed since, can only warn, for nobody has seen a correct broker pass it. What changed
+under a case since it passed (suites/built_from.py) makes the pass due for renewal: it still counts, and every report
+says so. A pass speaks of the setting that it was seen in: one node, or a cluster.
 """
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from suites.built_from import built_from
-from suites.case import Case
+from suites.built_from import changed, state_of, text_hash, under
+from suites.case import Case, all_cases
 from suites.result import Proof
 
 RECORD = Path(__file__).with_name("proof_record.json")
-KEEP = 8
+LIE = "an edited answer"
+TIMES = ("", "", ", at the second attempt", ", at the third attempt")
+NUMBERS = {1: "one node", 3: "three nodes"}
+
+
+class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One pass on Apache Kafka; `state` names what lay under the case then."""
+
+    release: str
+    nodes: int
+    day: str
+    state: str
+    attempt: int = 1
+
+    def __str__(self) -> str:
+        setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes")
+        return f"Apache Kafka {self.release}, {setting} ({self.day}{TIMES[self.attempt]})"
 
 
 class Entry(msgspec.Struct):
-    """What is known of one case, as it was written then and built from what it was built from then."""
+    """What is known of one case with this text."""
 
-    content: str
-    built_from: str = ""
-    """Empty in entries of before this was recorded: they are held to the case's own text alone."""
-    passed_on: list[str] = []
+    text: str
+    passes: list[Pass] = []
     fails_with: list[str] = []
+    lies: str = ""
+    """Which edited answers were told when it failed of them."""
+
+
+class Record(msgspec.Struct):
+    """The whole file: entries by case, and what the files under them said, by the hash of that."""
+
+    cases: dict[str, Entry] = {}
+    states: dict[str, dict[str, str]] = {}
+
+    def entry(self, case: Case) -> Entry | None:
+        """What is known of a case as it is written now."""
+        entry = self.cases.get(case.id)
+        return entry if entry is not None and entry.text == text_hash(case) else None
+
+    def passed(self, case: Case, seen: Pass) -> None:
+        """Adds a pass of today's text; it replaces that on the same Kafka in the same setting."""
+        entry = self._begun(case)
+        entry.passes = [one for one in entry.passes if (one.release, one.nodes) != (seen.release, seen.nodes)] + [seen]
+
+    def failed(self, case: Case, bug: str) -> None:
+        """Adds what has made today's text fail."""
+        entry = self._begun(case)
+        entry.fails_with = sorted({*entry.fails_with, bug})
+        entry.lies = lies_hash(case) if bug == LIE else entry.lies
+
+    def now(self) -> str:
+        """The name of what lies under all cases now; the record keeps it."""
+        name, files = _now()
+        self.states[name] = files
+        return name
+
+    def due(self, case: Case, seen: Pass) -> tuple[str, ...]:
+        """The files that have changed under a case since this pass; empty: it needs no renewal."""
+        return changed(case, self.states.get(seen.state, {}))
+
+    def marked(self, case: Case) -> tuple[str, ...]:
+        """The same of all its passes together."""
+        entry = self.entry(case)
+        return tuple(sorted({file for seen in entry.passes for file in self.due(case, seen)})) if entry else ()
+
+    def _begun(self, case: Case) -> Entry:
+        entry = self.entry(case)
+        if entry is None:
+            entry = self.cases[case.id] = Entry(text_hash(case))
+        return entry
 
 
 @cache
-def record() -> dict[str, Entry]:
+def _now() -> tuple[str, dict[str, str]]:
+    files = state_of(frozenset[str]().union(*map(under, all_cases())))
+    return hashlib.sha256(repr(files).encode()).hexdigest()[:8], files
+
+
+@cache
+def record() -> Record:
     """The record that ships; empty when there is none."""
     return read(RECORD)
 
 
-def read(path: Path) -> dict[str, Entry]:
+def read(path: Path) -> Record:
     """A record from a file."""
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, Entry]) if path.exists() else {}
+    return msgspec.json.decode(path.read_bytes(), type=Record) if path.exists() else Record()
 
 
-def write(path: Path, entries: dict[str, Entry]) -> None:
-    """Writes a record, sorted, one readable block a case."""
-    ordered = {name: entries[name] for name in sorted(entries)}
+def write(path: Path, kept: Record) -> None:
+    """Writes a record, sorted, without the states that no pass names any more."""
+    named = {seen.state for entry in kept.cases.values() for seen in entry.passes}
+    ordered = Record(
+        {name: kept.cases[name] for name in sorted(kept.cases)},
+        {name: kept.states[name] for name in sorted(named & kept.states.keys())},
+    )
     path.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
 
 
-def note(entries: dict[str, Entry], case: Case, *, passed_on: str = "", fails_with: str = "") -> None:
-    """Adds one observation; a case that has changed starts anew.
+def lies_hash(case: Case) -> str:
+    """Changes with the edited answers that a case names."""
+    return hashlib.sha256(msgspec.json.encode(case.lies)).hexdigest()[:10] if case.lies else ""
 
-    An entry of before `built_from` was recorded keeps what it knows, and is of today once the case has passed today.
+
+def proof_of(case: Case, nodes: int = 0) -> Proof | None:
+    """The proof of this very case; None when nobody has seen it pass on Apache Kafka.
+
+    The pass that speaks of a target with so many nodes comes last.
     """
-    entry = entries.get(case.id)
-    if entry is None or not holds(entry, case):
-        entry = entries[case.id] = Entry(case.content_hash, built_from(case))
-    if passed_on:
-        product = passed_on.rpartition(" (")[0]
-        others = [line for line in entry.passed_on if line.rpartition(" (")[0] != product] if entry.built_from else []
-        entry.built_from = built_from(case)
-        entry.passed_on = [*others[-KEEP + 1 :], passed_on]
-    if fails_with and fails_with not in entry.fails_with:
-        entry.fails_with = sorted([*entry.fails_with, fails_with])
-
-
-def holds(entry: Entry, case: Case) -> bool:
-    """Whether an entry is about the case as it is now."""
-    return entry.content == case.content_hash and entry.built_from in ("", built_from(case))
-
-
-def proof_of(case: Case, unproven: str = "warn") -> Proof | None:
-    """The proof of this very case; None when nobody has seen it pass on Apache Kafka."""
-    entry = record().get(case.id)
-    if entry is None or not entry.passed_on or not holds(entry, case):
+    entry = record().entry(case)
+    if entry is None or not entry.passes:
         return None
-    return Proof(tuple(entry.passed_on), tuple(entry.fails_with))
+    passes = sorted(entry.passes, key=lambda one: (one.nodes > 1) == (nodes > 1))
+    due = record().due(case, passes[-1])
+    return Proof(tuple(map(str, passes)), tuple(entry.fails_with), due, tuple(sorted({one.nodes for one in passes})))

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suites.built_from import built_from
+from suites.built_from import text_hash, under_hash
 from suites.events import CaseFinished, Event, RunStarted
 from suites.plugin import RUN
 
@@ -20,7 +20,7 @@ class Note(msgspec.Struct, frozen=True):
     """One verdict on one case, as it was written then."""
 
     case: str
-    content: str
+    text: str
     target: str
     version: str
     refuted: bool
@@ -29,8 +29,9 @@ class Note(msgspec.Struct, frozen=True):
     sentence: str
     anomalies: tuple[str, ...]
     duration_s: float
-    built_from: str = ""
+    under: str = ""
     day: str = ""
+    attempt: int = 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +58,7 @@ class _Notes:
         case = next((case for case in run.cases if case.id == result.case), None)
         note = Note(
             result.case,
-            case.content_hash if case else "",
+            text_hash(case) if case else "",
             run.options.target,
             self.version,
             run.options.refute,
@@ -66,8 +67,9 @@ class _Notes:
             result.reason.sentence if result.reason else "",
             tuple(sorted({anomaly.name for anomaly in result.anomalies})),
             round(result.duration_s, 2),
-            built_from(case) if case else "",
+            under_hash(case) if case else "",
             datetime.now(UTC).date().isoformat(),
+            max(len(result.attempts), 1),
         )
         with self.path.open("ab") as file:
             file.write(msgspec.json.encode(note) + b"\n")

@@ -1,13 +1,13 @@
-"""Makes the proof record: which cases pass on Apache Kafka, and which planted bug or lie makes each one fail.
+"""Makes the proof record: which cases pass on Apache Kafka, and which planted bug or edited answer makes each one fail.
 
-    python -P -m suites.prove                                    # make prove: everything
+    python -P -m suites.prove                                    # make prove: whatever is not shown, or due for renewal
     python -P -m suites.prove kafka:4.4.0 reference --select 'offsets/*'
+    python -P -m suites.prove --marked                           # says what is due, and runs nothing
 
-A Kafka is a target that every case must pass on; `reference` stands for all planted bugs and all lies. Every verdict is
-kept in a file at once, and what was shown of a case as it is now is not run again: an interrupted command goes on where
-it was, and targets may be proven one after the other. `--again` forgets. Writes suites/proof_record.json and
-docs/what-makes-each-case-fail.md. Exit status 1 when a case has nothing that makes it fail, when a bug or a lie that it
-names does not, or when it fails on a Kafka.
+A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
+is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
+goes on where it was. `--again` runs it all the same. Writes the record and docs/what-makes-each-case-fail.md.
+Exit status 1 when something that was asked for is not shown.
 """
 
 from __future__ import annotations
@@ -15,25 +15,31 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import msgspec
 
 from checkers.verdict import Verdict
 from histories.scratch import Scratch
 from suites import proof
+from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases
-from suites.mutants import bugs_of, planted
+from suites.mutants import CLUSTER_NEEDS, bugs_of, planted
 from suites.plugin import arguments
-from suites.proof_store import Store
+from suites.proof import LIE, Pass
+from suites.proof_notes import Note
+from suites.proof_page import TABLE, page
 from suites.selection import select
 
 REFERENCE = "reference"
-CLUSTER = "kafka:4.4.0?nodes=3"
-TARGETS = ("kafka:4.4.0", "kafka:4.3.1", "kafka:3.9.2", CLUSTER, REFERENCE)
-LIED_ABOUT = (REFERENCE, TARGETS[0], CLUSTER)
+RELEASES = ("4.4.0", "4.3.1", "3.9.2")
+CLUSTER = "?nodes=3"
+EVERYTHING = f"kafka:{RELEASES[0]}{CLUSTER}"
+TARGETS = (*(f"kafka:{one}" for one in RELEASES), *(f"kafka:{one}{CLUSTER}" for one in RELEASES), REFERENCE)
+LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING)
 NOTES = Path("runs", "proof-notes.jsonl")
-TABLE = Path(__file__).parent.parent / "docs" / "what-makes-each-case-fail.md"
 PARALLEL = 2
 RUN_LIMIT_S = 4 * 3600.0
 
@@ -42,117 +48,169 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not shown yet; 0 when every case is proven on the targets that were named."""
     options = _options(argv)
     cases, _ = select(all_cases(), options.select, options.deselect, "full")
-    store = Store(options.notes, cases)
-    if options.again:
-        store.forget()
-    for target in options.targets:
-        if target == REFERENCE:
-            _failures(cases, store)
-        else:
-            _passes(cases, store, target)
-        _keep(cases, store)  # a record of passes is worth having, whatever comes of the rest
-    problems = _problems(cases, _keep(cases, store), store, options.targets)
+    if options.marked:
+        problems = marks(cases)
+    else:
+        work = Work(cases, options.notes, options.again)
+        for target in options.targets:
+            work.failures() if target == REFERENCE else work.passes(target)
+            work.keep()  # a record of passes is worth having, whatever comes of the rest
+        problems = work.problems(options.targets)
     print("\n".join(problems) or f"{len(cases)} cases: each is proven on {', '.join(options.targets)}")
     return 1 if problems else 0
 
 
-def _passes(cases: Sequence[Case], store: Store, target: str) -> None:
-    """Every case on the cluster; on single nodes of each version those that ask and look, which take seconds."""
-    wanted = [case for case in cases if target == CLUSTER or case.kind == "wire"]
-    done = (Verdict.PASS, Verdict.NOT_APPLICABLE)
-    _run(store, target, [case for case in wanted if store.verdict(case, target) not in done])
+def marks(cases: Sequence[Case]) -> list[str]:
+    """What keeps this suite from being handed out: cases that are not proven, or whose proof is due for renewal."""
+    record = proof.record()
+    found = [f"{case.id}: not proven as it is written now" for case in cases if not proof.proof_of(case)]
+    due = {case.id: files for case in cases if (files := record.marked(case))}
+    if due:
+        changed = sorted({file for files in due.values() for file in files})
+        found.append(f"{len(due)} cases are due for renewal; changed under them: {', '.join(changed)}")
+    return [*found, "`make prove` renews them; until then no wheel is built."] if found else []
 
 
-def _failures(cases: Sequence[Case], store: Store) -> None:
-    """One run a planted bug, with the cases that name it; one run for all lies, on the bundled broker.
+class Work:
+    """The record as it grows, and what the runs have noted."""
 
-    Lies about what the bundled broker does not have are told on Apache Kafka.
-    """
-    by_target: dict[str, list[Case]] = {}
-    for case in cases:
-        for bug in bugs_of(case):
-            if store.verdict(case, target := planted(case, bug)) is not Verdict.FAIL:
-                by_target.setdefault(target, []).append(case)
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        runs = [pool.submit(_run, store, target, named) for target, named in sorted(by_target.items())]
-        runs.append(pool.submit(_refuted, cases, store))
-        for run in runs:
-            run.result()
+    def __init__(self, cases: Sequence[Case], notes: Path, again: bool = False) -> None:
+        self.cases = list(cases)
+        self.record = proof.read(proof.RECORD)
+        self._path = notes
+        self._last: dict[tuple[str, str, bool], Note] = {}
+        self._read = 0
+        notes.parent.mkdir(parents=True, exist_ok=True)
+        if again:
+            notes.unlink(missing_ok=True)
+            for case in cases:
+                self.record.cases.pop(case.id, None)
+        self.take_in()
 
+    def take_in(self) -> int:
+        """Enters what runs have noted meanwhile; how many lines. One cut off, or of before, is passed by."""
+        by_id = {case.id: case for case in self.cases}
+        lines = self._path.read_bytes().splitlines() if self._path.exists() else []
+        new, self._read = lines[self._read :], len(lines)
+        for line in new:
+            try:
+                note = msgspec.json.decode(line, type=Note)
+            except msgspec.DecodeError:
+                continue
+            if (case := by_id.get(note.case)) and note.text == text_hash(case):
+                self._enter(case, note)
+        return len(new)
 
-def _refuted(cases: Sequence[Case], store: Store) -> None:
-    """Each case told its lies on the first target where it is applicable."""
-    for target in LIED_ABOUT:
-        untold = [case for case in cases if case.lies and not store.refuted(case, LIED_ABOUT)]
-        fresh = [case for case in untold if store.verdict(case, target, lies=True) is not Verdict.NOT_APPLICABLE]
-        _run(store, target, fresh, "--refute")
+    def _enter(self, case: Case, note: Note) -> None:
+        bug = LIE if note.refuted else note.target.partition("mutant=")[2]
+        if not bug and note.under != under_hash(case):
+            return
+        self._last[case.id, note.target, note.refuted] = note
+        if bug and note.verdict == Verdict.FAIL:
+            self.record.failed(case, bug)
+        elif not bug and note.target.startswith("kafka:") and note.verdict == Verdict.PASS:
+            seen = Pass(note.version, 3 if CLUSTER in note.target else 1, note.day, self.record.now(), note.attempt)
+            self.record.passed(case, seen)
 
+    # what is to be shown
 
-def _run(store: Store, target: str, cases: Sequence[Case], *more: str) -> None:
-    """One run, each verdict noted as it falls. Its exit status says nothing here: failing may be what was asked for."""
-    if not cases:
-        return
-    before = len(store)
-    with Scratch("prove") as folder:
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
-        words += ["-p", "suites.proof_notes", "--notes", str(store.path), "--target", target]
-        words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed", *more]
-        words += [*(f"--select={case.id}" for case in cases), *arguments()]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
-    store.read()
-    if len(store) == before:
-        raise SystemExit(f"{target}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    verdicts = [str(store.verdict(case, target, lies="--refute" in more)) for case in cases]
-    counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts)))
-    print(f"{target} {' '.join(more)}: {counted}", flush=True)
+    def passes(self, target: str) -> None:
+        """The cases that must pass on this Kafka."""
+        self._run(
+            target, [case for case in self.cases if self._wanted(case, target) and not self._passed(case, target)]
+        )
 
+    def failures(self) -> None:
+        """One run a planted bug, with the cases that name it; one run for all edited answers.
 
-def _keep(cases: Sequence[Case], store: Store) -> dict[str, proof.Entry]:
-    """Enters what the notes show into the record and the table, and forgets cases that are gone."""
-    known = {case.id for case in all_cases()}
-    entries = {name: entry for name, entry in proof.read(proof.RECORD).items() if name in known}
-    for case in cases:
-        for note in store.of(case):
-            store.enter(entries, case, note)
-    proof.write(proof.RECORD, entries)
-    TABLE.write_text(_table(all_cases(), entries), encoding="utf-8")
-    return entries
+        Answers of APIs that the bundled broker does not have are edited on Apache Kafka.
+        """
+        by_target: dict[str, list[Case]] = {}
+        for case in self.cases:
+            for bug in self._missed(case):
+                by_target.setdefault(planted(case, bug), []).append(case)
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            runs = [pool.submit(self._run, target, named) for target, named in sorted(by_target.items())]
+            runs.append(pool.submit(self._edited))
+            for run in runs:
+                run.result()
 
+    def _edited(self) -> None:
+        for target in LIED_ABOUT:
+            untold = [case for case in self.cases if self._untold(case)]
+            self._run(target, [case for case in untold if not self._absent(case, target, lies=True)], "--refute")
 
-def _problems(
-    cases: Sequence[Case], entries: dict[str, proof.Entry], store: Store, targets: Sequence[str]
-) -> list[str]:
-    found: list[str] = []
-    for case in cases:
-        for note in store.of(case):
-            where = note.target + (" told lies" if note.refuted else "")
-            wanted = Verdict.FAIL if note.refuted or "mutant=" in note.target else Verdict.PASS
-            apart = note.verdict == Verdict.NOT_APPLICABLE and wanted is Verdict.PASS
-            told = note.refuted and store.refuted(case, LIED_ABOUT)
-            if note.verdict != wanted and not apart and not told:
-                found.append(f"{case.id}: {note.verdict} on {where}, must {wanted}: {note.sentence}")
-        entry = entries.get(case.id)
-        if any(target != REFERENCE for target in targets) and (entry is None or not entry.passed_on):
-            found.append(f"{case.id}: has not passed on any Apache Kafka")
-        if REFERENCE in targets and (entry is None or not entry.fails_with):
-            found.append(f"{case.id}: nothing has been seen to make it fail")
-    return found
+    def _wanted(self, case: Case, target: str) -> bool:
+        """Every case on one cluster; elsewhere those that need several nodes on several, the others on one."""
+        return target == EVERYTHING or bool(CLUSTER_NEEDS.intersection(case.needs)) is (CLUSTER in target)
 
+    def _passed(self, case: Case, target: str) -> bool:
+        release, nodes = target.removesuffix(CLUSTER).removeprefix("kafka:"), 3 if CLUSTER in target else 1
+        entry = self.record.entry(case)
+        seen = [one for one in entry.passes if (one.release, one.nodes) == (release, nodes)] if entry else []
+        return self._absent(case, target) or any(not self.record.due(case, one) for one in seen)
 
-def _table(cases: Iterable[Case], entries: dict[str, proof.Entry]) -> str:
-    lines = [
-        "# What makes each case fail",
-        "",
-        "Generated by `make prove`. M.. is a planted bug of the bundled broker",
-        "(`brokertrial broker --mutants`); an edited answer is told by the proxy, as the case's `fails_on` says.",
-        "",
-        "| case | seen to fail with | last passed on |",
-        "|---|---|---|",
-    ]
-    for case in sorted(cases, key=lambda entry: entry.id):
-        entry = entries.get(case.id, proof.Entry(""))
-        lines.append(f"| {case.id} | {', '.join(entry.fails_with)} | {'; '.join(entry.passed_on)} |")
-    return "\n".join(lines) + "\n"
+    def _absent(self, case: Case, target: str, *, lies: bool = False) -> bool:
+        note = self._last.get((case.id, target, lies))
+        return note is not None and note.verdict == Verdict.NOT_APPLICABLE
+
+    def _missed(self, case: Case) -> list[str]:
+        entry = self.record.entry(case)
+        return [bug for bug in bugs_of(case) if entry is None or bug not in entry.fails_with]
+
+    def _untold(self, case: Case) -> bool:
+        entry = self.record.entry(case)
+        return bool(case.lies) and (entry is None or entry.lies != proof.lies_hash(case))
+
+    def _run(self, target: str, cases: Sequence[Case], *more: str) -> None:
+        """One run, each verdict noted as it falls. Its exit status says nothing here: failing may be what was asked."""
+        if not cases:
+            return
+        with Scratch("prove") as folder:
+            words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
+            words += ["-p", "suites.proof_notes", "--notes", str(self._path), "--target", target]
+            words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed", *more]
+            words += [*(f"--select={case.id}" for case in cases), *arguments()]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+        self.take_in()
+        noted = [self._last.get((case.id, target, "--refute" in more)) for case in cases]
+        if not any(noted):
+            raise SystemExit(f"{target}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        verdicts = [note.verdict if note else "no verdict" for note in noted]
+        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts)))
+        print(f"{target} {' '.join(more)}: {counted}", flush=True)
+
+    # what comes of it
+
+    def keep(self) -> None:
+        """Writes the record and the page; forgets cases that are gone, and releases that are asked for no more."""
+        known = {case.id for case in all_cases()}
+        self.record.cases = {name: entry for name, entry in self.record.cases.items() if name in known}
+        for entry in self.record.cases.values():
+            entry.passes = [seen for seen in entry.passes if seen.release in RELEASES]
+        proof.write(proof.RECORD, self.record)
+        TABLE.write_text(page(all_cases(), self.record), encoding="utf-8")
+
+    def problems(self, targets: Sequence[str]) -> list[str]:
+        """What was asked for and is not shown."""
+        found: list[str] = []
+        for case in self.cases:
+            for target in targets:
+                if target == REFERENCE:
+                    found += [f"{case.id}: {bug} does not make it fail{self._said(case, planted(case, bug))}"
+                              for bug in self._missed(case)]  # fmt: skip
+                    if self._untold(case):
+                        found.append(f"{case.id}: its edited answers do not make it fail")
+                elif self._wanted(case, target) and not self._passed(case, target):
+                    found.append(f"{case.id}: has not passed on {target}{self._said(case, target)}")
+            entry = self.record.entry(case)
+            if REFERENCE in targets and not (entry and entry.fails_with):
+                found.append(f"{case.id}: nothing has been seen to make it fail")
+        return found
+
+    def _said(self, case: Case, target: str) -> str:
+        note = self._last.get((case.id, target, False))
+        return f": {note.verdict}: {note.sentence}" if note else ""
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -161,7 +219,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--select", action="append", default=[])
     parser.add_argument("--deselect", action="append", default=[])
     parser.add_argument("--notes", type=Path, default=NOTES, help="where verdicts are kept as they fall")
-    parser.add_argument("--again", action="store_true", help="forget the verdicts on these cases first")
+    parser.add_argument("--again", action="store_true", help="forget what is known of these cases first")
+    parser.add_argument("--marked", action="store_true", help="only say which proofs are due for renewal")
     return parser.parse_args(argv)
 
 

@@ -90,7 +90,22 @@ class Proof(msgspec.Struct, frozen=True):
     """Where this very case last passed on Apache Kafka, and the planted bugs that make it fail."""
 
     passed_on: tuple[str, ...] = ()
+    """The one that speaks of this target comes last."""
     fails_with: tuple[str, ...] = ()
+    renewal_due: tuple[str, ...] = ()
+    """The files that have changed under the case since it passed there: it still accuses, and is to be proven again."""
+    nodes: tuple[int, ...] = ()
+    """On how many nodes it has passed."""
+
+    def speaks_of(self, nodes: int) -> bool:
+        """Whether it has passed in such a setting: on one node, or on several."""
+        return any((seen > 1) == (nodes > 1) for seen in self.nodes)
+
+    @property
+    def sentence(self) -> str:
+        """Where it passed, and whether that has to be shown again."""
+        due = f"; renewal due: {_some(self.renewal_due)} changed since" if self.renewal_due else ""
+        return f"proven on {self.passed_on[-1] if self.passed_on else 'nothing'}{due}"
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -135,3 +150,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     def is_failure(self) -> bool:
         """A failed `must` counts against the run; anything else that failed is a warning."""
         return self.verdict is Verdict.FAIL and self.level == "must"
+
+
+def _some(files: tuple[str, ...], most: int = 3) -> str:
+    return ", ".join(files[:most]) + (f" and {len(files) - most} more" if len(files) > most else "")

@@ -40,7 +40,7 @@ from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Reason
+from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Proof, Reason
 from suites.settling import settle
 from suites.signature import derived
 from suites.targets import Target, TargetProblem
@@ -327,11 +327,12 @@ class Session:
 
     def _finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
         ended = now_ns()
-        proof, level, warnings = proof_of(case, self.unproven), severity(case.level, outcome), list(outcome.warnings)
+        proof, level, warnings = proof_of(case, self.offer.nodes), severity(case.level, outcome), list(outcome.warnings)
         warnings += [f"node {line.node}: {line.text}" for line in self.target.alarms(began, ended)][:5]
-        if outcome.verdict is Verdict.FAIL and proof is None and self.unproven == "warn" and level == "must":
+        accuses = outcome.verdict is Verdict.FAIL and self.unproven == "warn" and level == "must"
+        if accuses and (why := _not_proven(proof, self.offer.nodes)):
             level = "should"
-            warnings.append("this case, as it is now, has not been proven on Apache Kafka: it can only warn")
+            warnings.append(f"{why}: it can only warn")
         result = CaseResult(
             case=case.id,
             statement=case.statement,
@@ -365,6 +366,15 @@ class Session:
 
 def _hurts(case: Case) -> bool:
     return case.kind == "trial" or "nodes" in case.parameters
+
+
+def _not_proven(proof: Proof | None, nodes: int) -> str:
+    """Why a case may accuse nobody here; empty where it may."""
+    if proof is None:
+        return "this case, as it is now, has not been proven on Apache Kafka"
+    if not proof.speaks_of(nodes):
+        return f"this case has been {proof.sentence}, never on {'several nodes' if nodes > 1 else 'one node'}"
+    return ""
 
 
 def _failures(outcome: Outcome) -> tuple[Failure, ...]:

@@ -58,7 +58,7 @@ def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
         duration_s=((history.title.closed_ns or history.title.started_ns) - history.title.started_ns) / 1e9,
         history=str(folder),
         facts=outcome.facts,
-        proof=proof_of(case),
+        proof=proof_of(case, header.nodes or 0),
         failures=outcome.failures,
     )
 

@@ -54,6 +54,7 @@ def _page(story: Story) -> Iterator[str]:
     if story.end and story.end.error:
         yield ""
         yield f"> {story.end.error}"
+    yield from _renewal(story.results)
     yield ""
     yield from _areas(story.results)
     yield from _section("Failed", tally.failed, story)
@@ -85,6 +86,14 @@ def _page(story: Story) -> Iterator[str]:
         yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```text"
         yield from told
         yield "```\n</details>"
+
+
+def _renewal(results: list[CaseResult]) -> Iterator[str]:
+    due = [result.proof.renewal_due for result in results if result.proof and result.proof.renewal_due]
+    if due:
+        files = ", ".join(f"`{file}`" for file in sorted({file for some in due for file in some}))
+        yield ""
+        yield f"The proof of {len(due)} of these cases on Apache Kafka is due for renewal: {files} changed since."
 
 
 def _areas(results: list[CaseResult]) -> Iterator[str]:

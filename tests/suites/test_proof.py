@@ -1,0 +1,223 @@
+"""The proof record: keyed by the case's own text, due for renewal with what lies under it, and bound to a setting."""
+
+from __future__ import annotations
+
+import ast
+
+import msgspec
+import pytest
+
+from suites import built_from, proof, prove
+from suites.built_from import text_hash, text_of, under_hash
+from suites.case import by_id
+from suites.proof import Pass, Record
+from suites.proof_notes import Note
+from suites.prove import Work
+
+CASE = by_id()["offsets/by-time-within-a-batch"]
+TRIAL = by_id()["idempotence/lost-ack"]
+KAFKA, SICK = "kafka:4.4.0", "reference?mutant=M30b"
+SOURCE = '''
+LIMIT = 3
+
+@case("a/one", guarantee="x", fails_on=["M01"])
+def one(wire):
+    """Words."""
+    helper(wire)
+
+@case("a/two", guarantee="x")
+def two(wire):
+    """Words."""
+    helper(2)
+
+def helper(what):
+    return LIMIT
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Words."""', '"""Other words."""'),
+        ("    helper(wire)", "    # why\n\n    helper(\n        wire,\n    )"),
+        ('fails_on=["M01"]', 'fails_on=["M02", "M03"]'),
+        ("    helper(2)", "    helper(3)"),
+        ("LIMIT = 3", "LIMIT = 4"),
+    ],
+)
+def test_the_text_of_a_case_is_its_function_and_declaration_alone(old, new):
+    assert old in SOURCE
+    assert text_of(SOURCE.replace(old, new), "one") == text_of(SOURCE, "one")
+
+
+@pytest.mark.parametrize(("old", "new"), [("helper(wire)", "helper(1)"), ('"a/one", guarantee="x"', '"a/one"')])
+def test_a_case_with_another_text_is_another_case(old, new):
+    assert text_of(SOURCE.replace(old, new), "one") != text_of(SOURCE, "one")
+
+
+@pytest.mark.parametrize(
+    ("case", "files"),
+    [
+        (CASE, {"suites/wire_case.py", "suites/probe/list_offsets.py", "wire/decoder.py", "wire/schema"}),
+        (
+            TRIAL,
+            {"checkers/judge.py", "checkers/checks/duplicate.py", "suites/trial_verdict.py", "suites/conduct.py"}
+            | {"suites/final_read.py", "faults/links.py", "faults/kinds/drop_response.py", "wire/schema"},
+        ),
+    ],
+)
+def test_what_runs_and_judges_a_case_lies_under_it(case, files):
+    assert files <= built_from.under(case)
+    assert case.file.relative_to(built_from.ROOT).as_posix() in built_from.under(case)
+
+
+def test_faults_and_checkers_judge_no_wire_case():
+    assert not [file for file in built_from.under(CASE) if file.startswith(("faults/", "checkers/checks", "suites/ca"))
+                and file != "suites/cases/offsets/by_time.py"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("LIMIT = 3", "LIMIT = 4", False),
+        ("return LIMIT", "return 0", False),
+        ("helper(wire)", "helper(1)", True),
+        ("def helper(what):", "# why\ndef helper(what: int) -> int:", True),
+    ],
+)
+def test_of_a_file_of_cases_counts_what_they_share(tmp_path, old, new, same):
+    said = []
+    for number, source in enumerate((SOURCE, SOURCE.replace(old, new))):
+        folder = tmp_path / str(number) / "suites/cases/a"
+        folder.mkdir(parents=True)
+        (folder / "one.py").write_text(source)
+        said.append(built_from.state_of(["suites/cases/a/one.py"], tmp_path / str(number)))
+    assert (said[0] == said[1]) is same
+
+
+def test_what_is_there_for_the_type_checker_alone_is_not_followed():
+    nodes = list(built_from._nodes(ast.parse("if TYPE_CHECKING:\n    import a\ndef f():\n    import b\n")))
+    assert [node.names[0].name for node in nodes if isinstance(node, ast.Import)] == ["b"]
+
+
+@pytest.fixture
+def shipped(monkeypatch):
+    """A record that knows one pass on three nodes and one on one, of a day on which one file said something else."""
+
+    def made(*nodes, was=None):
+        kept = Record()
+        now = kept.now()
+        kept.states["then"] = {**kept.states[now], **(was or {})}
+        for count in nodes:
+            kept.passed(CASE, Pass("4.4.0", count, "2026-11-21", "then"))
+        monkeypatch.setattr(proof, "record", lambda: kept)
+        return kept
+
+    return made
+
+
+def test_a_changed_helper_leaves_the_proof_in_force_and_marks_it(shipped):
+    shipped(1, 3)
+    assert proof.proof_of(CASE).renewal_due == ()
+    kept = shipped(1, 3, was={"suites/wire_case.py": "other", "suites/conduct.py": "other"})
+    told = proof.proof_of(CASE, nodes=1)
+    assert told.renewal_due == kept.marked(CASE) == ("suites/wire_case.py",)
+    assert "renewal due: suites/wire_case.py changed since" in told.sentence
+    assert told.speaks_of(1) and told.speaks_of(3)
+    assert [line for line in prove.marks([CASE]) if "suites/wire_case.py" in line]
+
+
+def test_a_changed_text_is_not_proven(shipped):
+    kept = shipped(1)
+    kept.cases[CASE.id].text = "of before"
+    assert proof.proof_of(CASE) is None
+    assert prove.marks([CASE])[0] == f"{CASE.id}: not proven as it is written now"
+
+
+@pytest.mark.parametrize(("proven", "target", "speaks"), [(3, 3, True), (3, 1, False), (1, 1, True), (1, 3, False)])
+def test_a_pass_speaks_of_the_setting_that_it_was_seen_in(shipped, proven, target, speaks):
+    shipped(proven)
+    told = proof.proof_of(CASE, target)
+    assert told.speaks_of(target) is speaks
+    assert f"Apache Kafka 4.4.0, {'three nodes' if proven == 3 else 'one node'} (2026-11-21)" in told.sentence
+
+
+def test_a_pass_at_the_third_attempt_is_shown_as_such():
+    assert str(Pass("4.4.0", 1, "2026-11-21", "x", 3)).endswith("(2026-11-21, at the third attempt)")
+
+
+def note(target=KAFKA, verdict="pass", refuted=False, attempt=1, **changes):
+    said = {"text": text_hash(CASE), "under": under_hash(CASE), **changes}
+    return Note(
+        case=CASE.id,
+        target=target,
+        version="4.4.0",
+        refuted=refuted,
+        verdict=verdict,
+        reason="",
+        sentence="",
+        anomalies=(),
+        duration_s=0.1,
+        day="2026-11-23",
+        attempt=attempt,
+        **said,
+    )
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    def made(*notes, tail=b"", record=None):
+        path = tmp_path / "notes.jsonl"
+        path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in notes) + tail)
+        monkeypatch.setattr(proof, "read", lambda path: record or Record())
+        begun = Work([CASE], path)
+        begun.asked = []
+        monkeypatch.setattr(begun, "_run", lambda target, cases, *more: begun.asked.append((target, len(cases), *more)))
+        return begun
+
+    return made
+
+
+def test_what_a_kill_left_is_taken_in_and_a_line_cut_off_is_not(work):
+    begun = work(note(attempt=2), note(SICK, "fail"), note("reference", "fail", refuted=True), tail=b'{"case":"offs')
+    entry = begun.record.entry(CASE)
+    assert [str(one) for one in entry.passes] == ["Apache Kafka 4.4.0, one node (2026-11-23, at the second attempt)"]
+    assert entry.fails_with == ["M30b", proof.LIE]
+    assert begun._passed(CASE, KAFKA) and not begun._passed(CASE, "kafka:4.4.0?nodes=3")
+
+
+@pytest.mark.parametrize("changes", [{"text": "of before"}, {"under": "of before"}])
+def test_a_pass_of_another_text_or_of_another_judge_is_none(work, changes):
+    assert not work(note(**changes))._passed(CASE, KAFKA)
+
+
+def test_a_planted_bug_that_failed_it_is_not_planted_again_when_the_judge_changes(work):
+    assert work(note(SICK, "fail", under="of before")).record.entry(CASE).fails_with == ["M30b"]
+
+
+def test_only_what_is_not_shown_or_due_is_run(work):
+    shown = work(note())
+    shown.passes(KAFKA)
+    failed = work(note(verdict="fail"))
+    failed.passes(KAFKA)
+    due = Record()
+    due.states["then"] = {}
+    due.passed(CASE, Pass("4.4.0", 1, "2026-11-21", "then"))
+    renewed = work(record=due)
+    renewed.passes(KAFKA)
+    assert [one.asked for one in (shown, failed, renewed)] == [[(KAFKA, 0)], [(KAFKA, 1)], [(KAFKA, 1)]]
+
+
+def test_a_case_that_needs_three_nodes_is_proven_on_three_nodes_of_each_release():
+    wanted = {case.id: [t for t in prove.TARGETS[:-1] if Work._wanted(None, case, t)] for case in by_id().values()}
+    clusters = [target for target in prove.TARGETS if "nodes=3" in target]
+    assert wanted["replication/leader-lost"] == clusters == [f"kafka:{one}?nodes=3" for one in prove.RELEASES]
+    assert wanted[TRIAL.id] == ["kafka:4.4.0", "kafka:4.3.1", "kafka:3.9.2", "kafka:4.4.0?nodes=3"]
+
+
+def test_edited_answers_are_told_again_when_they_change(work):
+    begun = work(note("reference", "fail", refuted=True))
+    if CASE.lies:
+        assert not begun._untold(CASE)
+    begun.record.entry(CASE).lies = "of before"
+    assert begun._untold(CASE) is bool(CASE.lies)
