@@ -13,8 +13,8 @@ from faults.links import Links
 from histories.clock import now_ns
 from suites.events import Progress
 from suites.ground import Ground
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.workloads.stage import Place, Stage
+from suites.workloads.fresh import Fresh, NoFreshProgress
+from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Workload
 
 HERE = Path(__file__).parent
@@ -22,6 +22,8 @@ TELL_S = 0.25
 LOOK_S = 0.05
 STOP_S = 120.0
 """For all clients together, from the word to stop: a call of a client library that meets no answer ends by then."""
+QUIET_S = 30.0
+"""The same while no client ends and nothing is acknowledged."""
 GIVE_UP_S = 3.0
 """The same when the run is interrupted: they are threads that end with the process."""
 
@@ -46,6 +48,7 @@ class Clients:
         self._actors = workload.clients(self.stage, ground.names)
         self._never = threading.Event()
         self._stop_s = STOP_S
+        self._lags: list[Lagging] = []
 
     @property
     def clock(self) -> OperationClock:
@@ -84,16 +87,17 @@ class Clients:
         """The readers that do not reach, within the time, what is acknowledged now."""
         goals = self._workload.readers(self.stage)
         self.until(lambda: not self.stage.behind(goals), within_s)
-        return self.stage.behind(goals)
+        self._lags = self.stage.behind(goals)
+        return [str(lag) for lag in self._lags]
 
     def fresh_start(self, within_s: float) -> str:
-        """Tries the same things on a fresh connection around the proxy; what it met, empty when all of it worked."""
+        """Does by fresh clients around the proxy what was stuck; what they met, empty when all of it worked."""
         deadline_ns = now_ns() + int(within_s * 1e9)
         while True:
             try:
-                self._workload.fresh(self._ground.wire(), self.stage, self._ground.names)
+                self._workload.fresh(Fresh(self._ground.wire, self.stage), self.stage, self._ground.names, self._lags)
                 return ""
-            except (BrokerAtFault, NotApplicable, Unclear) as problem:
+            except NoFreshProgress as problem:
                 if now_ns() > deadline_ns:
                     return str(problem)
             self._never.wait(0.5)
@@ -106,15 +110,19 @@ class Clients:
     def stop(self) -> list[str]:
         """Ends all clients; those that did not end, as a call of a library may never do, and what they are in."""
         self.stage.stopping.set()
-        deadline_ns = now_ns() + int(self._stop_s * 1e9)
-        for actor in self._actors:
-            if actor.ident is not None:
-                actor.join(max(deadline_ns - now_ns(), 0) / 1e9)
-        return [
-            f"client {actor.name} did not end within {self._stop_s:g} s{_what_it_is_in(actor)}"
-            for actor in self._actors
-            if actor.is_alive()
-        ]
+        limit_s = min(self._stop_s, self._ground.limit(QUIET_S))
+        began_ns, moved_ns, moved = now_ns(), now_ns(), (-1, -1)
+        while left := [actor for actor in self._actors if actor.is_alive()]:
+            left[0].join(min(LOOK_S, self._stop_s / 4))
+            if moved != (now := (len(left), self.acked)):
+                moved, moved_ns = now, now_ns()
+            if now_ns() - moved_ns > limit_s * 1e9 or now_ns() - began_ns > self._stop_s * 1e9:
+                break
+        left = [actor for actor in self._actors if actor.is_alive()]
+        if left:  # what their producers have under way may be in the log
+            for writer in self.stage.writers:
+                writer.abandon()
+        return [f"client {actor.name} did not end within {limit_s:g} s{_what_it_is_in(actor)}" for actor in left]
 
     @property
     def problems(self) -> list[str]:

@@ -34,6 +34,8 @@ class Conclusion(msgspec.Struct):
     """Clients of ours that failed."""
     unended: list[str] = []
     """Clients that are still in a call: what they did is not all in the history."""
+    hung: list[str] = []
+    """Calls of the client library that did not come back in their own time; other clients took over."""
     unread: dict[str, str] = {}
     hanging: dict[str, str] = {}
     """Partitions in which a transaction stayed open although all had ended or timed out."""
@@ -43,8 +45,10 @@ class Conclusion(msgspec.Struct):
     def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
         self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)
 
-    def take_clients(self, unended: Iterable[str], problems: Iterable[str], acked: int) -> None:
-        self.unended, self.problems, self.acked = list(unended), list(problems), acked
+    def take_clients(
+        self, unended: Iterable[str], problems: Iterable[str], acked: int, hung: Iterable[str] = ()
+    ) -> None:
+        self.unended, self.problems, self.acked, self.hung = list(unended), list(problems), acked, list(hung)
 
     def take_final_read(self, incomplete: Mapping[Place, str], hanging: Mapping[Place, str]) -> None:
         self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}

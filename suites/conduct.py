@@ -17,6 +17,8 @@ from suites.trial import Trial
 
 WARM_UP_S = 30.0
 FINAL_READ_S = 75.0
+STUCK_TOO_S = 5.0
+"""For readers, where the recovery limit has passed already without progress."""
 
 
 def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
@@ -29,6 +31,8 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             clients.start()
             seen.warm = clients.until(lambda: clients.acked >= trial.warm_up, ground.limit(WARM_UP_S))
             if not seen.warm:
+                seen.stuck = clients.stuck(0)
+                seen.fresh = clients.fresh_start(ground.limit(STUCK_TOO_S))
                 return seen
 
             ground.phase("faults")
@@ -45,16 +49,18 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             ground.phase("recovery")
             healed_ns = now_ns()
             seen.alive = ground.alive()
-            clients.until(lambda: not clients.stuck(healed_ns), ground.limit(trial.recovery_s))
-            seen.stuck = clients.stuck(healed_ns)
-            seen.behind = clients.readers_behind(ground.limit(trial.recovery_s))
+            _recover(trial, ground, clients, seen, healed_ns)
+            if (seen.stuck or seen.behind) and clients.stage.hung_calls:  # others have taken over since
+                _recover(trial, ground, clients, seen, healed_ns)
             if seen.stuck or seen.behind:
                 seen.fresh = clients.fresh_start(ground.limit(trial.recovery_s))
+                if not (seen.fresh or seen.stuck):  # a transaction that the fresh ones ended may have been in the way
+                    seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S))
         except KeyboardInterrupt:
             clients.give_up()
             raise
         finally:
-            seen.take_clients(clients.stop(), clients.problems, clients.acked)
+            seen.take_clients(clients.stop(), clients.problems, clients.acked, clients.stage.hung_calls)
 
         ground.phase("final read")
         final = FinalRead(ground.wire(), ground.recorder)
@@ -66,6 +72,13 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
 
     ground.phase("judging")
     return seen
+
+
+def _recover(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, healed_ns: int) -> None:
+    """Waits, within the limit, until all that must move has moved since the heal, and every reader has caught up."""
+    clients.until(lambda: not clients.stuck(healed_ns), ground.limit(trial.recovery_s))
+    seen.stuck = clients.stuck(healed_ns)
+    seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S if seen.stuck else trial.recovery_s))
 
 
 def _all_bitten(schedule: Schedule, hits: dict[str, int]) -> bool:

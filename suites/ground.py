@@ -23,7 +23,7 @@ class Ground:
         scene: Scene,
         recorder: Recorder,
         victims: Mapping[int, Victim],
-        wire: Callable[[], Wire],
+        wire: Callable[[str], Wire],
         bootstrap: list[tuple[str, int]],
         reach: Mapping[str, str],
         topics: Mapping[str, int],
@@ -35,7 +35,7 @@ class Ground:
         self.scene = scene
         self.recorder = recorder
         self.victims = victims
-        self.wire = wire
+        self._wire = wire
         self.topics = topics
         self.names = names
         self.alive = alive
@@ -43,6 +43,10 @@ class Ground:
         self._bootstrap = bootstrap
         self._reach = reach
         self._journal = journal
+
+    def wire(self, client_id: str = "") -> Wire:
+        """A probe around the proxy, under a client id of its own where one is given."""
+        return self._wire(client_id)
 
     def links(self) -> Links:
         """The proxy in front of the target, as a context manager."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import structs
 
 from faults.journal import JOURNALS
 from faults.links import ProxyFailed
@@ -142,7 +143,7 @@ def _run(
             alive=session.target.alive,
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
-            wire=lambda: session.probe(scene),
+            wire=lambda client: session.probe(structs.replace(scene, client_id=client) if client else scene),
         )
         tell_settings(wire, recorder, topics)
         seen = conduct(trial, schedule, ground)

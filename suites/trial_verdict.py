@@ -26,6 +26,7 @@ Put = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""
 
 SHOWN_ANOMALIES = 3
+SHOWN_STUCK = 3
 LAG_MS = 50.0
 
 
@@ -45,6 +46,7 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
     warnings = outcome.warnings
     if seen.lag_ms > LAG_MS:
         warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
+    warnings += tuple(f"the client library hangs: {call}" for call in seen.hung)
     return msgspec.structs.replace(
         outcome,
         permitted=tuple(found.listed),
@@ -88,7 +90,7 @@ def _withheld(
     """What stands between this trial and a pass, the gravest first."""
     if seen.unended:  # its records would look like those of nobody
         meanwhile = "; a fresh connection made progress" if (seen.stuck or seen.behind) and not seen.fresh else ""
-        yield Reason("suite", f"{seen.unended[0]}: what it did is not all in the history{meanwhile}")
+        yield Reason("client", f"{seen.unended[0]}: what it did is not all in the history{meanwhile}")
     if seen.problems:
         yield Reason("suite", seen.problems[0])
     if seen.failed_windows:
@@ -102,8 +104,8 @@ def _withheld(
     if others := [anomaly for anomaly in found.anomalies if anomaly.attribution != "broker"]:
         yield Reason("client", f"only a client can be shown to have done wrong: {others[0].sentence}")
     if seen.stuck or seen.behind:
-        what = ", ".join(seen.stuck or seen.behind)
-        yield Reason("client", f"after the heal there was no progress with {what}; a fresh connection made some")
+        what = _few(seen.stuck or seen.behind)
+        yield Reason("client", f"the client library hangs: no progress with {what}, while fresh clients did the same")
     if missed := [window for window, hits in seen.hits.items() if hits == 0]:
         yield Reason("no-hit", f"the fault {missed[0]} never bit")
     if seen.unread:
@@ -143,7 +145,8 @@ def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
     """Healed, alive, and even a fresh connection around the proxy gets nowhere: that is the broker's."""
     if not seen.fresh or seen.unhealed or seen.failed_windows or not seen.alive:
         return None
-    what = ", ".join(seen.stuck or seen.behind)
+    what = _few(seen.stuck or seen.behind)
+    since = "After the heal" if seen.warm else "Before any fault"
     return Anomaly(
         name="no-progress-after-heal",
         guarantee=case.guarantees[0],
@@ -154,8 +157,13 @@ def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
         operations=(),
         strength="recency",
         attribution="broker",
-        sentence=f"After the heal there was no progress with {what}, nor on a fresh connection: {seen.fresh}",
+        sentence=f"{since} there was no progress with {what}, and {seen.fresh}",
     )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN_STUCK} more" if len(names) > SHOWN_STUCK else ""
+    return ", ".join(names[:SHOWN_STUCK]) + more
 
 
 def _hanging(seen: Conclusion) -> Anomaly | None:

@@ -10,9 +10,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from histories.clock import now_ns
 from histories.rows import Client, Operation
-from suites.probe.wire import Wire
+from suites.workloads.fresh import Fresh
 from suites.workloads.sending import bystanders
-from suites.workloads.stage import Place, Stage
+from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 CALL_S = 5.0
@@ -57,13 +57,9 @@ class Commits(Workload):
     def must_move(self, stage: Stage) -> list[str]:
         return [f"commits of {topic}-{partition}" for topic, partition in stage.places]
 
-    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
-        group = wire.name("fresh")  # a register of its own: the trial's are written by their owners alone
-        wire.forget_coordinator(names["group"])
-        wire.describe_group(names["group"]).must_succeed()
-        for topic, partition in stage.places:
-            wire.commit(group, topic, partition, offset=1).must_succeed()
-            wire.committed(group, topic, partition).must_be(1)
+    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.commit(names["group"], stage.places)
+        fresh.send(stage.places)
 
     def _commit(self, stage: Stage, name: str, group: str, place: Place) -> None:
         rng = stage.random(name)

@@ -11,15 +11,16 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from histories.clock import now_ns
 from histories.rows import Operation
-from suites.probe.wire import Wire
-from suites.workloads.fresh import send_to_all
+from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import bystanders
 from suites.workloads.session import CALL_S, Session, Sessions
-from suites.workloads.stage import Place, Stage
+from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 READER = "the copiers"
+MOST_BETWEEN_POLLS_MS = 30_000
+"""After which a copier that hangs in a call of the library is expelled, and another gets its inputs."""
 Batch = dict[Place, list[int]]
 
 
@@ -70,10 +71,13 @@ class Copies(Workload):
         source = next(iter(stage.topics))
         return {READER: {place: end for place, end in stage.acked_offsets().items() if place[0] == source}}
 
-    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
-        send_to_all(wire, stage)
+    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+        inputs, outputs = ([place for place in stage.places if place[0] == names[word]] for word in ("topic", "output"))
+        fresh.send(inputs)
         for word in self.transactional_ids:
-            wire.init_producer_id(names[word]).must_succeed()
+            fresh.transact(names[word], outputs[0], names["group"], inputs)
+        fresh.join(names["group"], [names["topic"]], commits=False)
+        fresh.read(lags, committed=[READER])
 
     def _copy(self, stage: Stage, number: int, names: dict[str, str], transactional_id: str) -> None:
         rng = stage.random(f"x{number}")
@@ -105,7 +109,11 @@ class _Copier:
         self.outputs = [place for place in stage.places if place[0] == names["output"]]
         self.reader = Reader(
             stage, client, group=self.group, mode="subscribe", reset="earliest", isolation="read_committed",
-            **{"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500},
+            **{
+                "session.timeout.ms": 6_000,
+                "heartbeat.interval.ms": 500,
+                "max.poll.interval.ms": MOST_BETWEEN_POLLS_MS,
+            },
         )  # fmt: skip
         self.reader.consumer.subscribe([names["topic"]], on_assign=self._assigned)
 
@@ -140,8 +148,8 @@ class _Copier:
         parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         producer, consumer = self.session.writer.producer, self.reader.consumer
         call_ns = now_ns()
-        outcome = self.session.retried(  # may outlast its limit, even forever (librdkafka issue 5456)
-            "send_offsets",
+        outcome = self.session.retried(
+            "send_offsets",  # may outlast its limit, even forever (librdkafka issue 5456)
             lambda seconds: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), seconds),
         )
         op = self.stage.recorder.next_op()

@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from histories.clock import now_ns
 from histories.rows import Membership, Operation
+from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import send_steadily
-from suites.workloads.stage import Place, Stage
+from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
+MOST_BETWEEN_POLLS_MS = 15_000
+"""After which a member that hangs in a call of the library is expelled, so that it holds up no rebalance for longer."""
 LETTERS = "abcdefgh"
 SESSION_S = 6
 
@@ -60,6 +64,11 @@ class GroupChurn(Workload):
     def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
         return {"the group": stage.acked_offsets()}
 
+    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.send(stage.places)
+        fresh.join(names["group"], list(stage.topics))
+        fresh.read(lags)
+
     def _take_part(self, stage: Stage, number: int, group: str) -> None:
         rng = stage.random(f"m{number}")
         life = 0
@@ -82,7 +91,7 @@ class _Member:
         self.group = group
         self._since: dict[Place, int] = {}
         self._timer = threading.Event()
-        more = (
+        more: dict[str, Any] = (
             {"group.protocol": protocol}
             if protocol == "consumer"
             else {
@@ -90,7 +99,10 @@ class _Member:
                 "heartbeat.interval.ms": 500,
             }
         )
-        self.reader = Reader(stage, client, group=group, mode="subscribe", reset="earliest", **more)
+        self.reader = Reader(
+            stage, client, group=group, mode="subscribe", reset="earliest",
+            **{"max.poll.interval.ms": MOST_BETWEEN_POLLS_MS, **more},
+        )  # fmt: skip
 
     def work(self, seconds: float) -> None:
         """Polls, processes and commits until its time is over."""

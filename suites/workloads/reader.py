@@ -11,9 +11,11 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from histories.clock import now_ns
 from histories.payload import read_back
 from histories.rows import Client, Operation, Record
+from suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from suites.workloads.stage import Place, Stage
 
 POLL_RECORDS = 500
+CLOSE_S = 10.0
 FINE = {KafkaError._PARTITION_EOF, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT}
 
 
@@ -162,7 +164,10 @@ class Reader:
 
     def close(self) -> None:
         """Leaves."""
-        self.consumer.close()
+        try:
+            bounded(self.consumer.close, CLOSE_S + PATIENCE_S)
+        except Hung as problem:
+            self.stage.hung(f"client {self.client}, close: {problem}")
 
 
 def _place(message: Message) -> Place:

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaException
 
 from histories.clock import now_ns
 from histories.rows import Operation
+from suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from suites.workloads.stage import Stage
 from suites.workloads.writer import Writer
 
@@ -24,6 +25,8 @@ class Session:
         self.client = client
         self.transactional_id = transactional_id
         self.over = False
+        self.hung = False
+        """Whether a call of the library did not come back: this producer is not touched any more."""
         self.open = False
         """Whether a transaction may be open, as far as this client knows."""
         self.writer = Writer(stage, client, transactional_id=transactional_id)
@@ -69,8 +72,13 @@ class Session:
         """Calls until it works ("ok"), the transaction must be aborted ("abort"), or the producer is finished."""
         for _ in range(RETRIES):
             try:
-                call(CALL_S)
+                bounded(lambda: call(CALL_S), CALL_S + PATIENCE_S)
                 return "ok"
+            except Hung as problem:  # the library is given up, as an application that is watched would be restarted
+                self.over = self.hung = True
+                self.writer.abandon()
+                self.stage.hung(f"client {self.client}, {what}: {problem}")
+                return "error"
             except KafkaException as problem:
                 error = problem.args[0]
                 if error.fatal():
@@ -102,7 +110,8 @@ class Session:
 
     def close(self) -> None:
         """Ends the producer; an open transaction stays open until another takes over the id, or its time is over."""
-        self.writer.close(5.0)
+        if not self.hung:
+            self.writer.close(5.0)
 
 
 class Sessions:

@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from faults.clock import OperationClock
 from histories.clock import now_ns
@@ -15,6 +15,30 @@ from suites.probe.conditions import Scene
 from suites.probe.promptness import counted_ms
 
 Place = tuple[str, int]
+
+
+class Abandonable(Protocol):
+    """A producer whose thread may never come back."""
+
+    def abandon(self) -> None: ...
+
+
+class Lagging(NamedTuple):
+    """A reader that has not been delivered what it must reach."""
+
+    reader: str
+    place: Place
+    position: int
+    """Where it stands: the offset that it is to be delivered next."""
+    goal: int
+
+    def __str__(self) -> str:
+        return f"{self.reader} at {self.place[0]}-{self.place[1]}"
+
+    @property
+    def is_client(self) -> bool:
+        """Whether it is the name of one client, and not of a group of them."""
+        return " " not in self.reader
 
 
 class Stage:
@@ -40,6 +64,9 @@ class Stage:
         self.clock = OperationClock()
         self.stopping = threading.Event()
         self.problems: list[str] = []
+        self.hung_calls: list[str] = []
+        self.writers: list[Abandonable] = []
+        """All producers there ever were."""
         self.next_stream = itertools.count(1).__next__
         self.next_txn = itertools.count(1).__next__
         self.next_commit = itertools.count(1).__next__
@@ -48,6 +75,7 @@ class Stage:
         self._acked = 0
         self._acked_at: dict[str, int] = {}
         self._acked_offset: dict[Place, int] = {}
+        self._acked_outside: dict[Place, int] = {}
         self._seen_offset: dict[tuple[str, Place], int] = {}
 
     @property
@@ -71,12 +99,14 @@ class Stage:
             self._acked += count
             self._acked_at[what] = now_ns()
 
-    def sent(self, place: Place, offset: int) -> None:
-        """A record was acknowledged at an offset."""
+    def sent(self, place: Place, offset: int, txn: int | None = None) -> None:
+        """A record was acknowledged at an offset, in a transaction or outside of any."""
         with self._lock:
             self._acked += 1
             self._acked_at[f"sends to {place[0]}-{place[1]}"] = now_ns()
             self._acked_offset[place] = max(self._acked_offset.get(place, -1), offset)
+            if txn is None:
+                self._acked_outside[place] = max(self._acked_outside.get(place, -1), offset)
 
     def seen(self, reader: str, place: Place, offset: int) -> None:
         """A reader was delivered a record."""
@@ -94,25 +124,30 @@ class Stage:
         with self._lock:
             return [what for what in expected if self._acked_at.get(what, 0) <= since_ns]
 
-    def behind(self, readers: Mapping[str, dict[Place, int]]) -> list[str]:
+    def behind(self, readers: Mapping[str, dict[Place, int]]) -> list[Lagging]:
         """Readers that have not been delivered what they must reach: reader -> {partition: offset}."""
         with self._lock:
             return [
-                f"{reader} at {place[0]}-{place[1]}"
+                Lagging(reader, place, seen + 1, offset)
                 for reader, goals in readers.items()
                 for place, offset in goals.items()
-                if self._seen_offset.get((reader, place), -1) < offset
+                if (seen := self._seen_offset.get((reader, place), -1)) < offset
             ]
 
-    def acked_offsets(self) -> dict[Place, int]:
+    def acked_offsets(self, outside_transactions: bool = False) -> dict[Place, int]:
         """The highest acknowledged offset of each partition."""
         with self._lock:
-            return dict(self._acked_offset)
+            return dict(self._acked_outside if outside_transactions else self._acked_offset)
 
     def trouble(self, sentence: str) -> None:
         """A client could not go on, by its own fault as far as anyone knows."""
         with self._lock:
             self.problems.append(sentence)
+
+    def hung(self, sentence: str) -> None:
+        """A call of the client library did not come back in its own time; another client takes its place."""
+        with self._lock:
+            self.hung_calls.append(sentence)
 
     # how clients are set
 

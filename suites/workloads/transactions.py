@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from suites.probe.wire import Wire
-from suites.workloads.fresh import send_to_all
+from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader
 from suites.workloads.sending import bystanders
 from suites.workloads.session import Session, Sessions
-from suites.workloads.stage import Stage
+from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
-FLUSHED_SHARE = 0.8
+COMMITTED, UNCOMMITTED = "r-committed", "r-uncommitted"
 
 
 @dataclass(frozen=True)
@@ -52,18 +51,22 @@ class Transactions(Workload):
             for n, word in enumerate(self.transactional_ids, 1)
         ]
         readers = [
-            Actor("r-committed", stage, partial(_read, stage, "r-committed", "read_committed")),
-            Actor("r-uncommitted", stage, partial(_read, stage, "r-uncommitted", "read_uncommitted")),
+            Actor(COMMITTED, stage, partial(_read, stage, COMMITTED, "read_committed")),
+            Actor(UNCOMMITTED, stage, partial(_read, stage, UNCOMMITTED, "read_uncommitted")),
         ]
         return writers + readers + bystanders(stage, self.plain, self.sends)
 
     def must_move(self, stage: Stage) -> list[str]:
         return [f"transactions of t{n}" for n in range(1, self.producers + 1)]
 
-    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
-        send_to_all(wire, stage)
-        for word in self.transactional_ids:  # takes over each id, which also ends what it left open
-            wire.init_producer_id(names[word]).must_succeed()
+    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+        return {UNCOMMITTED: stage.acked_offsets(), COMMITTED: stage.acked_offsets(outside_transactions=True)}
+
+    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.send(stage.places)
+        for number, word in enumerate(self.transactional_ids):
+            fresh.transact(names[word], stage.places[number % len(stage.places)])
+        fresh.read(lags, committed=[COMMITTED])
 
     def _write(self, stage: Stage, name: str, transactional_id: str) -> None:
         rng = stage.random(name)

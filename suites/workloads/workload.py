@@ -8,9 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from suites.probe.wire import Wire
-from suites.workloads.fresh import send_to_all
-from suites.workloads.stage import Place, Stage
+from suites.workloads.fresh import Fresh
+from suites.workloads.stage import Lagging, Place, Stage
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,13 @@ class Workload(ABC):
     def must_move(self, stage: Stage) -> list[str]:
         """What must be acknowledged again after the faults are healed, by the names that the clients report."""
 
-    def fresh(self, wire: Wire, stage: Stage, names: dict[str, str]) -> None:
-        """Makes the same kind of progress by a raw client around the proxy; raises what the broker does wrong."""
-        send_to_all(wire, stage)
+    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+        """Does by fresh clients around the proxy the very thing that is stuck; raises NoFreshProgress.
+
+        `lags` are the readers that are behind.
+        """
+        fresh.send(stage.places)
+        fresh.read(lags)
 
     def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
         """Which readers must reach which offsets before the trial may end."""

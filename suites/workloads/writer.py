@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
@@ -75,6 +76,7 @@ class Writer:
         if transactional_id is not None:
             more |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_MS}
             more["message.timeout.ms"] = TRANSACTION_MS - 5_000
+        stage.writers.append(self)
         self.producer = Producer(stage.producer_settings(client, **more))
         stage.recorder.add(
             Client(
@@ -153,6 +155,12 @@ class Writer:
         self._under_way.clear()
         self._drain()
 
+    def abandon(self) -> None:
+        """Records all that is under way as unknown; its answers, should they come yet, count no more."""
+        while self._under_way:
+            with contextlib.suppress(KeyError):  # an answer came just now
+                self._record(self._under_way.popitem()[1], "info", None, None, None)
+
     def _drain(self) -> None:
         """Gives up what is queued and in flight, and takes the callbacks that say so."""
         self.producer.purge(in_queue=True, in_flight=True)
@@ -169,7 +177,7 @@ class Writer:
         self._record(
             sent, "ok", None, offset if offset is not None and offset >= 0 else None, now_ns(), message.leader_epoch()
         )
-        self.stage.sent(sent.place, offset or 0)
+        self.stage.sent(sent.place, offset or 0, sent.txn)
 
     def _look_at(self, error: KafkaError) -> None:
         if error.fatal() and self.fatal is None:

@@ -157,7 +157,7 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
         (changed(unhealed={"w1": "node 1 still stands."}), "unhealed"),
         (changed(failed_windows={"w1": "no node"}), "suite"),
         (changed(problems=["client w1: ValueError"]), "suite"),
-        (changed(unended=["client x2 did not end within 120 s"]), "suite"),
+        (changed(unended=["client x2 did not end within 120 s"]), "client"),
         (changed(leaks=["w1 went to 9092"]), "leak"),
         (changed(unread={"t-0": "no answer"}), "final-read-incomplete"),
         (changed(warm=False), "too-few-operations"),
