@@ -23,7 +23,8 @@ NO_OFFSET = -1
 class Commits(Workload):
     """One writer a register, several askers; offsets go up and down, so that only the last commit is right.
 
-    Plain producers send to the same partitions meanwhile, also while the coordinator answers nobody.
+    Plain producers send to the same partitions meanwhile, also while the coordinator answers nobody. They are not
+    idempotent: a broker without InitProducerId has commits too.
     """
 
     registers: int = 4
@@ -52,7 +53,7 @@ class Commits(Workload):
             for n, place in enumerate(stage.places, 1)
         ]
         askers = [Actor(f"a{n}", stage, partial(self._ask, stage, f"a{n}", group)) for n in range(1, self.askers + 1)]
-        return writers + askers + bystanders(stage, self.producers, self.sends)
+        return writers + askers + bystanders(stage, self.producers, self.sends, idempotent=False)
 
     def must_move(self, stage: Stage) -> list[str]:
         return [f"commits of {topic}-{partition}" for topic, partition in stage.places]

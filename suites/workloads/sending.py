@@ -38,7 +38,15 @@ def send_steadily(
         writer.close()
 
 
-def bystanders(stage: Stage, count: int, rate: float, places: Sequence[Place] | None = None) -> list[Actor]:
-    """Plain producers beside a workload of another kind: they go on sending while its own clients must wait."""
+def bystanders(
+    stage: Stage, count: int, rate: float, places: Sequence[Place] | None = None, *, idempotent: bool = True
+) -> list[Actor]:
+    """Plain producers beside a workload of another kind: they go on sending while its own clients must wait.
+
+    Without idempotence where the workload does not ask the broker for InitProducerId.
+    """
     where = stage.places if places is None else places
-    return [Actor(f"b{n}", stage, partial(send_steadily, stage, f"b{n}", rate, where)) for n in range(1, count + 1)]
+    make = partial(Writer, stage, idempotent=idempotent, in_flight=ONE_AT_A_TIME)
+    return [
+        Actor(f"b{n}", stage, partial(send_steadily, stage, f"b{n}", rate, where, make)) for n in range(1, count + 1)
+    ]

@@ -15,6 +15,7 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Event, Operation, Record
 from suites.probe.conditions import Scene
+from suites.workloads.commits import Commits
 from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
 from suites.workloads.session import Session, Sessions
@@ -248,3 +249,15 @@ def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(stage, de
 
     assert sought == [asked_next]
     assert ("out-of-range", {"client": "r1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
+
+
+def test_commits_ask_a_broker_for_no_producer_id(stage, rows):
+    """A broker without InitProducerId is not asked for what the workload does not name among its APIs."""
+    workload = Commits()
+    stage.stopping.set()
+    for actor in workload.clients(stage, {"group": "g"}):
+        if actor.name.startswith("b"):
+            actor.run()
+    made = [row for row in rows.rows if isinstance(row, Client)]
+    assert len(made) == workload.producers
+    assert "InitProducerId" in workload.apis or not any(client.idempotence for client in made)
