@@ -25,6 +25,8 @@ class Setup(msgspec.Struct, omit_defaults=True):
     leaderless: bool = False
     record: tuple[str, ...] = ("*",)
     """Patterns of the topics whose batches are reported."""
+    aliases: tuple[str, str] = ("", "")
+    """How clients disguise their names (faults/aliases.py): prefix and key."""
     addresses: str = "rewrite"
     """`rewrite`; `strip` clears the optional hints of KIP-951; `leak` passes real addresses (to test the leak
     detector)."""

@@ -1,8 +1,10 @@
-"""Removes what is ours from a cluster: by the names that a case made, or everything with the run's prefix."""
+"""Removes what is ours from a cluster: by the names that a case made, or by all that the run wrote down."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from wire import errors
 from wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
-OURS = "ours.json"
+OURS, NAMES = "ours.json", "names.jsonl"
 HURRIED_S = 3.0
 
 
@@ -75,18 +77,45 @@ def _remove_group(wire: Wire, group: str) -> None:
     wire.delete_groups(group, retry=False).error  # noqa: B018
 
 
-def clean(wire: Wire, prefix: str) -> tuple[list[str], list[str]]:
-    """Deletes every topic and group whose name begins with the prefix, and nothing else; returns their names."""
-    named = [row.name for row in wire.metadata(all_topics=True).struct.topics]
-    topics = [name for name in named if name and name.startswith(f"{prefix}-")]
+class NameJournal:
+    """Every topic and group that a run may have made, written down before it is made: these alone are ever deleted."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._path = run_dir / NAMES
+        self._lock = threading.Lock()
+
+    def add(self, name: str) -> None:
+        """Writes a name down; it survives a kill of this process."""
+        with self._lock, self._path.open("ab") as file:
+            file.write(msgspec.json.encode(name) + b"\n")
+
+    def names(self) -> set[str]:
+        """All that was written; a line that was cut short named nothing that exists."""
+        found: set[str] = set()
+        for line in self._path.read_bytes().splitlines() if self._path.is_file() else ():
+            with contextlib.suppress(msgspec.DecodeError):
+                found.add(msgspec.json.decode(line, type=str))
+        return found
+
+
+def names_on(wire: Wire) -> tuple[list[str], list[str]]:
+    """Every topic and group on a cluster."""
+    topics = [str(row.name) for row in wire.metadata(all_topics=True).struct.topics if row.name]
     groups: list[str] = []
     if wire.versions("ListGroups"):
         for node in wire.nodes:
-            listed = wire.list_groups(to=node).struct.groups
-            groups += [row.group_id for row in listed if row.group_id.startswith(f"{prefix}-")]
-    wire.made_topics, wire.made_groups = list(topics), list(groups)  # forgetting empties its own
-    forget(wire)
+            groups += [str(row.group_id) for row in wire.list_groups(to=node).struct.groups]
     return topics, groups
+
+
+def clean(wire: Wire, ours: Collection[str]) -> tuple[list[str], list[str]]:
+    """Deletes the topics and groups of these names, and nothing else; returns those that were there."""
+    topics, groups = names_on(wire)
+    wire.made_topics = [name for name in topics if name in ours]
+    wire.made_groups = [name for name in groups if name in ours]
+    found = list(wire.made_topics), list(wire.made_groups)
+    forget(wire)  # it empties both
+    return found
 
 
 def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
@@ -96,7 +125,7 @@ def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     addresses = [(host, int(port)) for host, _, port in pairs]
     scene = Scene(prefix=ours.prefix, case="cleaning")
     reach = partial(reached, table=ours.reach)
-    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses, reach), ours.prefix)
+    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses, reach), NameJournal(run_dir).names())
 
 
 def _answered(act: Callable[[], object]) -> bool:

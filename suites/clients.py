@@ -11,6 +11,7 @@ from pathlib import Path
 from faults.clock import OperationClock
 from faults.links import Links
 from histories.clock import now_ns
+from suites import naming
 from suites.events import Progress
 from suites.ground import Ground
 from suites.workloads.fresh import Fresh, NoFreshProgress
@@ -137,7 +138,8 @@ class Clients:
 
     def _new_name(self, what: str) -> str:
         self._counter += 1
-        return f"{self._ground.scene.prefix}-{what}-{self._counter}"
+        scene = self._ground.scene
+        return naming.name(scene.prefix, scene.salt, scene.case, scene.attempt, what, "client", self._counter)
 
 
 def _what_it_is_in(thread: threading.Thread) -> str:

@@ -57,6 +57,7 @@ class Ground:
             reach=dict(self._reach),
             leaderless=self.scene.leaderless,
             record=(f"{self.scene.prefix}-*",),
+            aliases=(self.scene.prefix, self.scene.salt),
         )
 
     def limit(self, seconds: float) -> float:

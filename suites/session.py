@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 import traceback
@@ -13,14 +12,16 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
+from faults.aliases import Aliases
 from faults.journal import JOURNALS, forget_run
 from faults.victim import Victim
 from histories.clock import now_ns
 from histories.header import Header, HistoryWriteFailed
 from histories.recorder import Recorder
+from suites import naming
 from suites.attempts import attempt_of, concluded, severity
 from suites.case import Case
-from suites.cleaning import OURS, Janitor, Ours, clean, forget
+from suites.cleaning import OURS, Janitor, NameJournal, Ours, clean, forget, names_on
 from suites.cluster_settings import SetUp, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
@@ -82,7 +83,10 @@ class Session:
         self.unproven = unproven
         self.disturbance = disturbance
         self._interruption = interruption or Interruption()
-        self.prefix = f"bt-{hashlib.sha256(f'{time.time_ns()}/{os.getpid()}'.encode()).hexdigest()[:8]}"
+        self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
+        self._salt = naming.salt(self._entropy)
+        self.prefix = naming.unused(self._entropy, ())
+        self.names = NameJournal(run_dir)
         self.health = Health(lambda: self.unrecorded("health"))
         self._said_slow = False
         self.required: tuple[str, ...] = ()
@@ -101,6 +105,7 @@ class Session:
         self.version = self.target.version()
         if self.disturbance is not None:
             self.disturbance.open(self._given_bootstrap(), getattr(self.target, "reach", {}), self.seed)
+        self._choose_names()
         (self.run_dir / OURS).write_bytes(
             msgspec.json.encode(Ours(self.prefix, self.target.bootstrap, dict(self.reach_table())))
         )
@@ -122,14 +127,21 @@ class Session:
         self.required = tuple(required(self.require, self.offer, self.claims))
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
+        forget(wire)
         self.health.measure()
 
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
-            clean(self._janitor(), self.prefix)
+            clean(self._janitor(), self.names.names())
         if self.disturbance is not None:
             self.disturbance.close()
+
+    def _choose_names(self) -> None:
+        """A prefix that nothing on the cluster has; where it does not tell what is there, the first."""
+        with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
+            topics, groups = names_on(self.unrecorded("names"))
+            self.prefix = naming.unused(self._entropy, [*topics, *groups])
 
     def bootstrap(self) -> list[tuple[str, int]]:
         """The addresses to begin with."""
@@ -160,6 +172,7 @@ class Session:
         """A probe for a case; without an exchanger of the caller's, nobody keeps its tape."""
         wire = PlainTopics(exchanger or LiveExchanger(lambda entry: None), scene, self.bootstrap(), self.reach)
         wire.set_up = self.set_up
+        wire.journal = self.names.add
         return wire
 
     def scene(self, case: str, attempt: int) -> Scene:
@@ -169,6 +182,8 @@ class Session:
             case=case,
             attempt=attempt,
             seed=self.seed + attempt - 1,
+            salt=self._salt,
+            client_id=Aliases(self.prefix, self._salt).hide("probe"),
             latency_ms=self.latency_ms,
             target=self.target.name,
             target_version=self.version,

@@ -13,6 +13,7 @@ from histories.reader import History
 from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
 from suites.cluster_settings import SetUp
+from suites.naming import shortened
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics
 from suites.probe.conditions import Scene
@@ -89,7 +90,7 @@ def _trial(case: Case, history: History, put: Put | None) -> Outcome:
     from checkers.crosscheck import second_opinions  # the checkers bring a database along; wire cases need none
     from suites.trial_verdict import judged
 
-    outcome = judged(case, history, put)
+    outcome = shortened(judged(case, history, put), _settings(history).get("named", {}))
     said = dict.fromkeys(opinion.sentence for opinion in second_opinions(history, outcome.anomalies))
     lines = tuple(Evidence("cross-check", sentence) for sentence in said)
     return msgspec.structs.replace(outcome, evidence=(*outcome.evidence, *lines))

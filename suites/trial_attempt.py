@@ -19,6 +19,7 @@ from suites.case import Case
 from suites.conclusion import KIND
 from suites.conduct import conduct
 from suites.ground import Ground
+from suites.naming import shortened
 from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.conditions import Scene
@@ -63,7 +64,7 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
     finally:
         session.tidy(wire)
-    return judged(case, History.open(folder))
+    return shortened(judged(case, History.open(folder)), wire.named)
 
 
 def _trial_of(case: Case) -> Trial:
@@ -92,7 +93,7 @@ def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
         topics[names[plan.name]] = len(wire.known_partitions(names[plan.name]))
     for word in trial.workload.groups:
         names[word] = wire.name("g")
-        wire.made_groups.append(names[word])
+        wire.will_make(wire.made_groups, names[word])
     for word in trial.workload.transactional_ids:
         names[word] = wire.name("x")
     return topics, names
@@ -125,6 +126,7 @@ def _run(
             "length": trial.length,
             "during_faults": trial.during_faults,
             "schedule_text": schedule.text(),
+            "named": wire.named,
             "checks": list(trial.checks),
             "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * counted_ms(scene.latency_ms),
         },

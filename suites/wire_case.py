@@ -13,7 +13,9 @@ from typing import Any
 from checkers.verdict import Verdict
 from faults.victim import Victim
 from suites.case import Case
+from suites.naming import shortened
 from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
+from suites.probe.core import SOFTWARE
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMismatch, Unclear
 from suites.probe.nodes import Nodes
@@ -28,6 +30,12 @@ def attempt(
     case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
 ) -> Outcome:
     """One attempt at a wire case; raises TapeMismatch alone, and only when played back."""
+    return shortened(_attempt(case, wire, exchanger, victims, alive), wire.named)
+
+
+def _attempt(
+    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
+) -> Outcome:
     nodes = Nodes(wire, exchanger, victims)
     outcome = _judged(lambda: _run(case, wire, nodes), wire, exchanger, alive)
     healed = _judged(nodes.heal, wire, exchanger, alive)
@@ -100,7 +108,7 @@ def _witness(wire: Wire, exchanger: Exchanger) -> bool:
         tries += 1
         try:
             line = wire.connect(f"witness{tries}")
-            line.send(request("ApiVersions", client_software_name="brokertrial", client_software_version="1"), 0).wait()
+            line.send(request("ApiVersions", **SOFTWARE), 0).wait()
         except BrokerAtFault:
             exchanger.pause(0.5)
         else:

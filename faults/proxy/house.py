@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from faults.actions import FORWARD, Action
+from faults.aliases import Aliases
 from faults.channel import Setup, Tell
 from faults.match import resolve
 from faults.proxy.board import Board, OpenWindow
@@ -31,6 +32,7 @@ class House:
 
     def __init__(self, setup: Setup, send: Callable[[Tell], None]) -> None:
         self.setup = setup
+        self.aliases = Aliases(*setup.aliases)
         self.outbox = Outbox(send)
         self.facts = SeenFacts(setup.leaderless)
         self.board = Board(self.facts, setup.seed, lambda window: self.outbox.edge(window, "hit"))

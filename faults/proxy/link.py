@@ -383,7 +383,7 @@ class Link:
         raw = frame[14 : 14 + max(length, 0)]
         if raw != self._client_id_bytes:
             self._client_id_bytes = raw
-            self.client_id = raw.decode("utf-8", "replace")
+            self.client_id = self._house.aliases.show(raw.decode("utf-8", "replace"))
 
     def _foreign(self, problem: NotKafka, who: str) -> None:
         """No Kafka: say so, and from here on pass bytes as they are: both ends see what they would have seen."""

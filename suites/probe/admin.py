@@ -39,7 +39,7 @@ class AdminFamily(Core):
         `more_will_do`: where topics appear on use only, one with more partitions is as good.
         """
         topic = self.name(what)
-        self.made_topics.append(topic)
+        self.will_make(self.made_topics, topic)
         if not self._created(topic, partitions, configs or {}, replicas):
             if configs or (partitions != 1 and not more_will_do):
                 wanted = "a topic setting" if configs else f"{partitions} partitions"
@@ -159,7 +159,7 @@ class AdminFamily(Core):
         wait: bool = True,
     ) -> Answer:
         """CreateTopics of several; rows from `topic_row`; per-topic codes are in `.struct.topics`."""
-        self.made_topics += [name for row in rows if (name := str(row["name"])).startswith(self.scene.prefix)]
+        self.will_make(self.made_topics, *(str(row["name"]) for row in rows))
         asked = request(
             "CreateTopics", topics=[dict(row) for row in rows], timeout_ms=20_000, validate_only=validate_only
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 import msgspec
 
+from suites import naming
 from suites.probe import promptness
 from suites.probe.answer import Answer
 from suites.probe.exchanger import Exchanger
@@ -25,7 +25,8 @@ class Scene(msgspec.Struct, frozen=True):
     attempt: int = 1
     seed: int = 0
     latency_ms: float = 1.0  # of an acknowledgement, measured before this case, without a cap
-    client_id: str = "brokertrial"
+    client_id: str = "client"
+    salt: str = ""  # decides with the rest of the scene which names the run makes (suites/naming.py)
     target: str = ""
     target_version: str = ""
     leaderless: bool = False
@@ -45,6 +46,8 @@ class Conditions:
         self._exchanger = exchanger
         self._open_answers: list[Answer] = []
         self._named = 0
+        self.named: dict[str, str] = {}
+        """Every name of our own, and the short name that reports show for it."""
 
     # time
 
@@ -156,6 +159,7 @@ class Conditions:
     def name(self, what: str = "t") -> str:
         """A name of our own, not used before: for groups, transactional ids and topics that the case makes itself."""
         self._named += 1
-        slug = re.sub(r"[^a-z0-9]+", "-", self.scene.case.lower())[:60]
-        tries = f"-r{self.scene.attempt}" if self.scene.attempt > 1 else ""
-        return f"{self.scene.prefix}-{slug}{tries}-{what}{self._named}"
+        short, scene = f"{what}{self._named}", self.scene
+        found = naming.name(scene.prefix, scene.salt, scene.case, scene.attempt, short)
+        self.named[found] = short
+        return found

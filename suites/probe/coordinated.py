@@ -30,8 +30,7 @@ class Coordinated(Core):
     """What the families about groups, commits and transactions share."""
 
     def _of_group(self, group: str, asked: Struct, kind: type[C], may_take_s: float = 0.0, **how: Unpack[How]) -> C:
-        if group and group not in self.made_groups:
-            self.made_groups.append(group)
+        self.will_make(self.made_groups, group)
         return self._of(GROUP, group, asked, kind, may_take_s, **how)
 
     def _of_transaction(self, transactional_id: str, asked: Struct, kind: type[C], **how: Unpack[How]) -> C:

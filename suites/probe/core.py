@@ -37,6 +37,8 @@ LEADER_UNSETTLED = (
     errors.UNKNOWN_LEADER_EPOCH,
 )
 RETRY_S = 30.0
+SOFTWARE = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
+"""What ordinary clients say; a name of our own would tell a broker who asks."""
 METADATA_VERSION, OLD_METADATA_VERSION = 12, 8
 
 
@@ -88,11 +90,20 @@ class Core(Conditions):
         self.permissions = Permissions(scene.permitted, scene.required)
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
+        self.journal: Callable[[str], None] = lambda name: None
+        """Is told of every topic and group before it is made."""
 
     @property
     def answered(self) -> bool:
         """Whether anything was answered so far."""
         return bool(self._ranges)
+
+    def will_make(self, made: list[str], *names: str) -> None:
+        """Topics or groups of our own that may exist from now on; those of others are not ours to clear away."""
+        for name in names:
+            if name.startswith(self.scene.prefix) and name not in made:
+                self.journal(name)
+                made.append(name)
 
     # asking
 
@@ -253,7 +264,7 @@ class Core(Conditions):
         return self._ranges[line.node]
 
     def _api_versions(self, line: Line, version: int) -> Struct:
-        asked = request("ApiVersions", client_software_name="brokertrial", client_software_version="1")
+        asked = request("ApiVersions", **SOFTWARE)
         return line.send(fitted(asked, version), version).wait()
 
     # routing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suites.probe.core import Core
+from suites.probe.core import SOFTWARE, Core
 from suites.probe.failures import NoAnswer, ProtocolBroken, StatementFalse
 from suites.probe.line import Line
 from suites.result import Evidence
@@ -23,7 +23,7 @@ class FramesFamily(Core):
         version: int,
         *,
         correlation_id: int = 1,
-        client_id: str | None = "brokertrial",
+        client_id: str | None = "client",
         **wrong: Any,
     ) -> bytes:
         """A request as bytes, with its size, for `line.send_bytes`.
@@ -75,7 +75,7 @@ class FramesFamily(Core):
     def must_still_serve(self, via: str = "another") -> None:
         """A connection besides the one in question must be answered as ever."""
         self.ask(
-            request("ApiVersions", client_software_name="brokertrial", client_software_version="1"),
+            request("ApiVersions", **SOFTWARE),
             version=self.versions("ApiVersions")[0],
             via=via,
         ).must_succeed()

@@ -15,6 +15,7 @@ from typing import Literal
 
 from faults.victim import Victim
 from histories.scratch import Scratch
+from suites import naming
 from suites.offer import Offer, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
@@ -90,7 +91,7 @@ def _metadata(target: Target) -> Finding:
 def _topic(target: Target) -> Finding:
     if "create_topics" not in target.capabilities:
         return Finding("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
-    name = f"brokertrial-doctor-{os.getpid()}"
+    name = naming.name(next(iter(naming.prefixes(os.urandom(8).hex()))), "", "doctor")
     return _tried("create topics", lambda: readiness.make_and_remove_topic(_places(target), name))
 
 

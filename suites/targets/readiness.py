@@ -94,7 +94,7 @@ def wake_coordinators(address: tuple[str, int]) -> None:
     """Has the broker make its internal topics now, so that the first group does not wait seconds for them."""
     with suppress(NotYet), _connected(address, 5.0) as connection:
         for key_type in (0, 1):
-            _call(connection, request("FindCoordinator", coordinator_keys=["brokertrial"], key_type=key_type), 4)
+            _call(connection, request("FindCoordinator", coordinator_keys=["client"], key_type=key_type), 4)
 
 
 def make_and_remove_topic(addresses: list[tuple[str, int]], name: str) -> str:
@@ -126,7 +126,7 @@ def _make_and_remove(address: tuple[str, int], name: str, timeout_s: float = 15.
 @contextmanager
 def _connected(address: tuple[str, int], timeout_s: float) -> Iterator[Connection]:
     try:
-        connection = Connection(*address, client_id="brokertrial-target", timeout_s=timeout_s)
+        connection = Connection(*address, client_id="client", timeout_s=timeout_s)
     except CannotConnect as error:
         raise NotYet(str(error)) from error
     try:

@@ -18,7 +18,7 @@ LOGIN = (
 TLS = "speaks TLS, and only plaintext clusters can be tried so far"
 HTTP = "is an HTTP server, not Kafka"
 # ApiVersions version 0, written by hand: every broker since 0.10 answers it, whatever else it thinks of us.
-_BODY = struct.pack(">hhih", 18, 0, 1, 11) + b"brokertrial"
+_BODY = struct.pack(">hhih", 18, 0, 1, 6) + b"client"
 _API_VERSIONS = struct.pack(">i", len(_BODY)) + _BODY
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
+from faults.aliases import Aliases
 from faults.clock import OperationClock
 from histories.clock import now_ns
 from histories.recorder import Recorder
@@ -61,6 +62,7 @@ class Stage:
         self.groups = groups
         self.new_name = new_name
         self.saw_statistics = saw_statistics
+        self._aliases = Aliases(scene.prefix, scene.salt)
         self.clock = OperationClock()
         self.stopping = threading.Event()
         self.problems: list[str] = []
@@ -156,7 +158,7 @@ class Stage:
         slow = 1.0 + counted_ms(self.scene.latency_ms) / 100
         return {
             "bootstrap.servers": self.bootstrap,
-            "client.id": client,
+            "client.id": self._aliases.hide(client),
             "broker.address.family": "v4",
             "socket.timeout.ms": int(2_500 * slow),
             "retry.backoff.ms": 50,

@@ -67,7 +67,8 @@ def test_each_case_left_a_history_that_is_judged_the_same(finished):
 def test_a_run_says_which_names_are_its_own(finished):
     folder, _ = finished
     ours = msgspec.json.decode((folder / "ours.json").read_bytes())
-    assert ours["prefix"].startswith("bt-")
+    names = [msgspec.json.decode(line) for line in (folder / "names.jsonl").read_bytes().splitlines()]
+    assert names and all(name.startswith(f"{ours['prefix']}-") for name in names)
 
 
 def test_an_unknown_case_is_4_and_offers_the_nearest(tmp_path):

@@ -67,7 +67,7 @@ def test_what_a_killed_run_left_is_removed_by_doctor(theirs: Target, tmp_path: P
     ended(process)
     assert _there(theirs) != before
     done = brokertrial(tmp_path, "doctor", "--clean", str(only_run(tmp_path)))
-    assert done.returncode == 0 and "1 topic" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "2 topics" in done.stdout, done.stdout + done.stderr
     assert _there(theirs) == before
 
 

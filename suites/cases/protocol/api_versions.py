@@ -78,5 +78,5 @@ def a_name_that_is_none_is_refused(wire):
     fine.must_succeed()
 
 
-def _who_are_you(name="brokertrial", version="1"):
+def _who_are_you(name="client", version="1"):
     return request("ApiVersions", client_software_name=name, client_software_version=version)

@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import batch
 from wire.messages import request
 
-SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
 @case("protocol/impossible-frame-size", guarantee="prot-013", fails_on=["M41a"])

@@ -6,12 +6,12 @@ from wire.messages import request
 
 #: Quick requests whose newest versions are flexible.
 ASKED = [
-    request("ApiVersions", client_software_name="brokertrial", client_software_version="1"),
+    request("ApiVersions", client_software_name="client", client_software_version="1"),
     request("Metadata", topics=[], allow_auto_topic_creation=False),
-    request("FindCoordinator", key="brokertrial", coordinator_keys=["brokertrial"]),
-    request("DescribeGroups", groups=["brokertrial"]),
+    request("FindCoordinator", key="client", coordinator_keys=["client"]),
+    request("DescribeGroups", groups=["client"]),
     request("ListGroups"),
-    request("OffsetFetch", group_id="brokertrial", groups=[{"group_id": "brokertrial"}]),
+    request("OffsetFetch", group_id="client", groups=[{"group_id": "client"}]),
     request("Fetch", replica_id=-1, max_wait_ms=0, session_epoch=-1),
     request("ListOffsets", replica_id=-1),
 ]

@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import batch
 from wire.messages import request
 
-SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
 @case("protocol/correlation-ids", guarantees=["prot-007", "prot-008"], smoke=True, fails_on=["M38c", "M38d"])

@@ -7,15 +7,15 @@ from wire import errors
 from wire.messages import request
 from wire.unchecked import unchecked_request
 
-SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 #: Nothing here makes, changes or waits for anything, also with some of its bytes changed.
 HARMLESS = [
     (request("ApiVersions", **SOFTWARE), 3),
-    (request("FindCoordinator", key="brokertrial", coordinator_keys=["brokertrial"]), 4),
-    (request("DescribeGroups", groups=["brokertrial", "other"]), 5),
+    (request("FindCoordinator", key="client", coordinator_keys=["client"]), 4),
+    (request("DescribeGroups", groups=["client", "other"]), 5),
     (request("ListGroups", states_filter=["Stable"]), 4),
-    (request("OffsetFetch", group_id="brokertrial", groups=[{"group_id": "brokertrial"}]), 8),
-    (request("Heartbeat", group_id="brokertrial", member_id="nobody", generation_id=3), 4),
+    (request("OffsetFetch", group_id="client", groups=[{"group_id": "client"}]), 8),
+    (request("Heartbeat", group_id="client", member_id="nobody", generation_id=3), 4),
     (
         request("DescribeConfigs", resources=[{"resource_type": 2, "resource_name": "x", "configuration_keys": ["y"]}]),
         4,
@@ -24,7 +24,7 @@ HARMLESS = [
         request(
             "ListOffsets",
             replica_id=-1,
-            topics=[{"name": "brokertrial", "partitions": [{"partition_index": 0, "timestamp": -1}] * 3}],
+            topics=[{"name": "client", "partitions": [{"partition_index": 0, "timestamp": -1}] * 3}],
         ),
         6,
     ),
@@ -132,7 +132,7 @@ def _spoiled(rng):
         body = (1_000 + rng.randint(0, 30_000)).to_bytes(2, "big") + body  # no API that exists
         return len(body).to_bytes(4, "big") + body
     message, version = rng.choice(HARMLESS)
-    body = bytearray(unchecked_request(message, version, rng.randint(0, 99), "brokertrial")[4:])
+    body = bytearray(unchecked_request(message, version, rng.randint(0, 99), "client")[4:])
     for _ in range(rng.randint(1, 6)):
         at = rng.randrange(8, len(body))  # not the API and its version
         body[at] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])

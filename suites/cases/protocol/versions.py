@@ -13,8 +13,8 @@ LEAST = [
     request("ListOffsets", replica_id=-1),
     request("Metadata", topics=[], allow_auto_topic_creation=False),
     request("OffsetCommit"),
-    request("OffsetFetch", group_id="brokertrial", groups=[{"group_id": "brokertrial"}]),
-    request("FindCoordinator", key="brokertrial", coordinator_keys=["brokertrial"]),
+    request("OffsetFetch", group_id="client", groups=[{"group_id": "client"}]),
+    request("FindCoordinator", key="client", coordinator_keys=["client"]),
     request("JoinGroup", session_timeout_ms=10_000, rebalance_timeout_ms=10_000),
     request("Heartbeat"),
     request("LeaveGroup"),
@@ -38,7 +38,7 @@ LEAST = [
     request("DescribeTransactions"),
     request("ListTransactions"),
 ]
-SOFTWARE = {"client_software_name": "brokertrial", "client_software_version": "1"}
+SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
 @case("protocol/advertised-is-served", guarantees=["prot-005", "prot-012"], fails_on=["M39g", "M39h"])
