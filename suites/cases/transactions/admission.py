@@ -6,7 +6,7 @@ from suites.probe import COMMITTED
 from wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
-VERIFIED = 11
+ADDED_FIRST = 11  # the last Produce that adds no partition by itself
 VERIFICATION = "transaction.partition.verification.enable"
 TAKEN = edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")
 
@@ -32,7 +32,8 @@ def a_plain_batch_within_a_transaction_is_refused(wire, topic, transactional_id)
 @case(
     "transactions/not-added",
     guarantee="txn-020",
-    apis={**TRANSACTIONS, "Produce": VERIFIED},
+    apis={**TRANSACTIONS, "Produce": 3},
+    since="3.6 (KIP-890)",
     fails_on=[TAKEN],
 )
 def a_batch_outside_any_transaction_is_refused(wire, topic, transactional_id):
@@ -44,7 +45,8 @@ def a_batch_outside_any_transaction_is_refused(wire, topic, transactional_id):
     producer = wire.producer(transactional_id)
     stray = producer.batch("stray", sequence=0)
 
-    refused = wire.produce(topic, stray, transactional_id=transactional_id, version=VERIFIED)
+    version = min(ADDED_FIRST, wire.versions("Produce")[-1])
+    refused = wire.produce(topic, stray, transactional_id=transactional_id, version=version)
     refused.must_be_refused(errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
 
     wire.await_settled(topic)
