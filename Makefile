@@ -7,7 +7,7 @@ FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test lint types layers unit slow mutants differential prove schema wheel clean
+.PHONY: trial test lint types layers unit slow mutants differential prove releases schema wheel clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -46,6 +46,12 @@ differential: .venv/dev
 #   make prove ON='kafka:3.9.2'        make prove ON=reference
 prove: .venv/dev
 	$(BIN)/python -P -m suites.prove $(foreach target,$(ON),'$(target)')
+
+# Every case on every release of Apache Kafka since 3.3, and which do not pass where (needs Java and Maven; hours the first
+# time). Verdicts are kept in runs/kafka-releases: say it again to go on. Some releases, or wire cases alone (minutes each):
+#   make releases ON='3.6.2 4.0.1'     make releases ON=--wire
+releases: .venv/dev
+	$(BIN)/python -P -m suites.releases $(ON)
 
 # Follows a release of Kafka: its message definitions and error codes become our schema text (needs Maven and a JDK).
 schema: .venv/dev
