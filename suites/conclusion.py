@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
+from suites.probe.failures import ProtocolBroken
+from suites.result import Evidence
 from suites.workloads.stage import Place
 
 KIND = "conclusion"
+LONGEST_HEX = 200_000
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """An answer of the broker that could not be read, with its bytes."""
+
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+
+    @classmethod
+    def of(cls, problem: ProtocolBroken) -> Self:
+        short = (replace(line, bytes_hex=line.bytes_hex[:LONGEST_HEX]) for line in problem.evidence)
+        return cls(problem.sentence, tuple(short))
 
 
 class Conclusion(msgspec.Struct):
@@ -37,6 +54,8 @@ class Conclusion(msgspec.Struct):
     hung: list[str] = []
     """Calls of the client library that did not come back in their own time; other clients took over."""
     unread: dict[str, str] = {}
+    malformed: dict[str, Unreadable] = {}
+    """Partitions in whose final read an answer came that no client could read."""
     hanging: dict[str, str] = {}
     """Partitions in which a transaction stayed open although all had ended or timed out."""
     leaks: list[str] = []
@@ -53,6 +72,9 @@ class Conclusion(msgspec.Struct):
     def take_final_read(self, incomplete: Mapping[Place, str], hanging: Mapping[Place, str]) -> None:
         self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}
         self.hanging = {f"{topic}-{partition}": why for (topic, partition), why in hanging.items()}
+
+    def take_malformed(self, malformed: Mapping[Place, ProtocolBroken]) -> None:
+        self.malformed = {f"{topic}-{number}": Unreadable.of(why) for (topic, number), why in malformed.items()}
 
     def take_links(self, leaks: Iterable[object], lag_ms: float) -> None:
         self.leaks, self.lag_ms = [str(leak) for leak in leaks], lag_ms

@@ -66,6 +66,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
         final = FinalRead(ground.wire(), ground.recorder)
         final.everything(clients.places, ground.limit(FINAL_READ_S), bool(trial.workload.transactional_ids))
         seen.take_final_read(final.incomplete, final.hanging)
+        seen.take_malformed(final.malformed)
         seen.take_links(links.leaks(), links.lag()["p99"])
         links.flush(last=True)
         links.drain(ground.recorder.add)

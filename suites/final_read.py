@@ -6,7 +6,7 @@ from histories.clock import now_ns
 from histories.payload import read_back
 from histories.recorder import Recorder
 from histories.rows import Batch, Client, Operation, Record
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.failures import BrokerAtFault, NotApplicable, ProtocolBroken, Unclear
 from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, Reading
 from suites.probe.wire import Wire
 from suites.workloads.stage import Place
@@ -37,6 +37,8 @@ class FinalRead:
         """Partitions that are read without naming the leader's epoch, since a read that named it came to nothing."""
         self.ends: dict[Place, int] = {}
         self.incomplete: dict[Place, str] = {}
+        self.malformed: dict[Place, ProtocolBroken] = {}
+        """Answers that no client could read."""
         self.hanging: dict[Place, str] = {}
         """Partitions whose last stable offset stays below the end, long after every transaction must have ended."""
 
@@ -135,6 +137,8 @@ class FinalRead:
             except (BrokerAtFault, NotApplicable, Unclear) as problem:
                 self.incomplete[place] = str(problem)
                 self._unfenced.add(place)
+                if isinstance(problem, ProtocolBroken) and self.malformed.setdefault(place, problem) is not problem:
+                    return  # read twice, and twice unreadable: a third look would be no other
             self._wire.drop_lines()
             if now_ns() > deadline_ns:
                 return
@@ -240,7 +244,7 @@ class FinalRead:
 
     def _tell_batch(self, place: Place, client: str, part: object, answer: Fetched) -> None:
         header = part.header  # type: ignore[attr-defined]
-        marker = part.marker() if header.is_control else None  # type: ignore[attr-defined]
+        marker = answer.marker_of(part) if header.is_control else None  # type: ignore[arg-type]
         self._recorder.add(
             Batch(
                 topic=place[0],

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.produce import batch
+from suites.probe.promptness import is_slow, said_of
 from suites.probe.wire import Wire
 
 SAMPLES = 3
@@ -27,6 +28,7 @@ class Health:
         self._probe = probe
         self._wire: Wire | None = None
         self._topic = ""
+        self._said_slow = False
 
     def measure(self) -> None:
         """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick."""
@@ -39,6 +41,13 @@ class Health:
             self.latency_ms = UNKNOWN_MS
             return
         self.latency_ms = max(statistics.median(taken), 0.1)
+
+    def slowness(self) -> tuple[str, ...]:
+        """That the target is too slow for demands on time: said once."""
+        if self._said_slow or not is_slow(self.latency_ms):
+            return ()
+        self._said_slow = True
+        return (said_of(self.latency_ms),)
 
     def _acknowledged_ms(self) -> float:
         if self._wire is None:

@@ -36,7 +36,7 @@ from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.promptness import SLOW, is_slow, said_of
+from suites.probe.promptness import SLOW
 from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises
@@ -87,8 +87,8 @@ class Session:
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
         self.names = NameJournal(run_dir)
+        self.metadata_version = Scene("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
-        self._said_slow = False
         self.required: tuple[str, ...] = ()
         self.topic_policy = False
         self.permitted: set[str] = set()
@@ -128,6 +128,7 @@ class Session:
         self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         forget(wire)
+        self.metadata_version = wire.metadata_version
         self.health.measure()
 
     def close(self) -> None:
@@ -185,6 +186,7 @@ class Session:
             salt=self._salt,
             client_id=Aliases(self.prefix, self._salt).hide("probe"),
             latency_ms=self.latency_ms,
+            metadata_version=self.metadata_version,
             target=self.target.name,
             target_version=self.version,
             leaderless=self.target.leaderless,
@@ -229,8 +231,8 @@ class Session:
                 folder = self._folder(case, number)
                 attempts.append(attempt_of(outcome, self.seed + number - 1, folder))
                 self._interruption.check()
-                unsettled = self._bring_back(case)
-                outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *unsettled, *self._slowness()))
+                warned = (*outcome.warnings, *self._bring_back(case), *self.health.slowness())
+                outcome = msgspec.structs.replace(outcome, warnings=warned)
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
                     break
         except BaseException:
@@ -329,13 +331,6 @@ class Session:
             return ()
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
-
-    def _slowness(self) -> tuple[str, ...]:
-        """That the target is too slow for demands on time: said at the first case that it is true of."""
-        if self._said_slow or not is_slow(self.latency_ms):
-            return ()
-        self._said_slow = True
-        return (said_of(self.latency_ms),)
 
     def _folder(self, case: Case, number: int) -> str:
         return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")

@@ -74,6 +74,8 @@ def _verdict(
             tuple(guilty),
             failures=of_anomalies(guilty),
         )
+    for place, why in seen.malformed.items():
+        return failed("protocol", f"{why.sentence} (the final read of {place})", why.evidence)
     if not seen.alive and not seen.unhealed:
         return failed("died", "a node was dead after the faults were healed, and nobody killed it")
     if late:

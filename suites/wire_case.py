@@ -22,6 +22,7 @@ from suites.probe.nodes import Nodes
 from suites.probe.wire import Wire
 from suites.result import Evidence
 from wire.messages import request
+from wire.records import RecordsMalformed
 
 WITNESS_S = 20.0
 
@@ -79,6 +80,9 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
         if excuse := wire.permissions.excuse(error.ops):
             return not_applicable("no-permission", f"no permission: {excuse}")
         return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=wire.scene.prefix)
+    except RecordsMalformed as error:
+        sentence = f"the records of an answer cannot be read: {error}"
+        return failed("protocol", sentence, wire.traffic.latest_answer(), ours=wire.scene.prefix)
     except TapeMismatch:
         raise
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suites.probe.answer import Answer
-from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
 from suites.probe.failures import NotApplicable, StatementFalse
 from wire import errors
 from wire.messages import ZERO_UUID, request
@@ -244,7 +244,12 @@ class AdminFamily(Core):
         version: int | None = None,
         via: str = "main",
     ) -> Answer:
-        """Metadata of these topics; `all_topics` asks for every one (null, from v1)."""
+        """Metadata of these topics; `all_topics` asks for every one (null, from v1).
+
+        Only cases about the protocol ask a broker in a version that it was seen not to answer.
+        """
+        if version is None and self.metadata_version == OLD_METADATA_VERSION and not self.about_the_protocol:
+            version = OLD_METADATA_VERSION
         rows = None if all_topics else [{"name": name} for name in topics]
         asked = request("Metadata", topics=rows, allow_auto_topic_creation=create)
         return self.ask(asked, version=version, to=to, via=via)

@@ -21,7 +21,6 @@ class Asked:
 
     def __init__(
         self,
-        number: int,
         request: Struct,
         version: int,
         frame: bytes,
@@ -29,7 +28,7 @@ class Asked:
         where: str,
         arrive: Callable[[Asked], None],
     ) -> None:
-        self.number = number
+        self.number = 0
         self.request = request
         self.version = version
         self.frame = frame

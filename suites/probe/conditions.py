@@ -27,6 +27,7 @@ class Scene(msgspec.Struct, frozen=True):
     latency_ms: float = 1.0  # of an acknowledgement, measured before this case, without a cap
     client_id: str = "client"
     salt: str = ""  # decides with the rest of the scene which names the run makes (suites/naming.py)
+    metadata_version: int = 12  # that the probe asks in for its own use; lower where the broker cannot do that
     target: str = ""
     target_version: str = ""
     leaderless: bool = False
@@ -48,6 +49,11 @@ class Conditions:
         self._named = 0
         self.named: dict[str, str] = {}
         """Every name of our own, and the short name that reports show for it."""
+
+    @property
+    def about_the_protocol(self) -> bool:
+        """Whether the case is there to decide how the broker takes requests of every version and form."""
+        return self.scene.case.startswith("protocol/")
 
     # time
 

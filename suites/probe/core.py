@@ -10,9 +10,11 @@ import msgspec
 from suites.probe.answer import Answer
 from suites.probe.conditions import Conditions, Scene
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, Unclear
+from suites.probe.failures import BrokerAtFault, NoAnswer, ProtocolBroken, Unclear
 from suites.probe.line import Line
 from suites.probe.permission import Permissions
+from suites.probe.traffic import Traffic
+from suites.probe.versions import Versions
 from wire import errors
 from wire.apis import by_name
 from wire.messages import ZERO_UUID, Struct, request
@@ -39,7 +41,7 @@ LEADER_UNSETTLED = (
 RETRY_S = 30.0
 SOFTWARE = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
 """What ordinary clients say; a name of our own would tell a broker who asks."""
-METADATA_VERSION, OLD_METADATA_VERSION = 12, 8
+OLD_METADATA_VERSION = 8
 
 
 def fitted(message: Struct, version: int) -> Struct:
@@ -85,9 +87,9 @@ class Core(Conditions):
         self._controller = -1
         self._topics: dict[str, TopicView] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
-        self._numbered = 0
-        self._metadata_limit = METADATA_VERSION
         self.permissions = Permissions(scene.permitted, scene.required)
+        self.traffic = Traffic()
+        self.metadata_version = scene.metadata_version
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
         self.journal: Callable[[str], None] = lambda name: None
@@ -163,7 +165,7 @@ class Core(Conditions):
             answer.settle()
             if not answer.examined and answer.asked.answer is None:
                 still_open.append(answer)
-        self._open_answers = still_open[:-8] + still_open[-8:] if len(still_open) < 512 else still_open[-512:]
+        self._open_answers = still_open
 
     # connections
 
@@ -188,7 +190,7 @@ class Core(Conditions):
                 self._address(number),
                 self.patience_s,
                 client_id or self.scene.client_id,
-                self._next_number,
+                self.traffic,
                 self.permissions.heard,
             )
             self._lines[key] = line
@@ -219,13 +221,9 @@ class Core(Conditions):
             raise Unclear("suite", f"node {node} is not in the metadata of the cluster")
         return self._reach(*self._brokers[node])
 
-    def _next_number(self) -> int:
-        self._numbered += 1
-        return self._numbered
-
     # versions
 
-    def versions(self, api: str) -> range:
+    def versions(self, api: str) -> Versions:
         """The versions of an API that both sides know; empty when the broker does not offer it."""
         return self._served(self._line("main", None), api)
 
@@ -239,17 +237,15 @@ class Core(Conditions):
         self._learn_ranges(self._line("main", None))
         return self._features
 
-    def _served(self, line: Line, api: str) -> range:
+    def _served(self, line: Line, api: str) -> Versions:
         ours = by_name(api)
         low, high = self._learn_ranges(line).get(ours.key, (0, -1))
-        return range(max(low, ours.min_version), min(high, ours.newest) + 1)
+        return Versions.of(api, range(max(low, ours.min_version), min(high, ours.newest) + 1))
 
     def _version(self, line: Line, api: str) -> int:
         if api == "ApiVersions" and line.node not in self._ranges:
             return min(3, by_name(api).max_version)
-        if not (served := self._served(line, api)):
-            raise NotApplicable("not-offered", f"the broker does not offer {api} in a version that the suite knows")
-        return served[-1]
+        return int(self._served(line, api)[-1])
 
     def _learn_ranges(self, line: Line) -> dict[int, tuple[int, int]]:
         if line.node not in self._ranges:
@@ -313,12 +309,13 @@ class Core(Conditions):
         served = self.versions(api)
         if not served or served[-1] <= last_by_name or all(self.topic_id(topic) != ZERO_UUID for topic in topics):
             return None
-        return max(min(served[-1], last_by_name), served[0])
+        return int(max(min(served[-1], last_by_name), served[0]))
 
     def leader_epoch(self, topic: str, partition: int = 0) -> int:
         """The leader epoch that Metadata shows for a partition now; -1 if it shows none."""
         self.refresh_metadata(topic)
-        return self._topics[topic].epochs.get(partition, -1)
+        view = self._topics.get(topic)
+        return view.epochs.get(partition, -1) if view else -1
 
     def controller(self) -> int:
         """A node that takes changes to topics and settings."""
@@ -361,16 +358,24 @@ class Core(Conditions):
         return struct
 
     def _metadata(self, topic: str | None, *, create: bool = False, node: int | None = None) -> Struct:
-        """Metadata for the probe's own use. A broker that garbles the newest version is asked in an old one: to convict
-        it of that is the business of a case about Metadata."""
+        """Metadata for the probe's own use, in an old version where the broker garbles the newest or closes the
+        connection on it: to convict it of that is the business of the cases about Metadata."""
         line = self._line("main", node)
         topics = [] if topic is None else [{"name": topic}]
-        version = min(self._version(line, "Metadata"), self._metadata_limit)
+        version = min(self._version(line, "Metadata"), self.metadata_version)
         asked = request("Metadata", topics=topics, allow_auto_topic_creation=create)
         try:
             return line.send(fitted(asked, version), version).wait()
-        except ProtocolBroken:
-            if version <= OLD_METADATA_VERSION:
+        except (ProtocolBroken, NoAnswer) as error:
+            if version <= OLD_METADATA_VERSION or (isinstance(error, NoAnswer) and line.open):
                 raise
-            self._metadata_limit = OLD_METADATA_VERSION
-            return self._metadata(topic, create=create, node=node)
+            return self._older_metadata(asked, node, error)
+
+    def _older_metadata(self, asked: Struct, node: int | None, error: BrokerAtFault) -> Struct:
+        """A connection may close for other reasons: only where the old version is answered it was for the version."""
+        try:
+            found = self._line("main", node).send(fitted(asked, OLD_METADATA_VERSION), OLD_METADATA_VERSION).wait()
+        except NoAnswer:
+            raise error from None
+        self.metadata_version = OLD_METADATA_VERSION
+        return found

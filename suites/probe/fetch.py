@@ -10,7 +10,7 @@ from suites.probe.core import LEADER_UNSETTLED, Core
 from suites.probe.failures import ProtocolBroken, StatementFalse
 from suites.probe.rendering import at_path
 from wire.messages import request
-from wire.records import Batch, Record, RecordsMalformed, batches
+from wire.records import Batch, Marker, Record, RecordsMalformed, batches
 
 MAX_RECORD_BYTES = 128 * 1024 * 1024
 COMMITTED, UNCOMMITTED = "committed", "uncommitted"
@@ -81,6 +81,13 @@ class Fetched(Answer):
         """The records of one batch of the answer."""
         try:
             return list(part.records(MAX_RECORD_BYTES))
+        except RecordsMalformed as error:
+            self._unreadable(error)
+
+    def marker_of(self, part: Batch) -> Marker:
+        """What a control batch of the answer says; one that holds no control record fails the case."""
+        try:
+            return part.marker()
         except RecordsMalformed as error:
             self._unreadable(error)
 

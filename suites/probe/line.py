@@ -8,6 +8,7 @@ from collections.abc import Callable
 from suites.probe.answer import Asked
 from suites.probe.exchanger import Closed, Exchanger, Refused, Silence
 from suites.probe.failures import CannotConnect, NoAnswer, ProtocolBroken
+from suites.probe.traffic import Traffic
 from suites.result import Evidence
 from wire.codec import Malformed
 from wire.frames import decode_response, encode_request
@@ -27,7 +28,7 @@ class Line:
         address: tuple[str, int],
         patience_s: float,
         client_id: str,
-        number: Callable[[], int],
+        traffic: Traffic,
         heard: Callable[[Asked], None] = lambda asked: None,
     ) -> None:
         self.name = name
@@ -37,8 +38,8 @@ class Line:
         self.open = False
         self.patience_s = patience_s
         self._exchanger = exchanger
-        self._number = number
         self._heard = heard
+        self._traffic = traffic
         self._correlation = 0
         self._waiting: deque[tuple[int, Asked, float]] = deque()
 
@@ -74,7 +75,8 @@ class Line:
             correlation_id = self._correlation
         frame = bytes(encode_request(request, version, correlation_id, self.client_id))
         sent_ns = self._exchanger.send(self.name, frame, request._api, version)
-        asked = Asked(self._number(), request, version, frame, sent_ns, self._where(), self._arrive)
+        asked = Asked(request, version, frame, sent_ns, self._where(), self._arrive)
+        asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked)
         if answered:
             self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))
         return asked
@@ -82,28 +84,27 @@ class Line:
     def send_bytes(self, frame: bytes, what: str = "") -> int:
         """Sends bytes as they are, well formed or not; returns when."""
         self.connect()
-        self._number()
-        return self._exchanger.send(self.name, frame, what)
+        sent_ns = self._exchanger.send(self.name, frame, what)
+        self._traffic.sent(self.name, self._where(), frame, what)
+        return sent_ns
 
     def receive_bytes(self, within_s: float | None = None, what: str = "") -> bytes:
         """The next frame as it is, without its size; raises NoAnswer."""
         try:
-            return self._exchanger.receive(self.name, within_s or self.patience_s, what)[0]
+            return self._receive(within_s or self.patience_s, what)[0]
         except Silence:
             raise NoAnswer(f"nothing came from {self._where()} within {within_s or self.patience_s:.1f} s") from None
         except Closed as error:
-            self.open = False
             raise NoAnswer(f"{self._where()}: {error}") from error
 
     def is_closed(self, within_s: float) -> bool:
         """Whether the broker closes the connection in that time; answers that come first are read and dropped."""
         while True:
             try:
-                self._exchanger.receive(self.name, within_s)
+                self._receive(within_s)
             except Silence:
                 return False
             except Closed:
-                self.open = False
                 return True
 
     def _arrive(self, asked: Asked) -> None:
@@ -135,15 +136,24 @@ class Line:
     def _frame_for(self, asked: Asked, patience_s: float) -> bytes:
         api = asked.request._api
         try:
-            frame, asked.received_ns = self._exchanger.receive(self.name, patience_s, api, asked.version)
+            frame, asked.received_ns = self._receive(patience_s, api, asked)
             return frame
         except Silence:
             sentence = f"{api} v{asked.version} got no answer from {self._where()} within {patience_s:.1f} s"
         except Closed as error:
-            self.open = False
             sentence = f"{api} v{asked.version} got no answer: {self._where()}: {error}"
         self._waiting.clear()
         raise NoAnswer(sentence, asked.evidence(), (asked.number,), api)
+
+    def _receive(self, timeout_s: float, api: str = "", asked: Asked | None = None) -> tuple[bytes, int]:
+        try:
+            found = self._exchanger.receive(self.name, timeout_s, api, -1 if asked is None else asked.version)
+        except Closed:
+            self.open = False
+            self._traffic.closed(self.name)
+            raise
+        self._traffic.answered(self.name, asked)
+        return found
 
     def _broken(self, asked: Asked, sentence: str) -> None:
         proof = (

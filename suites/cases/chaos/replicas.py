@@ -10,7 +10,8 @@ from suites.workloads import ONE_AT_A_TIME, SendAndRead
 from wire import errors
 
 FAIL_OVER_MS = 13_000
-"""Longer than a cluster takes to miss a dead node and to elect another leader (9 s by default)."""
+"""Longer than a cluster takes to miss a dead node and to elect another leader: Kafka 9 s by default, and 2 s on the
+clusters that we start (broker.session.timeout.ms)."""
 WRONG_OFFSET = edit_answer(
     "responses[].partition_responses[].base_offset", add=1, api="Produce", client="w*", skip=40, every=20, times=5
 )
