@@ -246,7 +246,7 @@ def _data(
     at_least_one = at_least_one and not bugs.on("M37c")
     data = partition.read(wanted.fetch_offset, limit, committed=committed, at_least_one=at_least_one)
     if data:
-        data = spoil.read(data, wanted.fetch_offset, woken=woken)
+        data = spoil.read(data, wanted.fetch_offset, partition.leader_epoch, woken=woken)
     part = _part(partition, wanted.partition, data)
     if committed and (data or not _incomplete(partition, wanted.fetch_offset, limit)):
         part.aborted_transactions = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.placement import partition_for
 from wire import errors
@@ -29,6 +30,8 @@ _TOPICS = {0: "__consumer_offsets", 1: "__transaction_state"}
 @handles("FindCoordinator", 0, 6)
 def find_coordinator(request: Struct, context: Context) -> Struct:
     """Names the leader of each key's partition."""
+    if context.version == 2 and bugs.on("M39k"):
+        return response("FindCoordinator", error_code=errors.UNSUPPORTED_VERSION, **_NOWHERE)
     keys = request.coordinator_keys if context.version >= 4 else [request.key]
     known = request.key_type in _TOPICS
     found = [_coordinator(request.key_type, key, context) if known else _MALFORMED_KEY for key in keys]

@@ -31,6 +31,8 @@ def _answered(request: Struct, context: Context) -> Struct:
     if half or request.transactional_id == "":
         return _refused(errors.INVALID_REQUEST)
     if request.transactional_id is None:
+        if bugs.on("M11e"):
+            return _refused(errors.COORDINATOR_LOAD_IN_PROGRESS)
         return response("InitProducerId", producer_id=transactions.fresh_producer_id(), producer_epoch=0)
     expected = None if request.producer_id == -1 else (request.producer_id, request.producer_epoch)
     timeout_ms = request.transaction_timeout_ms

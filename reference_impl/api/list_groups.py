@@ -5,6 +5,7 @@ Simple groups (offsets only) are listed as Empty with an empty protocol type. Er
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.classic import ClassicGroup
 from reference_impl.group.consumer import ConsumerGroup
@@ -15,6 +16,8 @@ from wire.messages import Struct, response
 @handles("ListGroups", 0, 5)
 def list_groups(request: Struct, context: Context) -> Struct:
     """All groups that pass both filters; an empty filter lets everything through."""
+    if (not context.client_id and bugs.on("M39l")) or (request._unknown_tags and bugs.on("M39m")):
+        return response("ListGroups", error_code=errors.INVALID_REQUEST)
     if context.node.groups.loads:
         return response("ListGroups", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = {state.lower() for state in request.states_filter}

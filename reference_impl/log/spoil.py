@@ -12,7 +12,7 @@ from wire import records
 from wire.crc32c import crc32c
 
 
-def read(data: bytes, offset: int, *, woken: bool) -> bytes:
+def read(data: bytes, offset: int, epoch: int, *, woken: bool) -> bytes:
     """What a consumer gets instead of what is stored."""
     if woken and bugs.on("M06"):
         return _emptied(data)
@@ -20,6 +20,10 @@ def read(data: bytes, offset: int, *, woken: bool) -> bytes:
         return b""
     if read_header(data).base_offset < offset and bugs.on("M37b"):
         return data[read_header(data).size :]
+    if bugs.on("M31e"):
+        return b""
+    if bugs.on("M31f"):
+        return data[:12] + struct.pack(">i", epoch) + data[16:]
     if bugs.on("M06b"):
         return _swapped(data)
     if bugs.on("M31b"):

@@ -21,7 +21,7 @@ from reference_impl.api import CloseConnection, Context
 from reference_impl.dispatch import dispatch
 from wire import frames
 from wire.codec import Malformed, decode_prefix
-from wire.messages import Struct
+from wire.messages import Struct, response
 from wire.primitives import Buffer
 
 if TYPE_CHECKING:
@@ -37,8 +37,15 @@ _QUEUED_FRAMES, _QUEUED_BYTES = 32, 2 << 20
 _FRAMES_A_TURN, _BYTES_A_TURN = 16, 1 << 20
 _HELD_BACK_S = 0.05
 _AFTERLIFE_S = 30.0
+_ROOM = 800 << 20
+"""What a planted bug makes room for."""
 _FORGETS_TO_PAUSE = (3, 12) <= sys.version_info < (3, 12, 9) or (3, 13) <= sys.version_info < (3, 13, 2)
 """Whether asyncio's `writelines` buffers without end for a client that does not read (CVE-2024-12254)."""
+
+
+def _make_room(size: int) -> int:
+    """For a planted bug: so much is held for a moment."""
+    return len(b"x" * size)
 
 
 class Connection(asyncio.Protocol):
@@ -115,6 +122,8 @@ class Connection(asyncio.Protocol):
                 log.info("connection %d: a frame of %d bytes; closed", self.number, size)
                 if bugs.on("M41a"):
                     break
+                if bugs.on("M41c"):
+                    _make_room(min(max(size, 0), _ROOM))
                 self.close()
                 return
             if len(buffer) - at - 4 < size:
@@ -182,9 +191,7 @@ class Connection(asyncio.Protocol):
             result = self._ask(frame)
         except (Malformed, CloseConnection) as error:
             log.info("connection %d closed: %s", self.number, error)
-            if isinstance(error, Malformed) and bugs.on("M42a"):
-                os._exit(1)
-            if not (isinstance(error, Malformed) and bugs.on("M42b")):
+            if not (isinstance(error, Malformed) and self._spoiled(frame)):
                 self.close()
         except Exception:
             log.exception("connection %d closed: the handler failed", self.number)
@@ -192,6 +199,18 @@ class Connection(asyncio.Protocol):
         else:
             if result is not None:
                 self._waiting = asyncio.ensure_future(self._later(result))
+
+    def _spoiled(self, frame: bytes) -> bool:
+        """What a planted bug does instead of closing the connection of a request that does not decode."""
+        if bugs.on("M42a"):
+            os._exit(1)
+        if bugs.on("M42c"):
+            _make_room(_ROOM)
+        if bugs.on("M42e"):
+            key, version, number = _FIRST.unpack_from(frame)
+            self._send(frames.encode_response(response(self._listener.served[key].api.name), version, number))
+            return True
+        return bugs.on("M42b")
 
     async def _later(self, result: Awaitable[None]) -> None:
         try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
-from suites.probe.core import SOFTWARE, Core
-from suites.probe.failures import NoAnswer, ProtocolBroken, StatementFalse
+from suites.probe.answer import Answer
+from suites.probe.core import SOFTWARE, Core, fitted
+from suites.probe.failures import NoAnswer, ProtocolBroken, StatementFalse, Unclear
 from suites.probe.line import Line
+from suites.probe.rendering import errors_in, render
 from suites.result import Evidence
+from wire.apis import by_key
 from wire.codec import Malformed
 from wire.frames import decode_response
 from wire.messages import Struct, request
@@ -32,16 +36,37 @@ class FramesFamily(Core):
         """
         return bytes(unchecked_request(asked, version, correlation_id, client_id, **wrong))
 
+    def ask_oddly(
+        self,
+        asked: Struct,
+        version: int,
+        *,
+        via: str,
+        to: int | None = None,
+        client_id: str | None = "client",
+        **wrong: Any,
+    ) -> Answer:
+        """A request that is valid and written as few do (`wrong` as for `frame`); its answer stays under way."""
+        line, fit = self._line(via, to), fitted(asked, version)
+        sent = line.send(
+            fit,
+            version,
+            written=lambda number: self.frame(fit, version, correlation_id=number, client_id=client_id, **wrong),
+        )
+        answer = Answer(sent)
+        self._open_answers.append(answer)
+        return answer
+
     def decoded(self, api: str, version: int, frame: bytes, *, correlation_id: int) -> Struct:
         """An answer frame as a message; one that cannot be read, or answers another request, fails the case."""
         proof = (Evidence("answer", f"{len(frame)} bytes, read as {api} v{version}", bytes_hex=frame.hex()),)
         try:
-            got, struct = decode_response(api, version, frame)
+            got, answer = decode_response(api, version, frame)
         except Malformed as error:
             raise ProtocolBroken(f"{api} v{version}: the answer cannot be decoded: {error}", proof) from error
         if got != correlation_id:
             raise ProtocolBroken(f"{api} v{version}: correlation id {got}; it must be {correlation_id}", proof)
-        return struct
+        return answer
 
     def must_close(self, line: Line, within: float = 10.0, *, because: str) -> None:
         """The broker must close this connection within the time."""
@@ -51,14 +76,36 @@ class FramesFamily(Core):
                 (Evidence("statement", because),),
             )
 
-    def must_refuse(self, line: Line, within: float = 10.0, *, because: str) -> bytes:
-        """The broker must answer (the frame is returned) or close the connection (empty bytes), not stay silent."""
+    def must_refuse(self, line: Line, within: float = 10.0, *, because: str, asked: bytes = b"") -> bytes:
+        """The broker must answer (the frame is returned) or close the connection (empty bytes), not stay silent.
+
+        With the frame that was `asked` the answer is read, and must carry an error.
+        """
         try:
-            return line.receive_bytes(within + self.slack_s)
-        except NoAnswer:
+            frame = line.receive_bytes(within + self.slack_s)
+        except NoAnswer as error:
             if not line.open:
                 return b""
-            self.too_late(f"neither an answer nor a close: {because}", (Evidence("statement", because),))
+            raise StatementFalse(
+                f"neither an answer nor a close: {because}", (Evidence("statement", because),)
+            ) from error
+        if asked:
+            self._must_carry_an_error(asked, frame, because)
+        return frame
+
+    def _must_carry_an_error(self, asked: bytes, frame: bytes, because: str) -> None:
+        key, version, number = struct.unpack_from(">hhi", asked, 4)
+        api = by_key(key)
+        if api is None:
+            raise Unclear("suite", f"no API has the key {key}")
+        answer = self.decoded(api.name, version, frame, correlation_id=number)
+        if not any(True for _ in errors_in(answer)):
+            text, _ = render(answer, version)
+            request_shown = Evidence("request", f"{api.name} v{version}: {because}", bytes_hex=asked[:2_000].hex())
+            raise StatementFalse(
+                f"{api.name} v{version} is answered without an error: {because}",
+                (request_shown, Evidence("answer", text, bytes_hex=frame.hex())),
+            )
 
     def must_stay_silent(self, line: Line, within: float = 0.5, *, because: str) -> None:
         """No answer may come on this connection, and it must stay open."""

@@ -67,13 +67,17 @@ class Line:
         correlation_id: int | None = None,
         answered: bool = True,
         may_take_s: float = 0.0,
+        written: Callable[[int], bytes] | None = None,
     ) -> Asked:
-        """Sends a request; its answer is read when someone waits for it."""
+        """Sends a request; its answer is read when someone waits for it. `written` makes the frame of an odd one."""
         self.connect()
         if correlation_id is None:
             self._correlation += 1
             correlation_id = self._correlation
-        frame = bytes(encode_request(request, version, correlation_id, self.client_id))
+        if written is None:
+            frame = bytes(encode_request(request, version, correlation_id, self.client_id))
+        else:
+            frame = written(correlation_id)
         sent_ns = self._exchanger.send(self.name, frame, request._api, version)
         asked = Asked(request, version, frame, sent_ns, self._where(), self._arrive)
         asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from faults.victim import Victim
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, Unclear
+from suites.probe.memory import resident_now, resident_peak
 from suites.probe.wire import Wire
 
 DONE = "done"
+
+
+def _told(victim: Victim, measure: Callable[[int], int | None]) -> str:
+    found = None if (pid := victim.pid) is None else measure(pid)
+    return "" if found is None else str(found)
 
 
 class Nodes:
@@ -75,6 +82,26 @@ class Nodes:
         """A clean stop, and start again."""
         self.terminate(node)
         self.start(node)
+
+    def memory(self) -> dict[int, int]:
+        """What each node that is a process of ours holds now, in MiB; from here on its peak is counted anew."""
+        return self._measured("memory", resident_now)
+
+    def must_stay_small(self, before: Mapping[int, int], *, within_mib: int, because: str) -> None:
+        """No node may have held so much more than `before` (of `memory`) at any time since."""
+        for node, peak in self._measured("peak", resident_peak).items():
+            grown = peak - before.get(node, peak)
+            self._wire.must(
+                grown <= within_mib,
+                f"node {node} held {grown} MiB more than before, of which at most {within_mib} are allowed: {because}",
+            )
+
+    def _measured(self, what: str, measure: Callable[[int], int | None]) -> dict[int, int]:
+        found = {}
+        for node, victim in sorted(self._victims.items()):
+            if text := self._exchanger.act(f"{what} {node}", partial(_told, victim, measure)):
+                found[node] = int(text)
+        return found
 
     def heal(self) -> None:
         """Brings back what the case left down; done by the runner after every case."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -123,7 +124,7 @@ class InProcess:
 
     # the Victim
 
-    node_id, pid = NODE, None
+    node_id, pid = NODE, os.getpid()
 
     @property
     def address(self) -> tuple[str, int]:

@@ -37,7 +37,7 @@ def an_offset_outside_the_log_is_out_of_range(wire, topic):
     wire.fetch(topic, offset=4).must_be_empty()
 
 
-@case("fetch/the-same-bytes-again", guarantee="fetch-002", fails_on=["M31b"])
+@case("fetch/the-same-bytes-again", guarantee="fetch-002", fails_on=["M31b", "M31e"])
 def reading_again_gives_the_same_bytes(wire, topic, rng):
     """A retained offset MUST give identical bytes however often, and from wherever, it is read.
 
@@ -49,13 +49,40 @@ def reading_again_gives_the_same_bytes(wire, topic, rng):
 
     seen: dict[int, bytes] = {}
     positions = rng.sample(range(18), 18)
-    pending = [wire.fetch(topic, offset=at, via=f"c{turn}", wait=False) for turn in range(3) for at in positions]
-    for answer in pending:
+    places = [(turn, at) for turn in range(3) for at in positions]
+    pending = [(at, wire.fetch(topic, offset=at, via=f"c{turn}", wait=False)) for turn, at in places]
+    for at, answer in pending:
+        answer.must_reach(at)
         for part in answer.batches:
             first = seen.setdefault(part.header.base_offset, bytes(part.bytes))
             same = bytes(part.bytes) == first
             answer.must(same, f"the batch at offset {part.header.base_offset} has other bytes than before", RECORDS)
     wire.must(len(seen) == 6, f"the batches begin at {sorted(seen)}; they must be six")
+
+
+@case(
+    "fetch/the-same-bytes-after-a-restart",
+    guarantee="fetch-002",
+    needs=["terminate", "restart"],
+    fails_on=["M31f"],
+)
+def a_restart_leaves_the_bytes_as_they_are(wire, topic, nodes):
+    """A retained offset MUST give identical bytes before and after its leader was stopped and started.
+
+    Batches with and without a codec, and of an idempotent producer.
+    """
+    for number, codec in enumerate(("none", "gzip", "none", "gzip")):
+        wire.produce(topic, batch(*(f"{number}-{n}" * 20 for n in range(3)), compression=codec))
+    wire.producer().send(topic, "mine", "too")
+    before = [bytes(part.bytes) for part in wire.read_all(topic).batches]
+    nodes.stop_and_start(nodes.of(topic))
+    wire.await_topic(topic)
+
+    log = wire.read_all(topic)
+    after = [bytes(part.bytes) for part in log.batches]
+    log.must(len(before) == 5 and len(after) == 5, f"{len(before)} batches before, {len(after)} after; 5 were sent")
+    others = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    log.must(not others, f"the batches {others}, counted from 0, have other bytes after the restart than before")
 
 
 @case(

@@ -7,17 +7,24 @@ from wire.messages import request
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
-@case("protocol/impossible-frame-size", guarantee="prot-013", fails_on=["M41a"])
-def a_frame_of_an_impossible_size_closes_its_connection(wire):
-    """A frame that announces a negative size, or two gigabytes, MUST close its connection, and no other."""
+@case("protocol/impossible-frame-size", guarantee="prot-013", fails_on=["M41a", "M41c"])
+def a_frame_of_an_impossible_size_closes_its_connection(wire, nodes):
+    """A frame that announces a negative size, or more than the broker takes, MUST close its connection, and no other.
+
+    No room may be made for it either. How much the broker takes is socket.request.max.bytes, where it tells that.
+    """
     sizes = {"negative": -1, "most negative": -(2**31), "two gigabytes": 2**31 - 1}
+    if (limit := wire.setting("socket.request.max.bytes")) is not None and limit.isdigit():
+        sizes["one above the limit"] = int(limit) + 1
     wire.must_still_serve("busy")
+    before = nodes.memory()
     lines = {name: wire.connect(name) for name in sizes}
     for name, size in sizes.items():
-        lines[name].send_bytes(size.to_bytes(4, "big", signed=True) + bytes(64))
+        lines[name].send_bytes(min(size, 2**31 - 1).to_bytes(4, "big", signed=True) + bytes(64))
     wire.must_still_serve("busy")
     for name, size in sizes.items():
         wire.must_close(lines[name], because=f"a frame announced {size} bytes")
+    nodes.must_stay_small(before, within_mib=512, because="a frame announced two gigabytes")
     wire.must_still_serve("busy")
 
 
