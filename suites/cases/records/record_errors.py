@@ -35,6 +35,7 @@ def a_refusal_names_the_record(wire, topic_of):
     guarantee="rec-009",
     apis={"Produce": 8},
     needs=["topic-settings"],
+    since="3.6 (KIP-937)",
     fails_on=[edit_answer("responses[].partition_responses[].record_errors[0].batch_index", add=1, api="Produce")],
 )
 def a_refusal_names_the_record_with_the_wrong_time(wire, topic_of):

@@ -38,6 +38,7 @@ def the_brokers_time_replaces_the_producers(wire, topic_of):
     "records/time-out-of-bounds",
     guarantee="rec-004",
     needs=["topic-settings"],
+    since="3.6 (KIP-937)",
     fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
 )
 def a_time_out_of_bounds_is_refused(wire, topic_of):
