@@ -169,7 +169,7 @@ class Partition:
         """Appends a client's batch, or raises Rejected; a duplicate is answered as it was the first time."""
         header = check_frame(data, version)
         assert data is not None
-        if acks not in (-1, 0, 1):
+        if acks not in (-1, 0, 1) and not bugs.on("P53"):
             raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
         if self.leading is None and not bugs.on("M34d"):
             raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
@@ -224,6 +224,8 @@ class Partition:
     def _append(self, batch: bytearray) -> int:
         base = self.log.end_offset + (1 if bugs.on("M08") else 0)
         batches.place(batch, base, 0 if bugs.on("M32c") else self.leader_epoch)
+        if bugs.on("P66"):
+            batch[17] ^= 1
         if self.leading is not None:
             self.leading.appending(self.log.end_offset, self._clock.monotonic())
         try:
@@ -251,13 +253,15 @@ class Partition:
         """Compares the leader epoch that a client believes in with ours (KIP-320); -1 asks for no check."""
         if epoch < 0 or epoch == self.leader_epoch:
             return errors.NONE
-        return errors.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else errors.UNKNOWN_LEADER_EPOCH
+        if epoch < self.leader_epoch:
+            return errors.FENCED_LEADER_EPOCH
+        return errors.NONE if bugs.on("P23") else errors.UNKNOWN_LEADER_EPOCH
 
     def readable_end(self, *, committed: bool) -> int:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""
         if bugs.on("M04"):
             return self.log.end_offset
-        return self.last_stable_offset if committed else self.high_watermark
+        return self.last_stable_offset if committed or bugs.on("P72") else self.high_watermark
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, at_least_one: bool) -> bytes:
         """Whole batches that a consumer may see, from the one that holds this offset."""

@@ -81,7 +81,7 @@ def _replaced(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fau
 
 
 def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fault:
-    configs = resource.own()
+    configs = {} if bugs.on("P04") else resource.own()
     for entry in entries:
         if entry.config_operation == DELETE:
             configs.pop(entry.name, None)
@@ -97,6 +97,8 @@ def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | Faul
                 return combined
             value = combined
         if fault := resource.fault(entry.name, value):
+            if bugs.on("P05"):
+                continue
             return fault
         configs[entry.name] = value
     return configs

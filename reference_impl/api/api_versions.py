@@ -25,8 +25,12 @@ _API_VERSIONS, _PRODUCE = 18, 0
 @handles("ApiVersions", 0, 5)
 def api_versions(request: Struct, context: Context) -> Struct:
     """Lists every API once."""
-    if context.version >= 3 and not (
-        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    if (
+        context.version >= 3
+        and not bugs.on("P57")
+        and not (
+            _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+        )
     ):
         return response("ApiVersions", error_code=errors.INVALID_REQUEST)
     if error := _wrong_address(request, context.node):
@@ -65,6 +69,7 @@ def unsupported_version(node: Node) -> Struct:
 
 
 def _ranges(node: Node) -> list[dict[str, int]]:
+    all_served = list(node.listener.served.items())
     excess = 1 if bugs.on("M39h") else 0
     return [
         {
@@ -72,7 +77,7 @@ def _ranges(node: Node) -> list[dict[str, int]]:
             "min_version": 0 if key == _PRODUCE else served.min_version,
             "max_version": served.max_version + excess,
         }
-        for key, served in node.listener.served.items()
+        for key, served in [*all_served, *all_served[: 1 if bugs.on("P56") else 0]]
     ]
 
 

@@ -10,6 +10,7 @@ Patterns are RE2's. Gaps: members of the classic protocol cannot be in the same 
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.assignors import ASSIGNORS
 from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE
@@ -35,7 +36,11 @@ def consumer_group_heartbeat(request: Struct, context: Context) -> Struct:
         return response("ConsumerGroupHeartbeat", error_code=answer.error, error_message=answer.message)
     assignment = None if answer.assignment is None else {"topic_partitions": topics_of(answer.assignment)}
     stays = answer.epoch not in (LEFT, LEFT_FOR_A_WHILE)
-    interval = int(node.group_setting(request.group_id, "consumer.heartbeat.interval.ms")) if stays else 0
+    interval = (
+        int(node.group_setting(request.group_id, "consumer.heartbeat.interval.ms"))
+        if stays and not bugs.on("P31")
+        else 0
+    )
     return response(
         "ConsumerGroupHeartbeat",
         member_id=answer.member_id,
@@ -74,7 +79,7 @@ def _misshapen(request: Struct, version: int) -> Refusal | None:
     nameless = not request.member_id.strip()
     if nameless and (version >= 1 or request.member_epoch != 0):
         return Refusal(errors.INVALID_REQUEST, "MemberId can't be empty.")
-    if request.member_epoch == 0 and (problem := _half_joined(request)):
+    if request.member_epoch == 0 and (problem := _half_joined(request)) and not bugs.on("P32"):
         return Refusal(errors.INVALID_REQUEST, problem)
     if request.member_epoch == LEFT_FOR_A_WHILE and request.instance_id is None:
         return Refusal(errors.INVALID_REQUEST, "InstanceId can't be null.")
@@ -82,7 +87,7 @@ def _misshapen(request: Struct, version: int) -> Refusal | None:
         return Refusal(errors.INVALID_REQUEST, f"MemberEpoch is invalid: {request.member_epoch}.")
     if request.server_assignor is not None and request.server_assignor not in ASSIGNORS:
         return Refusal(
-            errors.UNSUPPORTED_ASSIGNOR,
+            errors.INVALID_REQUEST if bugs.on("P33") else errors.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(ASSIGNORS)}.",
         )
     return _no_pattern(request.subscribed_topic_regex)

@@ -36,6 +36,8 @@ def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | Non
     if topic is None:
         return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, None)
     count = wanted.count + topic.partitions if bugs.on("M40e") else wanted.count
+    if count <= topic.partitions and bugs.on("P11"):
+        return None
     if count == topic.partitions:
         return Fault(errors.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
     if count < topic.partitions:
@@ -54,7 +56,7 @@ def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | Non
                 "were specified.",
             )
         placed = {index: list(entry.broker_ids) for index, entry in enumerate(wanted.assignments)}
-        if fault := assignment_fault(placed, node.known_brokers()):
+        if (fault := assignment_fault(placed, node.known_brokers())) and not bugs.on("P12"):
             return fault
     if make:
         more = None if wanted.assignments is None else [list(entry.broker_ids) for entry in wanted.assignments]

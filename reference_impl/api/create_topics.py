@@ -59,6 +59,8 @@ def _answers(request: Struct, context: Context, names: Counter[str]) -> Iterator
     make = not request.validate_only or bugs.on("M40k")
     for wanted in {topic.name: topic for topic in request.topics}.values():
         fault = _fault(wanted, context.node, twice=names[wanted.name] > 1)
+        if names[wanted.name] > 1 and bugs.on("P64"):
+            _create(wanted, context.node, make=make)
         yield _create(wanted, context.node, make=make) if fault is None else _refused(wanted.name, fault)
 
 
@@ -77,7 +79,7 @@ def _fault(wanted: Struct, node: Node, *, twice: bool) -> Fault | None:
         return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
     if fault := name_fault(wanted.name):
         return fault
-    if node.topics.get(wanted.name) is not None:
+    if node.topics.get(wanted.name) is not None and not bugs.on("P08"):
         return Fault(errors.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
     return (
         collision(wanted.name, (topic.name for topic in node.topics.all()))
@@ -104,8 +106,8 @@ def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
 def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
     count = len(wanted.assignments) or wanted.num_partitions
     if count == -1:
-        count = node.config["num.partitions"]
-    configs = {entry.name: entry.value for entry in wanted.configs}
+        count = 3 if bugs.on("P07") else node.config["num.partitions"]
+    configs = {entry.name: entry.value for entry in ([] if bugs.on("P06") else wanted.configs)}
     by_index = {entry.partition_index: list(entry.broker_ids) for entry in wanted.assignments}
     placed = [by_index[index] for index in sorted(by_index)] or node.spread(count, wanted.replication_factor)
     internal = wanted.name in (CONSUMER_OFFSETS, TRANSACTION_STATE)

@@ -6,6 +6,7 @@ UNSUPPORTED_ENDPOINT_TYPE.
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKED
 from wire import errors
@@ -23,10 +24,10 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
     return response(
         "DescribeCluster",
         endpoint_type=1,
-        cluster_id=node.cluster_id,
+        cluster_id="" if bugs.on("P01") else node.cluster_id,
         controller_id=node.shown_controller,
         brokers=[{"broker_id": one, "host": host, "port": port} for one, (host, port) in node.live_brokers().items()],
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations or bugs.on("P02") else NOT_ASKED
         ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.resources import DEFAULT, GROUP, TOPIC, Resource, find
 from reference_impl.settings.setting import TYPE_CODES, Setting
@@ -42,7 +43,7 @@ def _entry(resource: Resource, setting: Setting, request: Struct, *, topic: bool
         "name": setting.name,
         "value": sources[0].value,
         "read_only": not (topic or setting.dynamic),
-        "config_source": sources[0].source if sources else DEFAULT,
+        "config_source": sources[0].source if sources and not bugs.on("P03") else DEFAULT,
         "is_sensitive": setting.kind == "password",
         "synonyms": [
             {"name": source.name, "value": source.value, "source": source.source}

@@ -6,6 +6,7 @@ members' metadata are shown only while the group is Stable.
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.classic import ClassicGroup, State
 from wire import errors
@@ -51,7 +52,11 @@ def _of(group: ClassicGroup) -> dict[str, object]:
                 "group_instance_id": member.instance_id,
                 "client_id": member.client_id,
                 "client_host": member.client_host,
-                "member_metadata": member.metadata(group.protocol) if stable else b"",
+                "member_metadata": b""
+                if not stable
+                else member.assignment
+                if bugs.on("P40")
+                else member.metadata(group.protocol),
                 "member_assignment": member.assignment,
             }
             for member in group.members.values()

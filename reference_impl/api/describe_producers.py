@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from wire import errors
 from wire.messages import Struct, response
@@ -38,7 +39,9 @@ def _describe(topic: str, index: int, context: Context) -> dict[str, object]:
                 "last_sequence": entry.last_sequence,
                 "last_timestamp": entry.last_timestamp,
                 "coordinator_epoch": entry.coordinator_epoch,
-                "current_txn_start_offset": -1 if entry.open_transaction is None else entry.open_transaction,
+                "current_txn_start_offset": -1
+                if entry.open_transaction is None or bugs.on("P71")
+                else entry.open_transaction,
             }
             for entry in partition.producers.entries.values()
         ],

@@ -194,7 +194,8 @@ def _absent(key: Key, context: Context) -> int:
     topics = context.node.topics
     topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
     if topic is None:
-        return errors.UNKNOWN_TOPIC_OR_PARTITION if isinstance(key.topic, str) else errors.UNKNOWN_TOPIC_ID
+        by_name = isinstance(key.topic, str) or bugs.on("P65")
+        return errors.UNKNOWN_TOPIC_OR_PARTITION if by_name else errors.UNKNOWN_TOPIC_ID
     known = 0 <= key.partition < topic.partitions
     return errors.NOT_LEADER_OR_FOLLOWER if known else errors.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -242,7 +243,7 @@ def _data(
     partition: Partition, wanted: Struct, request: Struct, room: int, *, at_least_one: bool, woken: bool
 ) -> Struct:
     committed = request.isolation_level == 1
-    limit = min(wanted.partition_max_bytes, room)
+    limit = wanted.partition_max_bytes if bugs.on("P26") else min(wanted.partition_max_bytes, room)
     at_least_one = at_least_one and not bugs.on("M37c")
     data = partition.read(wanted.fetch_offset, limit, committed=committed, at_least_one=at_least_one)
     if data:
@@ -265,7 +266,7 @@ def _part(partition: Partition, index: int, data: bytes) -> Struct:
     return _Part(
         partition_index=index,
         error_code=errors.NONE,
-        high_watermark=partition.high_watermark,
+        high_watermark=partition.high_watermark - (1 if bugs.on("P30") else 0),
         last_stable_offset=partition.last_stable_offset,
         log_start_offset=partition.log.start_offset,
         aborted_transactions=None,

@@ -52,4 +52,10 @@ def _coordinator(key_type: int, key: str, context: Context) -> dict[str, Any]:
     if leader not in live:
         return _NOT_AVAILABLE
     host, port = live[leader]
-    return {"error_code": errors.NONE, "error_message": "", "node_id": leader, "host": host, "port": port}
+    return {
+        "error_code": errors.NONE,
+        "error_message": "",
+        "node_id": leader + (90 if bugs.on("P58") else 0),
+        "host": host,
+        "port": port,
+    }

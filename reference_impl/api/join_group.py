@@ -10,6 +10,7 @@ Gaps: no conversion between classic and KIP-848 groups.
 
 from __future__ import annotations
 
+from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.effects import Joined
 from reference_impl.group.joining import JoinRequest
@@ -21,10 +22,10 @@ from wire.messages import Struct, response
 async def join_group(request: Struct, context: Context) -> Struct:
     """Parks the request until the generation is complete."""
     config = context.node.config
-    if not request.group_id:
+    if not request.group_id and not bugs.on("P37"):
         return _refused(errors.INVALID_GROUP_ID, request, context)
     low, high = config["group.min.session.timeout.ms"], config["group.max.session.timeout.ms"]
-    if not low <= request.session_timeout_ms <= high:
+    if not low <= request.session_timeout_ms <= high and not bugs.on("P42"):
         return _refused(errors.INVALID_SESSION_TIMEOUT, request, context)
     groups = context.node.groups
     joined = await groups.join(
@@ -39,7 +40,7 @@ async def join_group(request: Struct, context: Context) -> Struct:
             protocol_type=request.protocol_type,
             protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
             fresh_id=groups.fresh_member_id(request.group_instance_id or context.client_id or ""),
-            id_required=context.version >= 4,
+            id_required=context.version >= 4 and not bugs.on("P36"),
             may_skip_assignment=context.version >= 9,
         ),
     )

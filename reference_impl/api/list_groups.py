@@ -30,11 +30,9 @@ def list_groups(request: Struct, context: Context) -> Struct:
             "group_type": _type(group),
         }
         for group in context.node.groups.all()
-        if group.logged
-        and (not states or group.state.value.lower() in states)
-        and (not types or _type(group) in types)
+        if group.logged and (not states or group.state.value.lower() in states) and (not types or _type(group) in types)
     ]
-    return response("ListGroups", groups=groups)
+    return response("ListGroups", groups=[*groups, *groups[: 1 if bugs.on("P39") else 0]])
 
 
 def _type(group: ClassicGroup | ConsumerGroup) -> str:

@@ -91,6 +91,8 @@ def look_up(partition: Partition, time: int, *, committed: bool, consumer: bool 
     found = _largest(partition) if time == MAX_TIMESTAMP else _first_at(partition, time)
     if found.offset == -1 and bugs.on("M30c"):
         return Found(end, leader_epoch=partition.leader_epoch)
+    if end == log.start_offset and bugs.on("P47"):
+        return Found(end, leader_epoch=partition.leader_epoch)
     return found if found.offset < end else Found()
 
 
@@ -113,7 +115,7 @@ def _largest(partition: Partition) -> Found:
         return Found()
     header, data = located
     for record in _records(data):
-        if record.timestamp == header.max_timestamp:
+        if record.timestamp == header.max_timestamp or bugs.on("P48"):
             return Found(record.offset, record.timestamp, header.leader_epoch)
     return Found()
 

@@ -29,7 +29,7 @@ TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
 def metadata(request: Struct, context: Context) -> Struct:
     """The cluster, and the topics asked for."""
     node = context.node
-    if request.topics is None or (context.version == 0 and not request.topics):
+    if request.topics is None or (not request.topics and (context.version == 0 or bugs.on("P60"))):
         topics = [_present(node, topic) for topic in node.topics.all()]
     elif context.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in request.topics):
         refused = [{"error_code": errors.INVALID_REQUEST, "name": t.name or ""} for t in request.topics]
@@ -38,6 +38,8 @@ def metadata(request: Struct, context: Context) -> Struct:
         asked_once = {(wanted.name, wanted.topic_id): wanted for wanted in request.topics}.values()
         creations = iter(range(_CREATED_AT_ONCE if request.allow_auto_topic_creation else 0))
         topics = [_wanted(node, wanted, creations) for wanted in asked_once]
+    if len(topics) < len(request.topics or ()) and bugs.on("P61"):
+        topics = [_absent(str(t["name"]), errors.INVALID_REQUEST) for t in topics]
     if request.include_topic_authorized_operations:
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS
@@ -102,7 +104,7 @@ def described(node: Node, topic: Topic, index: int) -> dict[str, object]:
         "partition_index": index,
         "leader_id": leader,
         "leader_epoch": placement.leader_epoch,
-        "replica_nodes": placement.replicas,
+        "replica_nodes": [*placement.replicas, 99] if bugs.on("P59") else placement.replicas,
         "isr_nodes": placement.isr,
         "offline_replicas": [one for one in placement.replicas if one not in live],
     }

@@ -63,7 +63,7 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
             lines.append(line)
             if topic is None:
                 line["error_code"] = errors.UNKNOWN_TOPIC_ID if by_id else errors.UNKNOWN_TOPIC_OR_PARTITION
-            elif not 0 <= p.partition_index < topic.partitions:
+            elif not 0 <= p.partition_index < topic.partitions and not bugs.on("P15"):
                 line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 metadata = p.committed_metadata or ""
@@ -83,7 +83,7 @@ def store(
         context.node.groups.open_to_commits(group_id)
     for each in wanted:
         each.line["error_code"] = refusal
-        if not refusal and _length(each.value.metadata) > limit:
+        if not refusal and _length(each.value.metadata) > limit and not bugs.on("P16"):
             each.line["error_code"] = errors.OFFSET_METADATA_TOO_LARGE
         elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
             offsets.append((each.topic, each.partition, each.value))

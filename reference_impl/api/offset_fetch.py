@@ -18,13 +18,14 @@ from wire import errors
 from wire.messages import Struct, response
 
 _NOTHING = Committed(-1, -1, "", -1)
+_BEGINNING = Committed(0, -1, "", -1)
 
 
 @handles("OffsetFetch", 1, 10)
 def offset_fetch(request: Struct, context: Context) -> Struct:
     """Answers every group asked for on its own."""
     if context.version >= 8:
-        groups = [_admitted(g, request, context) for g in request.groups]
+        groups = [_admitted(g, request, context) for g in request.groups[: 1 if bugs.on("P21") else None]]
         return response("OffsetFetch", groups=groups)
     found = _group(request.group_id, request.topics, request, context)
     return response("OffsetFetch", topics=found["topics"], error_code=found["error_code"])
@@ -59,6 +60,8 @@ def _asked(
         return [(topic.name if topic else None, {"topic_id": t.topic_id}, t.partition_indexes) for topic, t in found]
     everything: dict[str, list[int]] = {}
     for topic_name, index in committed:
+        if everything and topic_name not in everything and bugs.on("P20"):
+            continue
         everything.setdefault(topic_name, []).append(index)
     if not by_id:
         return [(name, {"name": name}, indexes) for name, indexes in everything.items()]
@@ -76,7 +79,7 @@ def _partition(
     elif stable and context.node.groups.offsets_of(group_id).unstable(group_id, topic, index):
         error = errors.UNSTABLE_OFFSET_COMMIT
     else:
-        value = committed.get((topic, index), _NOTHING)
+        value = committed.get((topic, index), _BEGINNING if bugs.on("P18") else _NOTHING)
     if bugs.on("M28"):
         value = Committed(value.offset, -1, "", -1)
     return {

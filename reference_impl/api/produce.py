@@ -170,7 +170,7 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         return _elsewhere(name, part.index, context)
     if name is None or isinstance(partition, int):
         return _nowhere(part, named=name is not None, version=context.version)
-    if _is_internal(node, name) and context.client_id != _ADMIN:
+    if _is_internal(node, name) and context.client_id != _ADMIN and not bugs.on("P52"):
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
     try:
         done = partition.append(part.records, context.version, request.acks, swapped=context.swapped)
@@ -208,7 +208,8 @@ def _nowhere(part: Struct, *, named: bool, version: int) -> Struct:
     except Rejected as rejected:
         if rejected.error == errors.CORRUPT_MESSAGE:
             return _failed(part.index, rejected.error, rejected.message if rejected.shows_message else None)
-    return _failed(part.index, errors.UNKNOWN_TOPIC_OR_PARTITION if named else errors.UNKNOWN_TOPIC_ID)
+    absent = errors.UNKNOWN_TOPIC_OR_PARTITION if named else errors.UNKNOWN_TOPIC_ID
+    return _failed(part.index, errors.UNKNOWN_SERVER_ERROR if bugs.on("P54") else absent)
 
 
 def _is_internal(node: Node, name: str) -> bool:

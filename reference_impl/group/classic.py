@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from reference_impl import bugs
 from reference_impl.group.effects import Effect, Joined, JoinedMember, Saved, SavedMember, Synced, Ticket
 from reference_impl.group.layout import subscribed_topics
 from reference_impl.group.placement import bucket
@@ -127,7 +128,7 @@ class ClassicGroup:
             if holder is None:
                 return errors.UNKNOWN_MEMBER_ID
             if holder != member_id:
-                return errors.FENCED_INSTANCE_ID
+                return errors.UNKNOWN_MEMBER_ID if bugs.on("P44") else errors.FENCED_INSTANCE_ID
         return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
 
     def roster(self) -> tuple[JoinedMember, ...]:
@@ -203,6 +204,8 @@ class ClassicGroup:
     def choose_protocol(self) -> None:
         """Settles protocol and subscription for the members as they are."""
         self.protocol = self.elected_protocol() if self.members else None
+        if self.members and bugs.on("P34"):
+            self.protocol = next(iter(self.members.values())).protocols[0][0]
         self.topics = self._subscription()
 
     def _subscription(self) -> frozenset[str] | None:

@@ -34,9 +34,9 @@ def commit_refusal(
             refusal = errors.ILLEGAL_GENERATION
         if refusal and not bugs.on("M23"):
             return refusal
-    elif not transactional:
+    elif not transactional and not bugs.on("P14"):
         return errors.UNKNOWN_MEMBER_ID
-    if not transactional and group.state is State.COMPLETING:
+    if not transactional and group.state is State.COMPLETING and not bugs.on("P13"):
         return errors.REBALANCE_IN_PROGRESS
     return errors.NONE
 

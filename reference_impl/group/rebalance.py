@@ -31,7 +31,10 @@ def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, li
         group.remove(request.member_id)
         return [Joined(ticket, errors.GROUP_MAX_SIZE_REACHED, "")]
     if not group.supports(request.protocol_type, {name for name, _ in request.protocols}):
-        return [Joined(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
+        out: list[Effect] = [Joined(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
+        if bugs.on("P35"):
+            _rebalance_or_complete(group, now, limits, out)
+        return out
     if unknown and request.instance_id is not None and request.instance_id in group.static:
         return _static_returns(group, request, ticket, now, limits)
     if unknown and request.instance_id is None and request.id_required:
@@ -205,7 +208,7 @@ def _static_returns(
         _complete_if_all_joined(group, now, out)
     elif group.state is State.COMPLETING:
         _prepare(group, now, limits, out)
-    elif group.elected_protocol() != group.protocol:
+    elif group.elected_protocol() != group.protocol or bugs.on("P43"):
         _rebalance_or_complete(group, now, limits, out)
     else:
         member.join = None
@@ -290,7 +293,8 @@ def _join_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effec
 def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
     """The join phase is over: whoever is missing is dropped (static members stay), the rest form a generation."""
     group.deadlines.pop(_JOIN, None)
-    for member in [m for m in group.members.values() if m.join is None and m.instance_id is None]:
+    missing = [m for m in group.members.values() if m.join is None and m.instance_id is None]
+    for member in [] if bugs.on("P41") else missing:
         group.remove(member.member_id)
     if not group.elect_leader() and group.members:
         group.deadlines[_JOIN] = now + max(group.rebalance_timeout_ms(), _LEAST_WAIT_MS)

@@ -325,7 +325,7 @@ class GroupService:
         by_group: dict[str, list[OffsetKey]] = {}
         for key in offsets.keys_of_topic(topic):
             by_group.setdefault(key.group, []).append(key)
-        for group_id, keys in by_group.items():
+        for group_id, keys in () if bugs.on("P17") else by_group.items():
             self.forget(group_id, keys)
 
     def _clean_later(self) -> None:

@@ -110,6 +110,8 @@ class BatchFilter:
             return False
         if record.value is None and bugs.on("M36c"):
             return False
+        if record.value is None and bugs.on("P22"):
+            return True
         return record.value is not None or not (header.has_delete_horizon and header.base_timestamp <= self.now_ms)
 
     def _superseded(self, key: bytes, offset: int) -> bool:

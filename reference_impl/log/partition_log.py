@@ -175,6 +175,8 @@ class PartitionLog:
         for segment in self.segments[self.segment_index(offset) :]:
             if segment.base_offset >= below:
                 break
+            if offset == segment.base_offset > self.start_offset and bugs.on("P27"):
+                break
             position = segment.position_of(offset)
             if position < segment.size:
                 return segment.read(position, max_bytes, below, at_least_one)
@@ -274,6 +276,8 @@ class PartitionLog:
 
             deleted += self._delete_while(too_much, now_ms, high_watermark)
         age = self.settings.retention_ms
+        if age < 0 and bugs.on("P69"):
+            age = 0
         if age >= 0:
             deleted += self._delete_while(lambda s, _: now_ms - _newest(s) > age, now_ms, high_watermark)
         return deleted

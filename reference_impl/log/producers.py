@@ -107,7 +107,7 @@ class ProducerTable:
             return None if bugs.on("M09") else Duplicate(earlier)
         if (refused := self._out_of_line(entry, batch)) is not None:
             return refused
-        if entry.open_transaction is not None and not batch.is_transactional:
+        if entry.open_transaction is not None and not batch.is_transactional and not bugs.on("P70"):
             return Refused(errors.INVALID_TXN_STATE, "a plain batch while the producer's transaction is open here")
         return None
 
@@ -129,7 +129,10 @@ class ProducerTable:
         if first > lowest:
             return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest}")
         if entry.epoch == -1:
-            return None  # nothing is known, perhaps because retention took it: any first sequence will do
+            # nothing is known, perhaps because retention took it: any first sequence will do
+            if first and bugs.on("P46"):
+                return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"an unknown producer begins at sequence {first}")
+            return None
         if batch.producer_epoch != entry.epoch:
             if first != 0 and not bugs.on("M12b"):
                 return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch begins at sequence {first}")
@@ -255,4 +258,4 @@ class ProducerTable:
 
 def follows(last: int, following: int) -> bool:
     """True when a sequence is the next one; after the largest int32 comes zero."""
-    return following == last + 1 or (following == 0 and last == _MAX_SEQUENCE)
+    return following == last + 1 or (following == 0 and last == _MAX_SEQUENCE and not bugs.on("P45"))

@@ -51,9 +51,9 @@ def check_frame(data: memoryview | None, version: int) -> Header:
     header = read_header(data)
     if version < 7 and header.codec not in NAMES:  # the look for zstd is where Kafka first reads the codec
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}")
-    if version < 7 and header.codec == 4:
+    if version < 7 and header.codec == 4 and not bugs.on("P50"):
         raise Rejected(errors.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
-    if len(data) > size and _size_of_first(data[size:]) is not None:
+    if len(data) > size and _size_of_first(data[size:]) is not None and not bugs.on("P55"):
         raise Rejected(errors.INVALID_RECORD, "more than one record batch")
     return header
 
@@ -128,7 +128,7 @@ def _check_records(header: Header, found: Survey, rules: TopicRules, now_ms: int
     wrong: dict[int, str] = {}
     if rules.compacted and not bugs.on("M36d"):
         wrong |= dict.fromkeys(found.keyless, "Compacted topic cannot accept message without key")
-    late = _untimely(header, found, rules, now_ms)
+    late = {} if bugs.on("P68") else _untimely(header, found, rules, now_ms)
     for index, message in late.items():
         wrong.setdefault(index, message)
     if not wrong:
@@ -136,6 +136,8 @@ def _check_records(header: Header, found: Survey, rules: TopicRules, now_ms: int
     listed = tuple(sorted(wrong.items()))
     if any(index in late and wrong[index] == late[index] for index in wrong):
         message = "One or more records have been rejected due to invalid timestamp"
+        if bugs.on("P67"):
+            listed = tuple((max(index - 1, 0), why) for index, why in listed)
         raise Rejected(errors.INVALID_TIMESTAMP, message, listed, shows_log_start=True)
     raise _invalid(f"One or more records have been rejected due to {len(listed)} record errors in total", listed)
 
@@ -166,7 +168,7 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
     """The batch in the topic's own codec; the same bytes where nothing has to change."""
     codec = NAMES[header.codec]
     wanted = {"producer": codec, "uncompressed": "none"}.get(rules.compression, rules.compression)
-    if wanted == codec:
+    if wanted == codec or bugs.on("P51"):
         if codec != "none" and not found.dense:  # Kafka means to rewrite such a batch, and fails at it
             raise Rejected(errors.UNKNOWN_SERVER_ERROR, "offset deltas are not dense", shows_log_start=True)
         return bytearray(data)
