@@ -23,7 +23,7 @@ import msgspec
 
 from checkers.verdict import Verdict
 from histories.scratch import Scratch
-from suites import proof
+from suites import proof, releases
 from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases
 from suites.mutants import CLUSTER_NEEDS, bugs_of, planted
@@ -32,6 +32,7 @@ from suites.proof import LIE, Pass
 from suites.proof_notes import Note
 from suites.proof_page import TABLE, page
 from suites.selection import select
+from suites.since import number
 
 REFERENCE = "reference"
 RELEASES = ("4.4.0", "4.3.1", "3.9.2")
@@ -57,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             work.keep()  # a record of passes is worth having, whatever comes of the rest
         problems = work.problems(options.targets)
     print("\n".join(problems) or f"{len(cases)} cases: each is proven on {', '.join(options.targets)}")
+    if newer := [one for one in releases.RELEASES if number(one) > number(RELEASES[0])]:
+        print(f"Newer than any Kafka that cases are proven on: {', '.join(newer)} (RELEASES in suites/prove.py)")
     return 1 if problems else 0
 
 

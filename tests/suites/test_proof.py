@@ -221,3 +221,12 @@ def test_edited_answers_are_told_again_when_they_change(work):
         assert not begun._untold(CASE)
     begun.record.entry(CASE).lies = "of before"
     assert begun._untold(CASE) is bool(CASE.lies)
+
+
+def test_a_release_that_is_newer_than_those_cases_are_proven_on_is_said(shipped, monkeypatch, capsys):
+    shipped(1)
+    prove.main(["--marked", "--select", CASE.id])
+    assert "Newer than any Kafka" not in capsys.readouterr().out
+    monkeypatch.setattr(prove.releases, "RELEASES", ("3.9.2", "4.4.0", "4.5.0"))
+    prove.main(["--marked", "--select", CASE.id])
+    assert "Newer than any Kafka that cases are proven on: 4.5.0" in capsys.readouterr().out
