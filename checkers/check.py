@@ -7,6 +7,10 @@
     QUERY                       one row an anomaly: ROW below, in any order; `judged` 0 where Kafka promises no better
     SENTENCE                    the story; {names} are columns of the row
     DEFAULT                     (optional) False: asked only when named
+    OBSERVES, SHOWING           the calls that it judges, by kind ("membership": ownership seen on the wire), and what
+                                their answers must have shown: each is an observation
+    DECIDES                     (optional) the guarantees that it decides in a trial when it had enough to judge during
+                                the faults; without it, that of GUARANTEE
     STANDS_ALONE                (optional) True, or the names of the anomalies: the operations listed prove it, whatever
                                 a client did of which the history has no record; a row may say it by `stands_alone`
     HARMS                       (optional) True: an acknowledged record was lost, altered, doubled or reordered beyond
@@ -40,6 +44,14 @@ Find = Callable[[Mapping[str, pa.Table]], Iterator[Row]]
 
 
 @dataclass(frozen=True)
+class Observes:
+    """Which calls of a history are observations of a check."""
+
+    kinds: tuple[str, ...]
+    showing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Check:
     """One check, read from its module."""
 
@@ -59,6 +71,9 @@ class Check:
     default: bool = True
     measured: bool = False
     """A figure that is told with every history, and is no anomaly."""
+    observes: Observes | None = None
+    decides: tuple[str, ...] = ()
+    """The guarantees that it decides."""
     stands_alone: bool | tuple[str, ...] = False
     harms: bool = False
 
@@ -123,6 +138,8 @@ def _read(module: ModuleType) -> Check:
         find=getattr(module, "find", None),
         default=getattr(module, "DEFAULT", True),
         measured=getattr(module, "MEASURED", False),
+        observes=Observes(tuple(module.OBSERVES), tuple(getattr(module, "SHOWING", ()))),
+        decides=tuple(getattr(module, "DECIDES", (module.GUARANTEE,))),
         stands_alone=getattr(module, "STANDS_ALONE", False),
         harms=getattr(module, "HARMS", False),
     )

@@ -24,8 +24,10 @@ class Engine(ABC):
 
     @cached_property
     def mistaken(self) -> frozenset[tuple[int, int]]:
-        """History and operation of what a client asked for itself: see `taken_for_another`."""
-        rows = self.ask("SELECT t.history, t.op FROM taken_for_another t")
+        """History and operation of what a client did to itself: see `taken_for_another` and `misreported`."""
+        rows = self.ask(
+            "SELECT t.history, t.op FROM taken_for_another t UNION SELECT m.history, m.op FROM misreported m"
+        )
         return frozenset((row["history"], row["op"]) for row in rows)
 
     @abstractmethod

@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from faults.clock import OperationClock
@@ -14,13 +15,15 @@ from histories.clock import now_ns
 from suites import naming
 from suites.events import Progress
 from suites.ground import Ground
+from suites.workloads.asker import watch
 from suites.workloads.fresh import Fresh, NoFreshProgress
 from suites.workloads.stage import Lagging, Place, Stage
-from suites.workloads.workload import Workload
+from suites.workloads.workload import Actor, Workload
 
 HERE = Path(__file__).parent
 TELL_S = 0.25
 LOOK_S = 0.05
+WATCHER = "watcher"
 STOP_S = 120.0
 """For all clients together, from the word to stop: a call of a client library that meets no answer ends by then."""
 QUIET_S = 30.0
@@ -47,6 +50,8 @@ class Clients:
             links.saw_client_statistics,
         )
         self._actors = workload.clients(self.stage, ground.names)
+        if not ground.scene.leaderless:
+            self._actors.append(Actor(WATCHER, self.stage, partial(watch, self.stage, WATCHER, ground.wire)))
         self._never = threading.Event()
         self._stop_s = STOP_S
         self._lags: list[Lagging] = []

@@ -24,6 +24,9 @@ class Trial:
     """Acknowledged in all, before the faults are healed."""
     during_faults: int = 100
     """Invoked while a fault was active; fewer prove too little."""
+    observations: int = 5
+    """That a check must have judged during the faults to decide a guarantee of the case: see DECIDES and OBSERVES in
+    checkers/check.py. Fewer, and the trial is inconclusive (`unobserved`)."""
     longest_s: float = 45.0
     """When the faults are healed even if there is less than that."""
     recovery_s: float = 30.0

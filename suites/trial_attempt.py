@@ -128,6 +128,7 @@ def _run(
             "schedule_text": schedule.text(),
             "named": wire.named,
             "checks": list(trial.checks),
+            "observations": trial.observations,
             "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * counted_ms(scene.latency_ms),
         },
     )

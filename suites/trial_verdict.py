@@ -16,6 +16,7 @@ from histories.reader import History
 from histories.rows import Event, Membership, Operation
 from suites.case import Case
 from suites.conclusion import KIND, Conclusion
+from suites.observations import Counts, observed, spans, told, undecided
 from suites.outcome import Outcome, failed, inconclusive
 from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.result import Evidence, Reason
@@ -41,8 +42,9 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
     except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
-    facts = _facts(history, events, seen, found)
-    outcome = _verdict(case, history, seen, found, facts)
+    counts = observed(history, spans(history, events, _windows(events, seen)), found.judged)
+    facts = _facts(history, events, seen, found) | {"observations": told(counts)}
+    outcome = _verdict(case, history, seen, found, facts, counts)
     warnings = outcome.warnings
     if seen.lag_ms > LAG_MS:
         warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
@@ -57,7 +59,12 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
 
 
 def _verdict(
-    case: Case, history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
+    case: Case,
+    history: History,
+    seen: Conclusion,
+    found: Judgement,
+    facts: dict[str, str | int | float],
+    counts: Counts,
 ) -> Outcome:
     guilty = [anomaly for anomaly in found.anomalies if anomaly.attribution == "broker" and _stands(anomaly, seen)]
     guilty += [anomaly for anomaly in (_hanging(seen),) if anomaly is not None]
@@ -83,6 +90,10 @@ def _verdict(
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(late))
     for reason in _withheld(history, seen, found, facts):
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(found.anomalies))
+    needed = history.header.settings.get("observations", 0)
+    faulty = bool(history.header.schedule.get("windows"))
+    if needed and (lack := undecided(case.guarantees, found, counts, needed, faulty)) is not None:
+        return Outcome(Verdict.INCONCLUSIVE, Reason("unobserved", lack), anomalies=tuple(found.anomalies))
     return Outcome(Verdict.PASS)
 
 
@@ -214,7 +225,7 @@ def _facts(history: History, events: list[Event], seen: Conclusion, found: Judge
     table = history.arrow("operations").select(["op", "call_ns", "return_ns", "outcome", "kind"])
     calls = table.column("call_ns").to_numpy()
     active = np.zeros(len(calls), dtype=bool)
-    for begin, end in _windows(events, seen):
+    for _, begin, end in _windows(events, seen):
         active |= (calls >= begin) & (calls <= end)
     mine = np.isin(table.column("kind").to_numpy(zero_copy_only=False), ["send", "commit", "committed", "begin"])
     acked = np.equal(table.column("outcome").to_numpy(zero_copy_only=False), "ok")
@@ -237,11 +248,11 @@ def longest_pause_s(returned_ns: npt.NDArray[np.float64]) -> float:
     return float(np.max(np.diff(moments)) / 1e9) if len(moments) > 1 else 0.0
 
 
-def _windows(events: list[Event], seen: Conclusion) -> Iterator[tuple[int, int]]:
+def _windows(events: list[Event], seen: Conclusion) -> Iterator[tuple[str, int, int]]:
     begun = {event.window: event.at_ns for event in reversed(events) if event.kind == "window-begin"}
     ended = {event.window: event.at_ns for event in events if event.kind == "window-end"}
     for window, begin in begun.items():
-        yield begin, max(ended.get(window, seen.faults_over_ns), begin)
+        yield str(window), begin, max(ended.get(window, seen.faults_over_ns), begin)
 
 
 def _evidence(history: History, guilty: list[Anomaly]) -> Iterator[Evidence]:

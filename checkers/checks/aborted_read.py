@@ -13,6 +13,7 @@ Source: Adya's G1a; KIP-98, isolation.level in the consumer configuration.
 NAME = "aborted-read"
 GUARANTEE = "txn-002"
 STRENGTH = "integrity"
+OBSERVES = ("abort_txn",)
 HARMS = True
 NEEDS = ("records.value", "records.outcome", "records.txn", "clients.isolation")
 SUBJECT = """

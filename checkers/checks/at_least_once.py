@@ -15,6 +15,8 @@ Source: Kafka documentation, "Message Delivery Semantics"; catalogue cmt-005, pr
 NAME = "at-least-once"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+OBSERVES = ("commit",)
+SHOWING = ("group",)
 HARMS = True
 NEEDS = ("records.derived_from", "records.value", "operations.committed_offset", "events.offset", "clients.acks")
 SUBJECT = """

@@ -14,6 +14,7 @@ Source: Kafka documentation, min.compaction.lag.ms; catalogue comp-004.
 NAME = "cleaned-early"
 GUARANTEE = "comp-004"
 STRENGTH = "durability"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.prev_offset", "records.offset", "records.timestamp", "operations.call_ns", "clients.acks")

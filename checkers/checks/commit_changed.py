@@ -13,6 +13,8 @@ Source: Kafka documentation, "Consumer Position"; catalogue cmt-002, cmt-017.
 NAME = "commit-changed"
 GUARANTEE = "cmt-002"
 STRENGTH = "durability"
+DECIDES = ("cmt-002", "cmt-001", "cmt-004", "cmt-017")
+OBSERVES = ("committed",)
 NEEDS = ("operations.committed_offset", "operations.group", "operations.call_ns", "operations.return_ns")
 SUBJECT = """
     SELECT DISTINCT r.history FROM recalls r

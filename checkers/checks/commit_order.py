@@ -18,6 +18,8 @@ from checkers.registers import EVER, FOREVER, Access, Conflict, conflicts
 NAME = "commit-order"
 GUARANTEE = "cmt-017"
 STRENGTH = "recency"
+OBSERVES = ("committed",)
+SHOWING = ("commit_id",)
 STANDS_ALONE = True
 NEEDS = ("operations.commit_id", "operations.committed_offset", "operations.group", "operations.call_ns")
 SUBJECT = "SELECT DISTINCT r.history FROM recalls r JOIN named_commits c ON c.history = r.history"

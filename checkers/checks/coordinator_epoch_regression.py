@@ -11,6 +11,7 @@ Source: KIP-98, "WriteTxnMarkers" (TRANSACTION_COORDINATOR_FENCED); catalogue tx
 NAME = "coordinator-epoch-regression"
 GUARANTEE = "txn-021"
 STRENGTH = "order"
+OBSERVES = ("commit_txn", "abort_txn")
 STANDS_ALONE = True
 NEEDS = ("batches.base_offset", "batches.control", "batches.coordinator_epoch")
 SUBJECT = "SELECT DISTINCT b.history FROM laid b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0"

@@ -12,6 +12,7 @@ Source: KIP-98, "Producer retries"; catalogue idem-002.
 NAME = "dedup-ack"
 GUARANTEE = "idem-002"
 STRENGTH = "integrity"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 NEEDS = ("batches.base_offset", "batches.base_sequence", "batches.error", "batches.client", "clients.acks")
 SUBJECT = "SELECT DISTINCT t.history FROM told_appends t"

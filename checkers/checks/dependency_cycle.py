@@ -22,6 +22,7 @@ from checkers.cycles import Edges, cycle, knots
 NAME = "dependency-cycle"
 GUARANTEE = "txn-004"
 STRENGTH = "integrity"
+OBSERVES = ("commit_txn",)
 STANDS_ALONE = True
 NEEDS = ("records.value", "records.txn", "operations.txn", "clients.isolation")
 SUBJECT = "SELECT DISTINCT t.history FROM txns t WHERE t.state = 'committed'"

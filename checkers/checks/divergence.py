@@ -14,6 +14,7 @@ Source: Kafka documentation, "Replication"; KIP-101; catalogue repl-009, ord-001
 NAME = "divergence"
 GUARANTEE = "repl-009"
 STRENGTH = "integrity"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("batches.base_offset", "batches.last_offset", "batches.producer_id", "batches.base_sequence")

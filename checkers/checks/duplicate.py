@@ -14,6 +14,8 @@ Source: KIP-98; Kafka documentation, "Message Delivery Semantics".
 NAME = "duplicate"
 GUARANTEE = "idem-006"
 STRENGTH = "integrity"
+DECIDES = ("idem-006", "idem-002", "idem-003", "idem-007", "idem-008")
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value", "clients.idempotence")

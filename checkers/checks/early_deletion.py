@@ -13,6 +13,8 @@ Source: Kafka documentation, retention.ms and retention.bytes; catalogue ret-003
 NAME = "early-deletion"
 GUARANTEE = "ret-003"
 STRENGTH = "durability"
+OBSERVES = ("fetch", "list_offsets")
+SHOWING = ("log_start",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("operations.log_start", "operations.call_ns", "operations.return_ns", "records.offset", "records.timestamp")

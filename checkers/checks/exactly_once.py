@@ -13,6 +13,8 @@ Source: KIP-98, "consume-transform-produce"; KIP-447; catalogue txn-013.
 NAME = "exactly-once"
 GUARANTEE = "txn-013"
 STRENGTH = "integrity"
+DECIDES = ("txn-013", "txn-012", "txn-014", "txn-001")
+OBSERVES = ("commit_txn",)
 STANDS_ALONE = ("doubled-copy",)
 HARMS = True
 NEEDS = ("records.derived_from", "records.value", "records.txn", "clients.isolation", "events.offset")

@@ -16,6 +16,8 @@ Source: KIP-98, "Transaction Coordinator"; catalogue txn-001, txn-011.
 NAME = "fractured-transaction"
 GUARANTEE = "txn-001"
 STRENGTH = "integrity"
+DECIDES = ("txn-001", "txn-010", "txn-011")
+OBSERVES = ("commit_txn", "abort_txn")
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("batches.base_offset", "batches.control", "batches.transactional", "records.txn")

@@ -11,6 +11,7 @@ Source: Kafka protocol guide, JoinGroup and SyncGroup; KIP-848 for member epochs
 NAME = "generation-regression"
 GUARANTEE = "grp-006"
 STRENGTH = "order"
+OBSERVES = ("membership",)
 STANDS_ALONE = True
 NEEDS = ("memberships.generation", "memberships.from_ns", "memberships.member")
 SUBJECT = "SELECT DISTINCT m.history FROM memberships m WHERE m.generation >= 0"

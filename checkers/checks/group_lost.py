@@ -12,6 +12,9 @@ Source: Kafka documentation, "Message Delivery Semantics" (at least once); catal
 NAME = "group-lost"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+DECIDES = ("cmt-005", "grp-016")
+OBSERVES = ("commit",)
+SHOWING = ("group",)
 HARMS = True
 NEEDS = ("records.offset", "records.value", "operations.committed_offset", "operations.group", "clients.group")
 SUBJECT = """

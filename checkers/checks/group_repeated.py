@@ -13,6 +13,8 @@ Source: Kafka documentation, "Consumer Position" and "Message Delivery Semantics
 NAME = "group-repeated"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+OBSERVES = ("commit",)
+SHOWING = ("group",)
 NEEDS = ("records.stream", "records.position", "memberships.from_ns", "operations.committed_offset", "clients.group")
 SUBJECT = "SELECT DISTINCT r.history FROM resumptions r WHERE r.since_ns IS NOT NULL"
 OTHERWISE = "no member is known to have taken over a partition and read from it"

@@ -13,6 +13,8 @@ Source: Kafka documentation, "Consumer Position"; catalogue cmt-005.
 NAME = "group-skipped"
 GUARANTEE = "cmt-005"
 STRENGTH = "durability"
+OBSERVES = ("commit",)
+SHOWING = ("group",)
 HARMS = True
 NEEDS = ("records.stream", "records.position", "operations.committed_offset", "clients.group")
 SUBJECT = """

@@ -12,6 +12,8 @@ Source: Kafka documentation, "Replication"; KIP-392 for followers (another node 
 NAME = "high-watermark-regression"
 GUARANTEE = "fetch-010"
 STRENGTH = "recency"
+OBSERVES = ("fetch", "list_offsets")
+SHOWING = ("high_watermark", "leader_epoch")
 STANDS_ALONE = True
 NEEDS = ("operations.high_watermark", "operations.call_ns", "operations.return_ns", "operations.leader_epoch")
 SUBJECT = "SELECT DISTINCT o.history FROM rising o WHERE o.quantity = 'high-watermark'"

@@ -14,6 +14,8 @@ Source: Kafka documentation, design.html#semantics ("the offset ... never change
 NAME = "inconsistent-offsets"
 GUARANTEE = "ord-005"
 STRENGTH = "integrity"
+DECIDES = ("ord-005", "ord-001", "fetch-002")
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value")

@@ -12,6 +12,8 @@ Source: KIP-101, KIP-320; catalogue repl-007, offs-007.
 NAME = "leader-epoch-regression"
 GUARANTEE = "repl-007"
 STRENGTH = "order"
+OBSERVES = ("fetch", "list_offsets")
+SHOWING = ("leader_epoch", "node")
 STANDS_ALONE = True
 NEEDS = ("operations.leader_epoch", "operations.node", "operations.call_ns", "operations.return_ns")
 SUBJECT = """

@@ -22,6 +22,7 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "log-order"
 GUARANTEE = "ord-001"
 STRENGTH = "order"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset")
 SUBJECT = "SELECT DISTINCT a.history FROM appends a"

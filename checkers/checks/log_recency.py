@@ -21,6 +21,9 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "log-recency"
 GUARANTEE = "offs-008"
 STRENGTH = "recency"
+DECIDES = ("offs-008", "repl-011")
+OBSERVES = ("list_offsets",)
+SHOWING = ("high_watermark",)
 STANDS_ALONE = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset", "operations.high_watermark")
 SUBJECT = "SELECT DISTINCT o.history FROM ends o"

@@ -11,6 +11,8 @@ Source: KIP-107; Kafka protocol guide, Fetch response, log_start_offset; catalog
 NAME = "log-start-regression"
 GUARANTEE = "fetch-010"
 STRENGTH = "recency"
+OBSERVES = ("fetch", "list_offsets")
+SHOWING = ("log_start",)
 STANDS_ALONE = True
 NEEDS = ("operations.log_start", "operations.call_ns", "operations.return_ns")
 SUBJECT = "SELECT DISTINCT o.history FROM rising o WHERE o.quantity = 'log-start'"

@@ -11,6 +11,8 @@ Source: Kafka documentation, "Availability and Durability Guarantees"; catalogue
 NAME = "longest-gap"
 GUARANTEE = "repl-015"
 STRENGTH = "recency"
+DECIDES = ()  # a figure
+OBSERVES = ("send",)
 MEASURED = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome")
 SUBJECT = "SELECT DISTINCT a.history FROM acknowledgements a"

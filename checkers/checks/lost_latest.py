@@ -13,6 +13,7 @@ Source: Kafka documentation, "Log Compaction"; catalogue comp-001.
 NAME = "lost-latest"
 GUARANTEE = "comp-001"
 STRENGTH = "durability"
+OBSERVES = ("send",)
 HARMS = True
 NEEDS = ("records.key", "records.offset", "records.value", "records.tombstone", "events.client", "clients.acks")
 SUBJECT = """

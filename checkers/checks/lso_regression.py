@@ -12,6 +12,8 @@ Source: KIP-98, "Last Stable Offset"; catalogue txn-004.
 NAME = "lso-regression"
 GUARANTEE = "txn-004"
 STRENGTH = "recency"
+OBSERVES = ("fetch", "list_offsets")
+SHOWING = ("last_stable", "leader_epoch")
 STANDS_ALONE = True
 NEEDS = ("operations.last_stable", "operations.high_watermark", "operations.call_ns", "operations.leader_epoch")
 SUBJECT = """

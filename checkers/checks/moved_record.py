@@ -12,6 +12,7 @@ Source: Kafka documentation, "Log Compaction": messages are never re-ordered, th
 NAME = "moved-record"
 GUARANTEE = "comp-002"
 STRENGTH = "order"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value", "clients.acks", "clients.idempotence")

@@ -15,6 +15,7 @@ Source: Kafka documentation, "Replication" (availability); catalogue err-004, re
 NAME = "no-progress"
 GUARANTEE = "repl-015"
 STRENGTH = "recency"
+OBSERVES = ("send",)
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome", "events.window")
 SUBJECT = """
     SELECT DISTINCT a.history FROM asking a JOIN heals h ON h.history = a.history AND a.call_ns >= h.healed_ns

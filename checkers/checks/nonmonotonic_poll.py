@@ -10,6 +10,7 @@ Source: KafkaConsumer javadoc, "Offsets and Consumer Position"; Jepsen's kafka w
 NAME = "nonmonotonic-poll"
 GUARANTEE = "ord-007"
 STRENGTH = "order"
+OBSERVES = ("poll",)
 STANDS_ALONE = True
 NEEDS = ("records.offset", "records.stream", "records.prev_offset")
 SUBJECT = "SELECT DISTINCT r.history FROM reading r WHERE r.in_streams"

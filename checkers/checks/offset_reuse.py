@@ -10,6 +10,7 @@ Source: Kafka documentation, design.html#semantics; catalogue ord-006 (no acknow
 NAME = "offset-reuse"
 GUARANTEE = "ord-006"
 STRENGTH = "integrity"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "clients.acks")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.told_offsets"

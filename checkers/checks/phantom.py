@@ -11,6 +11,7 @@ Source: Kafka documentation, "Message format": the CRC guards each batch; a brok
 NAME = "phantom"
 GUARANTEE = "rec-001"
 STRENGTH = "integrity"
+OBSERVES = ("send",)
 HARMS = True
 NEEDS = ("records.value", "records.intact")
 SUBJECT = "SELECT DISTINCT r.history FROM reading r"

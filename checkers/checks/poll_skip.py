@@ -13,6 +13,8 @@ Source: KafkaConsumer javadoc, "Offsets and Consumer Position"; Jepsen's kafka w
 NAME = "poll-skip"
 GUARANTEE = "ord-007"
 STRENGTH = "order"
+DECIDES = ("ord-007", "fetch-015")
+OBSERVES = ("poll",)
 STANDS_ALONE = True
 NEEDS = ("records.offset", "records.value", "records.stream", "records.prev_offset")
 SUBJECT = "SELECT DISTINCT r.history FROM reading r WHERE r.in_streams"

@@ -9,6 +9,7 @@ Source: KIP-98 ("read_committed ... only transactional messages which have been 
 NAME = "precommitted-read"
 GUARANTEE = "txn-004"
 STRENGTH = "integrity"
+OBSERVES = ("commit_txn",)
 STANDS_ALONE = True
 NEEDS = ("records.value", "records.txn", "operations.call_ns", "operations.return_ns", "clients.isolation")
 SUBJECT = "SELECT DISTINCT t.history FROM txns t WHERE t.state IN ('committed', 'unknown')"

@@ -13,6 +13,8 @@ Source: producer configuration, max.in.flight.requests.per.connection and enable
 NAME = "nonmonotonic-send"
 GUARANTEE = "ord-003"
 STRENGTH = "order"
+DECIDES = ("ord-003", "ord-002", "ord-001", "repl-012", "repl-015")
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value", "records.position", "clients.idempotence")

@@ -14,6 +14,8 @@ Source: KIP-98, KIP-360; catalogue idem-002, idem-004, idem-005, idem-009.
 NAME = "sequence-order"
 GUARANTEE = "idem-005"
 STRENGTH = "integrity"
+DECIDES = ("idem-005", "idem-002", "idem-003", "idem-006", "idem-007", "idem-008", "ord-002", "ord-003")
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("batches.base_offset", "batches.last_offset", "batches.producer_id", "batches.base_sequence")

@@ -22,6 +22,9 @@ from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 NAME = "stale-read"
 GUARANTEE = "repl-011"
 STRENGTH = "recency"
+DECIDES = ()  # while a fault is at work it is suspended
+OBSERVES = ("list_offsets",)
+SHOWING = ("high_watermark",)
 STANDS_ALONE = True
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.base_offset", "operations.high_watermark")
 SUBJECT = "SELECT DISTINCT o.history FROM ends o"

@@ -13,6 +13,8 @@ Source: KIP-98, "Transactional Guarantees": all messages of a transaction are vi
 NAME = "torn-transaction"
 GUARANTEE = "txn-001"
 STRENGTH = "integrity"
+DECIDES = ("txn-001", "txn-010", "txn-011", "txn-021")
+OBSERVES = ("commit_txn",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "records.txn", "clients.isolation", "events.offset")

@@ -12,6 +12,8 @@ Source: Kafka documentation, "Consumers": each partition is consumed by exactly 
 NAME = "two-owners"
 GUARANTEE = "grp-001"
 STRENGTH = "integrity"
+DECIDES = ("grp-001", "grp-007", "grp-011")
+OBSERVES = ("membership",)
 STANDS_ALONE = True
 NEEDS = ("memberships.generation", "memberships.from_ns", "clients.protocol")
 SUBJECT = "SELECT DISTINCT m.history FROM memberships m WHERE m.generation >= 0"

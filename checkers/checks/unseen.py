@@ -12,6 +12,8 @@ Source: Jepsen's kafka workload, `unseen`.
 NAME = "unseen"
 GUARANTEE = "prod-002"
 STRENGTH = "durability"
+DECIDES = ("prod-002", "prod-018", "repl-001", "repl-012", "fetch-015")
+OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "records.prev_offset", "clients.acks", "events.offset")

@@ -10,6 +10,7 @@ Source: Kafka protocol guide, Produce response, base_offset; Jepsen's Bufstream 
 NAME = "wrong-ack-offset"
 GUARANTEE = "prod-001"
 STRENGTH = "integrity"
+OBSERVES = ("send",)
 STANDS_ALONE = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "clients.acks", "clients.idempotence")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.guarded AND w.told_offsets"

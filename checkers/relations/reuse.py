@@ -22,4 +22,18 @@ RELATIONS = {
         JOIN sent w ON w.history = r.history AND w.value = r.value AND w.client = s.client
         WHERE b.seen_at = 'produce' AND b.error = 0 AND b.producer_id >= 0
         """),
+    # Offsets that only a client library told. It was answered DUPLICATE_SEQUENCE_NUMBER (46) without an offset, and
+    # counts on from -1 (librdkafka): -1, 0, 1 ... No answer that the wire showed names them; and the record is there.
+    "misreported": Relation("""
+        SELECT DISTINCT s.history, s.op
+        FROM batches b
+        JOIN sent s ON s.history = b.history AND s.topic = b.topic AND s.partition = b.partition
+            AND s.client = b.client AND s.outcome = 'ok' AND s.log_offset BETWEEN 0 AND b.last_offset
+        JOIN clients c ON c.history = s.history AND c.client = s.client AND c.library <> 'wire'
+        JOIN seen r ON r.history = s.history AND r.value = s.value
+        WHERE b.seen_at = 'produce' AND b.error = 46 AND b.base_offset < 0
+            AND NOT EXISTS (SELECT 1 FROM batches g WHERE g.history = s.history AND g.topic = s.topic
+                AND g.partition = s.partition AND g.client = s.client AND g.seen_at = 'produce' AND g.error = 0
+                AND g.base_offset <= s.log_offset AND g.last_offset >= s.log_offset)
+        """),
 }

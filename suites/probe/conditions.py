@@ -47,6 +47,8 @@ class Conditions:
         self._exchanger = exchanger
         self._open_answers: list[Answer] = []
         self._named = 0
+        self.at_most_s: float | None = None
+        """What its owner waits for one answer, where that is not the patience that the target's latency asks for."""
         self.named: dict[str, str] = {}
         """Every name of our own, and the short name that reports show for it."""
 
@@ -73,7 +75,7 @@ class Conditions:
     @property
     def patience_s(self) -> float:
         """How long an answer may take, besides what the request itself may wait for."""
-        return promptness.patience_s(self.scene.latency_ms)
+        return self.at_most_s or promptness.patience_s(self.scene.latency_ms)
 
     def at_once(
         self, answer: Answer, *, hidden_s: float | None = None, asked_s: float = 0.0, after: Answer | None = None

@@ -1,16 +1,23 @@
-"""A client that asks for the ends of partitions again and again: each answer is about a request sent after the call."""
+"""Clients that ask for the ends of partitions again and again: each answer is about a request sent after the call."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from confluent_kafka import KafkaException, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Operation
+from histories.rows import Client, Operation
+from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.fetch import COMMITTED, UNCOMMITTED
+from suites.probe.wire import Wire
 from suites.workloads.reader import Reader
-from suites.workloads.stage import Stage
+from suites.workloads.stage import Place, Stage
 
 CALL_S = 5.0
 PAUSE_S = 0.02
+FENCED_VERSION = 9
+"""The first version of Fetch that names the leader's epoch."""
 
 
 def ask_for_ends(stage: Stage, name: str) -> None:
@@ -40,3 +47,75 @@ def ask_for_ends(stage: Stage, name: str) -> None:
             )
         )
     reader.close()
+
+
+WATCH_PATIENCE_S = 3.0
+"""How long the watcher waits for one answer: a node that is frozen must not keep it from asking the others."""
+
+
+def watch(stage: Stage, name: str, wire_as: Callable[[str], Wire]) -> None:
+    """A raw client around the proxy asks the leaders, all along, for what only rises: ends, last stable offsets, log
+    starts, leader epochs. What it is not told, because a node is away or leads no more, is no observation."""
+    stage.recorder.add(Client(client=name, library="wire", isolation="read_committed", mode="none"))
+    rng, wire = stage.random(name), _patient(wire_as(name))
+    while not stage.stopping.wait(PAUSE_S):
+        place = rng.choice(stage.places)
+        try:
+            if rng.random() < 0.5:
+                _watch_end(stage, name, wire, place)
+            else:
+                _watch_fetch(stage, name, wire, place, rng.choice([COMMITTED, UNCOMMITTED]))
+        except NotApplicable:
+            return
+        except (BrokerAtFault, Unclear):
+            wire.drop_lines()
+            wire = _patient(wire_as(name))
+            stage.stopping.wait(PAUSE_S * 10)
+    wire.drop_lines()
+
+
+def _patient(wire: Wire) -> Wire:
+    wire.at_most_s = WATCH_PATIENCE_S
+    return wire
+
+
+def _watch_end(stage: Stage, name: str, wire: Wire, place: Place) -> None:
+    call_ns = now_ns()
+    end = wire.log_end(*place)
+    _told(stage, name, "list_offsets", place, call_ns, high_watermark=end)
+
+
+def _watch_fetch(stage: Stage, name: str, wire: Wire, place: Place, isolation: str) -> None:
+    """A Fetch that names the leader's epoch: an answer without an error comes from that very epoch."""
+    start, epoch = wire.log_start(*place), wire.leader_epoch(*place)
+    call_ns = now_ns()
+    answer = wire.fetch(*place, offset=start, isolation=isolation, partition_max_bytes=1, leader_epoch=epoch)
+    answer.must_succeed()
+    _told(
+        stage,
+        name,
+        "fetch",
+        place,
+        call_ns,
+        node=wire.leader(*place),
+        high_watermark=answer.high_watermark,
+        last_stable=answer.last_stable_offset if answer.last_stable_offset >= 0 else None,
+        log_start=answer.log_start_offset if answer.log_start_offset >= 0 else None,
+        leader_epoch=epoch if epoch >= 0 and answer.version >= FENCED_VERSION else None,
+    )
+
+
+def _told(stage: Stage, name: str, kind: str, place: Place, call_ns: int, **told: int | None) -> None:
+    stage.recorder.add(
+        Operation(
+            op=stage.recorder.next_op(),
+            client=name,
+            kind=kind,
+            topic=place[0],
+            partition=place[1],
+            call_ns=call_ns,
+            return_ns=now_ns(),
+            outcome="ok",
+            **told,  # type: ignore[arg-type]
+        )
+    )

@@ -41,6 +41,28 @@ class Sent:
         self.position, self.call_ns, self.txn, self.derived_from = position, call_ns, txn, derived_from
 
 
+class ToldOffsets:
+    """Which offsets of the library are the broker's word.
+
+    A batch that is answered without an offset (-1, as with DUPLICATE_SEQUENCE_NUMBER) is reported by librdkafka as
+    -1, 0, 1 ...: it counts on from there. None of these was told by the broker.
+    """
+
+    def __init__(self) -> None:
+        self._counted_on: dict[Place, int] = {}
+
+    def offset(self, place: Place, reported: int | None) -> int | None:
+        """The offset that was told for the next record of a partition; None where there was none."""
+        if reported is None or reported < 0:
+            self._counted_on[place] = -1
+            return None
+        if self._counted_on.get(place) == reported - 1:
+            self._counted_on[place] = reported
+            return None
+        self._counted_on.pop(place, None)
+        return reported
+
+
 class Writer:
     """Sends and records. Use from one thread; callbacks come while it polls."""
 
@@ -66,6 +88,7 @@ class Writer:
         self._values = stage.value_range()
         self._positions: dict[Place, itertools.count[int]] = {}
         self._under_way: dict[int, Sent] = {}
+        self._told = ToldOffsets()
         more: dict[str, Any] = {"acks": acks, "compression.type": compression}
         if self._idempotent:
             more["enable.idempotence"] = True
@@ -173,10 +196,8 @@ class Writer:
             self._record(sent, "info", error.code(), None, now_ns())
             self._look_at(error)
             return
-        offset = message.offset()
-        self._record(
-            sent, "ok", None, offset if offset is not None and offset >= 0 else None, now_ns(), message.leader_epoch()
-        )
+        offset = self._told.offset(sent.place, message.offset())
+        self._record(sent, "ok", None, offset, now_ns(), message.leader_epoch())
         self.stage.sent(sent.place, offset or 0, sent.txn)
 
     def _look_at(self, error: KafkaError) -> None:

@@ -7,6 +7,9 @@ from suites.case import case
 from suites.trial import Trial
 from suites.workloads import Copies
 
+TRANSACTIONS = 2
+"""That commit while the fault is at work, at the least: each copies all that a poll brought, and takes its time."""
+
 
 @case(
     "transactions/copies-outlive-their-coordinator",
@@ -27,6 +30,7 @@ def each_input_is_copied_once_though_the_coordinator_dies():
                 "transaction_coordinator({transactional_id})", begin=at_op(500), end=after("w1", "begin", delay_ms=1000)
             ),
         ),
+        observations=TRANSACTIONS,
         longest_s=60.0,
     )
 
@@ -46,6 +50,7 @@ def each_input_is_copied_once_though_a_leader_freezes():
     return Trial(
         workload=Copies(copiers=2, partitions=3),
         schedule=Windows(pause("leader({output},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=3000))),
+        observations=TRANSACTIONS,
         longest_s=60.0,
     )
 
@@ -68,4 +73,5 @@ def each_input_is_copied_once_though_answers_get_lost():
             drop_response(api="TxnOffsetCommit", every=6, times=10),
             drop_response(api="EndTxn", every=7, times=10),
         ),
+        observations=TRANSACTIONS,
     )

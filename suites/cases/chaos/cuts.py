@@ -54,4 +54,5 @@ def the_partitions_of_a_member_cut_off_are_taken_over():
         workload=GroupChurn(members=3, partitions=4, stay_s=60),
         schedule=Windows(cut(client="*m1*", begin=at_op(700), end=after("w1", "begin", delay_ms=13_500))),
         session_s=SESSION_S,
+        observations=2,  # one hand-over is one row for each partition that the member had
     )
