@@ -47,7 +47,7 @@ def an_epoch_of_the_past_is_fenced(wire, topic, nodes):
     wire.await_topic(topic)
     new = wire.leader_epoch(topic)
     if old < 0 or new <= old:
-        wire.not_applicable(f"the leader epoch was {old} before the restart and is {new} after it")
+        wire.not_applicable(f"the leader epoch was {old} and is {new}: see records/epoch-of-the-leader")
 
     wire.fetch(topic, leader_epoch=old, retry=False).must_be_refused(errors.FENCED_LEADER_EPOCH)
     wire.list_offsets(topic, leader_epoch=old, retry=False).must_be_refused(errors.FENCED_LEADER_EPOCH)

@@ -24,7 +24,7 @@ def an_epoch_ends_where_the_next_begins(wire, topic, nodes):
     wire.produce(topic, batch("c")).must_succeed()
     new = wire.read_all(topic).batches[-1].header.leader_epoch  # it may have changed again before that
     if old < 0 or new <= old:
-        wire.not_applicable(f"the leader epoch was {old} before the restart and is {new} after it")
+        wire.not_applicable(f"the leader epoch was {old} and is {new}: see records/epoch-of-the-leader")
 
     for epoch, known, end in ((old, old, 2), (new - 1, old, 2), (new, new, 3)):
         answer = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()

@@ -27,7 +27,7 @@ def an_offset_comes_with_the_epoch_of_its_record(wire, topic, nodes):
     wire.await_topic(topic)
     new = wire.leader_epoch(topic)
     if old < 0 or new <= old:
-        wire.not_applicable(f"the leader epoch was {old} before the restart and is {new} after it")
+        wire.not_applicable(f"the leader epoch was {old} and is {new}: see records/epoch-of-the-leader")
     wire.produce(topic, batch(at=[t + 1_000]))
     written = wire.read_all(topic).batches[-1].header.leader_epoch  # the leader may have changed again before that
 
