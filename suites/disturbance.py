@@ -23,9 +23,11 @@ class Disturbance:
         self.refute = refute
         self._links: Links | None = None
 
-    def open(self, bootstrap: list[tuple[str, int]], reach: Mapping[str, str], seed: int) -> None:
+    def open(
+        self, bootstrap: list[tuple[str, int]], reach: Mapping[str, str], seed: int, aliases: tuple[str, str] = ("", "")
+    ) -> None:
         """Starts the proxy in front of the target and opens the windows that stay open."""
-        self._links = Links.start(bootstrap, seed=seed, reach=dict(reach))
+        self._links = Links.start(bootstrap, seed=seed, reach=dict(reach), aliases=aliases)
         for window in self.always:
             self._links.apply(window)
 

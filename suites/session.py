@@ -103,9 +103,10 @@ class Session:
     def open(self) -> None:
         """Learns what the started target offers and how fast it acknowledges."""
         self.version = self.target.version()
-        if self.disturbance is not None:
-            self.disturbance.open(self._given_bootstrap(), getattr(self.target, "reach", {}), self.seed)
         self._choose_names()
+        if self.disturbance is not None:
+            aliases = (self.prefix, self._salt)
+            self.disturbance.open(self._given_bootstrap(), self.reach_table(), self.seed, aliases)
         (self.run_dir / OURS).write_bytes(
             msgspec.json.encode(Ours(self.prefix, self.target.bootstrap, dict(self.reach_table())))
         )
@@ -141,7 +142,9 @@ class Session:
     def _choose_names(self) -> None:
         """A prefix that nothing on the cluster has; where it does not tell what is there, the first."""
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
-            topics, groups = names_on(self.unrecorded("names"))
+            scene, table = self.scene("names", 1), self.reach_table()
+            wire = Wire.unrecorded(scene, self._given_bootstrap(), lambda host, port: reached(host, port, table))
+            topics, groups = names_on(wire)
             self.prefix = naming.unused(self._entropy, [*topics, *groups])
 
     def bootstrap(self) -> list[tuple[str, int]]:

@@ -1,6 +1,7 @@
 """The registry of guarantees: what Kafka promises, one TOML file an area beside this page, one table a promise.
 
-An id is permanent. `as_written` keeps the level as the catalogue words it; `level` is what the gate counts.
+An id is permanent. `as_written` keeps the level as the catalogue words it; `level` is what the gate counts: a
+`must` of an optional feature (OPT there) binds who offers it, and its cases are not applicable elsewhere.
 """
 
 from __future__ import annotations

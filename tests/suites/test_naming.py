@@ -9,9 +9,12 @@ import pytest
 
 from checkers.verdict import Verdict
 from faults.aliases import Aliases
+from faults.links import Links
+from faults.schedule import Schedule
 from suites import naming
 from suites.case import all_cases, by_id
 from suites.cleaning import NAMES, NameJournal, clean
+from suites.disturbance import Disturbance
 from suites.outcome import failed
 from suites.probe.conditions import Scene
 from suites.probe.wire import Wire
@@ -75,6 +78,13 @@ def test_nothing_that_a_case_sends_names_the_suite_or_the_case(tmp_path: Path, c
         world.end()
     hints = (*HINTS, *(word.encode() for word in case.split("/")))
     assert sent and not [(hint, frame) for frame in sent for hint in hints if hint in frame]
+
+
+def test_the_proxy_around_a_whole_run_reads_the_names_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(Links, "start", lambda *_, **settings: started.append(settings))
+    Disturbance(Schedule(), refute=True).open([("h", 9)], {}, 7, ("kqzwx", "salt"))
+    assert started[0]["aliases"] == ("kqzwx", "salt")
 
 
 def test_only_what_was_written_down_is_deleted(tmp_path: Path) -> None:

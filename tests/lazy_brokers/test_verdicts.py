@@ -1,0 +1,134 @@
+"""A broker that does as little as it can, and the verdict that it gets: never all clear.
+
+L1 hides APIs, L2 refuses, L3 hides settings, L4 and L5 are slow, L6 always says "try again", L8 gives no producer ids,
+L9 refuses what is odd, L13 knows who asks, L14 lies now and then, L15 disclaims, L16 dies, L17 claims and does not
+offer. Of L7, L12 and L18 see the end.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suites import wire_case
+from suites.probe.core import Core
+from tests.lazy_brokers.lazy import TRICKS
+from tests.lazy_brokers.trial import tried
+
+GROUPS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
+
+
+def test_the_same_broker_without_a_trick_is_all_clear(tmp_path: Path) -> None:
+    cases = ("produce/base-offset", "offsets/ends", "groups/described", "retention/by-size", "protocol/names-nothing")
+    ended = tried(tmp_path, "none", *cases, claims={"retention": True}, min_decided=100)
+    assert ended.status == 0, ended.line
+
+
+@pytest.mark.parametrize(
+    ("hidden", "areas"),
+    [
+        (("CreateTopics",), {"requires/topics"}),
+        (GROUPS, {"requires/groups"}),
+        (("OffsetFetch", "EndTxn"), {"requires/commits", "requires/transactions"}),
+    ],
+)
+def test_l1_what_is_hidden_is_missed(tmp_path: Path, hidden: tuple[str, ...], areas: set[str]) -> None:
+    ended = tried(tmp_path, "none", "produce/base-offset", hidden=hidden)
+    assert (ended.status, ended.failed) == (1, areas), ended.line
+
+
+@pytest.mark.parametrize("trick", ["invalid-config", "invalid-replication", "policy", "forbidden"])
+def test_l2_topics_are_refused(tmp_path: Path, trick: str) -> None:
+    ended = tried(tmp_path, trick, "produce/base-offset", "offsets/ends")
+    assert (ended.status, ended.failed) == (1, {"produce/base-offset", "offsets/ends"}), ended.line
+
+
+def test_l2_what_is_claimed_may_not_be_refused(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "invalid-timestamp", "retention/by-time", claims={"retention": True})
+    assert (ended.status, ended.failed) == (1, {"claims/retention"}), ended.line
+
+
+@pytest.mark.parametrize("trick", ["hides-settings", "inflates-settings"])
+def test_l3_settings_that_are_hidden_or_inflated_break_the_claim(tmp_path: Path, trick: str) -> None:
+    cases = ("retention/by-size", "compaction/tombstones")
+    ended = tried(tmp_path, trick, *cases, claims={"retention": True, "compaction": True})
+    assert (ended.status, ended.failed) == (1, {"claims/retention", "claims/compaction"}), ended.line
+
+
+def test_l3_without_a_claim_it_is_said_and_not_decided(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "hides-settings", "retention/by-size", "produce/base-offset", min_decided=90)
+    assert ended.status == 6 and "too-slow-here 1" in ended.line and "1 of 2 musts decided" in ended.line
+
+
+@pytest.mark.parametrize("trick", ["late", "slow-at-first"])
+def test_l4_and_l5_late_is_late_however_slow_it_was_before(tmp_path: Path, trick: str) -> None:
+    ended = tried(tmp_path, trick, "fetch/at-the-end")
+    assert (ended.status, ended.failed) == (1, {"fetch/at-the-end"}), ended.line
+
+
+def test_l6_try_again_for_ever_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Core.ask_as.__kwdefaults__, "within_s", 1.0)
+    ended = tried(tmp_path, "never-commits", "commits/round-trip")
+    assert (ended.status, ended.failed) == (1, {"commits/round-trip"}), ended.line
+
+
+def test_l8_come_again_is_no_producer_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Core.ask_as.__kwdefaults__, "within_s", 1.0)
+    ended = tried(tmp_path, "no-ids", "idempotence/fresh-producer-ids")
+    assert (ended.status, ended.failed) == (1, {"idempotence/fresh-producer-ids"}), ended.line
+
+
+def test_l9_a_refusal_is_no_service(tmp_path: Path) -> None:
+    cases = {"protocol/no-client-id", "protocol/advertised-is-served"}
+    ended = tried(tmp_path, "refuses-the-odd", *cases)
+    assert (ended.status, ended.failed) == (1, cases), ended.line
+
+
+def test_l13_the_suite_is_not_known_by_its_names(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "knows-the-suite", "produce/base-offset")
+    assert (ended.status, ended.failed) == (1, {"produce/base-offset"}), ended.line
+
+
+def test_l14_a_wrong_answer_is_not_asked_for_again(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "one-in-three", "ordering/one-connection")
+    assert (ended.status, ended.failed) == (1, {"ordering/one-connection"}), ended.line
+    assert len(ended.results["ordering/one-connection"].attempts) == 1
+
+
+def test_l15_what_is_disclaimed_is_in_the_last_line_and_was_not_decided(tmp_path: Path) -> None:
+    cases, claims = ("produce/base-offset", "transactions/markers"), {"transactions": False}
+    ended = tried(tmp_path, "none", *cases, claims=claims, min_decided=90)
+    assert ended.status == 6, "where somebody asks how much was decided"
+    assert ended.line.endswith("; disclaimed: transactions") and "1 of 2 musts decided" in ended.line
+    required = tried(
+        _fresh(tmp_path), "none", *cases[:1], claims=claims, require=("core", "transactions"), hidden=("EndTxn",)
+    )
+    assert required.status == 1, "what is required by name cannot be disclaimed"
+
+
+def test_l16_a_broker_that_dies_of_a_question_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire_case, "WITNESS_S", 0.5)
+    ended = tried(tmp_path, "dies", "groups/described")
+    assert ended.status == 1 and ended.results["groups/described"].reason.kind in ("died", "no-answer"), ended.line
+
+
+def test_l17_what_is_claimed_is_looked_for(tmp_path: Path) -> None:
+    claims = {"delete-records": True, "share-groups": True}
+    ended = tried(tmp_path, "none", "produce/base-offset", hidden=("DeleteRecords",), claims=claims)
+    assert (ended.status, ended.failed) == (1, {"claims/delete-records", "claims/share-groups"}), ended.line
+
+
+def test_every_trick_is_tried() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [trick for trick in TRICKS if f'"{trick}"' not in text] == []
+
+
+def _fresh(folder: Path) -> Path:
+    again = folder / "again"
+    again.mkdir()
+    return again
+
+
+# L7 (only real clients are starved) takes minutes: tests/suites/test_fresh.py and the trials. L12 (no fsync) shows in a
+# power cut alone, which the README says. L18 (nothing can be decided) is 6: tests/suites/test_exit_status.py.
