@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from suites.since import number
 from suites.targets import Target, TargetNotAvailable, TargetProblem, UnknownTarget, open_target, readiness
 from suites.targets.apache import jars, jvm
 from suites.targets.cache import cache_folder
@@ -70,6 +71,18 @@ def test_three_nodes_can_be_hurt_one_by_one() -> None:
         "stop",
     ):
         assert found[ability].state == "works", found[ability]
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("version", ["3.3.2", "3.8.1", "4.0.0"])
+def test_an_older_release_serves_and_claims_what_it_has(version: str, nodes: int, tmp_path: Path) -> None:
+    need_kafka()
+    with open_target(f"kafka:{version}?nodes={nodes}", tmp_path) as target:
+        assert len(readiness.ask(target.nodes[1].address).brokers) == nodes
+        assert target.release_number == number(version)
+        assert target.claims["consumer-protocol"] is (version == "4.0.0") and not target.claims["share-groups"]
 
 
 @pytest.mark.kafka
