@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -63,7 +64,7 @@ class Shelf:
 
     def verdicts(self, cases: Iterable[Case]) -> dict[str, Note]:
         """The newest note on each case as it is now, and what is said of claims and requirements."""
-        texts = {case.id: text_hash(case) for case in cases}
+        texts = {case.id: _text(case) for case in cases}
         return {
             note.case: note
             for note in self._notes()
@@ -89,6 +90,11 @@ class Shelf:
             except msgspec.DecodeError:
                 continue
         return notes
+
+
+@cache
+def _text(case: Case) -> str:
+    return text_hash(case)  # a whole file is parsed for it, and every release asks
 
 
 def is_said_of_the_target(note: Note) -> bool:

@@ -65,7 +65,7 @@ def _run(shelf: Shelf, cases: Sequence[Case]) -> None:
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
     if len(shelf.path.read_bytes()) == before:
         raise SystemExit(f"kafka:{shelf.release}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    verdicts = [str(shelf.verdicts(cases)[case.id].verdict) for case in cases if case.id in shelf.verdicts(cases)]
+    verdicts = [str(note.verdict) for note in shelf.verdicts(cases).values()]
     counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts)))
     print(f"kafka:{shelf.release}: {counted}", flush=True)
 
