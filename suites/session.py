@@ -189,6 +189,7 @@ class Session:
             salt=self._salt,
             client_id=Aliases(self.prefix, self._salt).hide("probe"),
             latency_ms=self.latency_ms,
+            time_ms=time.time_ns() // 1_000_000,
             metadata_version=self.metadata_version,
             target=self.target.name,
             target_version=self.version,

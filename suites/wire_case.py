@@ -19,6 +19,7 @@ from suites.probe.core import SOFTWARE
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMismatch, Unclear
 from suites.probe.nodes import Nodes
+from suites.probe.produce import case_time
 from suites.probe.wire import Wire
 from suites.result import Evidence
 from wire.messages import request
@@ -48,8 +49,9 @@ def _attempt(
 
 
 def _run(case: Case, wire: Wire, nodes: Nodes) -> None:
-    case.function(**arguments(case, wire, nodes))
-    wire.settle()
+    with case_time(wire.scene.time_ms):
+        case.function(**arguments(case, wire, nodes))
+        wire.settle()
 
 
 def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from suites.probe.answer import Answer
 from suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
-from suites.probe.failures import NotApplicable, StatementFalse
+from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, StatementFalse
 from wire import errors
 from wire.messages import ZERO_UUID, request
 
@@ -22,6 +22,9 @@ class AdminFamily(Core):
 
     agreed: Mapping[str, str] = {}
     """Topic settings that this cluster is known to accept."""
+
+    _settings_failed = ""
+    """Why the settings of a broker could not be asked for."""
 
     # a topic to work with
 
@@ -313,10 +316,17 @@ class AdminFamily(Core):
         return {row.name: row.value for row in answer.struct.results[0].configs}
 
     def setting(self, name: str) -> str | None:
-        """A setting of the brokers; None where the broker does not say."""
-        if not self.versions("DescribeConfigs"):
+        """A setting of the brokers; None where the broker does not say, or cannot be asked.
+
+        That it can be asked is for `admin/described-settings` to decide.
+        """
+        if self._settings_failed or not self.versions("DescribeConfigs"):
             return None
-        answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
+        try:
+            answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
+        except (NoAnswer, ProtocolBroken) as error:
+            self._settings_failed = error.sentence
+            return None
         if answer.error or not answer.struct.results:
             return None
         return next((row.value for row in answer.struct.results[0].configs if row.name == name), None)
@@ -329,6 +339,9 @@ class AdminFamily(Core):
             return
         if value is None and (why := self.permissions.denied.get("DescribeConfigs of a broker")):
             raise NotApplicable("no-permission", f"no permission: {why}")
+        if self._settings_failed:
+            decided = "admin/described-settings decides that"
+            raise NotApplicable("needs", f"needs the settings of a broker ({decided}): {self._settings_failed}")
         told = f"the brokers do not tell {name}" if value is None else f"{name} is {value} on this cluster"
         if self.scene.our_timers and name not in self.scene.chosen and self.versions("DescribeConfigs"):
             raise StatementFalse(f"{told}, and they were started with at most {at_most}")

@@ -27,6 +27,7 @@ class Scene(msgspec.Struct, frozen=True):
     latency_ms: float = 1.0  # of an acknowledgement, measured before this case, without a cap
     client_id: str = "client"
     salt: str = ""  # decides with the rest of the scene which names the run makes (suites/naming.py)
+    time_ms: int = -1  # when the case began: of records that are given no time
     metadata_version: int = 12  # that the probe asks in for its own use; lower where the broker cannot do that
     target: str = ""
     target_version: str = ""

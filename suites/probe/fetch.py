@@ -14,6 +14,7 @@ from wire.records import Batch, Marker, Record, RecordsMalformed, batches
 
 MAX_RECORD_BYTES = 128 * 1024 * 1024
 COMMITTED, UNCOMMITTED = "committed", "uncommitted"
+MAX_WAIT_MS = 500
 
 
 class Fetched(Answer):
@@ -180,8 +181,8 @@ class FetchFamily(Core):
         *,
         offset: int = 0,
         isolation: str = UNCOMMITTED,
-        max_wait_ms: int = 0,
-        min_bytes: int = 0,
+        max_wait_ms: int = MAX_WAIT_MS,
+        min_bytes: int = 1,
         max_bytes: int = 0x7FFFFFFF,
         partition_max_bytes: int = 1 << 20,
         leader_epoch: int = -1,
@@ -195,7 +196,7 @@ class FetchFamily(Core):
     ) -> Fetched:
         """One Fetch of one partition, from its leader or from the node named.
 
-        By default it does not wait for data; `max_wait_ms` with `min_bytes=1` is a long poll.
+        By default it waits for data as ordinary clients do: up to half a second, where there is none.
         """
         asked = request(
             "Fetch",

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from suites.probe.answer import Answer
 from suites.probe.core import Core
-from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched
+from suites.probe.fetch import COMMITTED, MAX_WAIT_MS, UNCOMMITTED, Fetched
 from wire.messages import request
 
 Place = tuple[str, int]
@@ -64,8 +64,8 @@ class FetchManyFamily(Core):
         forget: Iterable[Place] = (),
         at: Place | None = None,
         isolation: str = UNCOMMITTED,
-        max_wait_ms: int = 0,
-        min_bytes: int = 0,
+        max_wait_ms: int = MAX_WAIT_MS,
+        min_bytes: int = 1,
         max_bytes: int = 0x7FFFFFFF,
         partition_max_bytes: int = 1 << 20,
         session_id: int = 0,

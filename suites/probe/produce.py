@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from suites.probe.answer import Answer, Asked
@@ -18,29 +21,51 @@ UNVERIFIED = (*COORDINATOR_BUSY, errors.NOT_ENOUGH_REPLICAS)
 Batchlike = bytes | Record | Sequence[Record] | Sequence[bytes | str]
 
 
+_case_time: ContextVar[int] = ContextVar("case_time", default=NO_TIMESTAMP)
+
+
+@contextmanager
+def case_time(ms: int) -> Iterator[None]:
+    """The time of records that are given none while a case runs; kept with its scene, so that `check` sends it too."""
+    token = _case_time.set(ms)
+    try:
+        yield
+    finally:
+        _case_time.reset(token)
+
+
 def batch(
     *values: bytes | str,
     at: Iterable[int] = (),
     records: Sequence[Record] = (),
     key: bytes | None = None,
-    timestamp: int = NO_TIMESTAMP,
+    timestamp: int | None = None,
     **settings: Any,
 ) -> bytes:
     """One record batch.
 
     `batch("a", "b")` holds two values; `batch(at=[t, t + 1000])` a record at each of these times; `records=[...]` what
-    you like. Without a time the records carry none (-1), so that no retention reaches them. Settings go to
-    wire.records.build_batch: producer_id, producer_epoch, base_sequence, transactional, compression ...
+    you like. Records that are given no time have that of the case, as those of an ordinary client have one;
+    `timestamp=NO_TIMESTAMP` is none. Settings go to wire.records.build_batch: producer_id, producer_epoch,
+    base_sequence, transactional, compression ...
     """
+    moment = _case_time.get() if timestamp is None else timestamp
     made = (
-        list(records)
+        _dated(records, moment)
         or [Record(key=key, value=f"at {when}".encode(), timestamp=when) for when in at]
         or [
-            Record(key=key, value=value.encode() if isinstance(value, str) else value, timestamp=timestamp)
+            Record(key=key, value=value.encode() if isinstance(value, str) else value, timestamp=moment)
             for value in values
         ]
     )
     return bytes(build_batch(made, **settings))
+
+
+def _dated(records: Sequence[Record], moment: int) -> list[Record]:
+    """Records of which some have a time are left as they are."""
+    if any(record.timestamp != NO_TIMESTAMP for record in records):
+        return list(records)
+    return [replace(record, timestamp=moment) for record in records]
 
 
 class Produced(Answer):

@@ -181,7 +181,7 @@ def tried(case: Case, data: Path, bug: str = "", **settings: str) -> Outcome:
         bugs.plant(bug)
     world = InProcess(data, **settings)
     try:
-        scene = Scene(prefix="bt-x", case=case.id, latency_ms=0.1)
+        scene = Scene(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS)
         wire = Wire(world, scene, [world.address])
         return attempt(case, wire, world, {NODE: world}, lambda: True)  # type: ignore[dict-item]
     finally:

@@ -1,0 +1,119 @@
+"""The bundled broker with one bad habit: `python bad_broker.py HABIT node --data DIR --port N`.
+
+Each habit is one root cause that once failed dozens of cases. `toml(folder, habit)` is a `file:` target of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from reference_impl.__main__ import main  # noqa: E402
+from reference_impl.net import server  # noqa: E402
+from wire import errors  # noqa: E402
+from wire.records import batches  # noqa: E402
+
+Habit = Callable[[Any, Any], None]
+_state = {"poisoned": False}
+
+
+def _close(why: str) -> None:
+    raise server.CloseConnection(why)
+
+
+def closes_on_new_metadata(request: Any, context: Any) -> None:
+    if request._api == "Metadata" and context.version > 8:
+        _close("Metadata of a version that is offered")
+
+
+def closes_on_no_timestamp(request: Any, context: Any) -> None:
+    if request._api != "Produce":
+        return
+    for topic in request.topic_data:
+        for part in topic.partition_data:
+            for one in batches(bytes(part.records or b"")):
+                if one.header.magic == 2 and one.header.base_timestamp < 0:
+                    _close("a batch without a timestamp")
+
+
+def closes_on_no_wait(request: Any, context: Any) -> None:
+    if request._api == "Fetch" and request.max_wait_ms == 0:
+        _close("a fetch that does not wait")
+
+
+def closes_on_broker_settings(request: Any, context: Any) -> None:
+    if request._api == "DescribeConfigs" and any(row.resource_type == 4 for row in request.resources):
+        _close("settings of a broker")
+
+
+def poisoned_by_delete_records(request: Any, context: Any) -> None:
+    """Every write fails from the first DeleteRecords on, until the process is started again."""
+    _state["poisoned"] |= request._api == "DeleteRecords"
+    if _state["poisoned"] and request._api == "Produce":
+        _close("the lock is poisoned")
+
+
+def cannot_write(request: Any, context: Any) -> None:
+    """See `_refuse`."""
+
+
+def dies_of_delete_records(request: Any, context: Any) -> None:
+    if request._api == "DeleteRecords":
+        print("panicked at DeleteRecords", flush=True)
+        os._exit(101)
+
+
+HABITS: dict[str, Habit] = {
+    name: found
+    for name, found in list(globals().items())
+    if callable(found) and getattr(found, "__module__", "") == __name__ and not name.startswith("_")
+}
+
+
+def _refuse(answer: Any) -> Any:
+    for topic in answer.responses if answer is not None else ():
+        for part in topic.partition_responses:
+            part.error_code, part.base_offset = errors.KAFKA_STORAGE_ERROR, -1
+    return answer
+
+
+async def _refused(answer: Any) -> Any:
+    return _refuse(await answer)
+
+
+def plant(name: str) -> None:
+    """Gives every connection of this process the habit."""
+    habit, served_as = HABITS[name], server.dispatch
+
+    def dispatch(served: Any, request: Any, context: Any) -> Any:
+        habit(request, context)
+        answer = served_as(served, request, context)
+        if name == "cannot_write" and request._api == "Produce":
+            return _refused(answer) if asyncio.iscoroutine(answer) or asyncio.isfuture(answer) else _refuse(answer)
+        return answer
+
+    server.dispatch = dispatch  # type: ignore[assignment]
+
+
+def toml(folder: Path, habit: str, *, supervised: bool = False, more: str = "") -> str:
+    """A `file:` target; `supervised`: a shell starts the broker again when it dies, and the suite is not told."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, str(Path(__file__).resolve()), habit, "node", "--data={data}", "--port={port}"]
+    if supervised:
+        words = ["sh", "-c", 'while :; do "$@"; sleep 0.3; done', "again", *words]
+    path = folder / "broker.toml"
+    path.write_text(f"start = {words!r}\nready = {{ within_s = 30 }}\n{more}\n")
+    return f"file:{path}"
+
+
+if __name__ == "__main__":
+    plant(sys.argv[1])
+    sys.exit(main(sys.argv[2:]))
