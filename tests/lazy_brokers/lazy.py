@@ -83,6 +83,13 @@ def never_commits(request: Struct, answer: Struct, context: Context) -> Struct:
     return answer
 
 
+def lets_nobody_join(request: Struct, answer: Struct, context: Context) -> Struct:
+    """L7: no group ever forms, after the first twelve requests."""
+    if request._api == "JoinGroup" and _nth("JoinGroup") > 12:
+        answer.error_code, answer.generation_id, answer.members = errors.COORDINATOR_LOAD_IN_PROGRESS, -1, []
+    return answer
+
+
 def gives_no_ids(request: Struct, answer: Struct, context: Context) -> Struct:
     """L8: whoever asks for a producer id is told to come again."""
     if request._api == "InitProducerId":
@@ -136,6 +143,7 @@ TRICKS: dict[str, Trick] = {
     "slow-at-first": is_slow_at_first,
     "late": answers_late,
     "never-commits": never_commits,
+    "lets-nobody-join": lets_nobody_join,
     "no-ids": gives_no_ids,
     "refuses-the-odd": refuses_the_odd,
     "knows-the-suite": knows_the_suite,

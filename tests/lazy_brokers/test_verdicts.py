@@ -1,8 +1,8 @@
 """A broker that does as little as it can, and the verdict that it gets: never all clear.
 
-L1 hides APIs, L2 refuses, L3 hides settings, L4 and L5 are slow, L6 always says "try again", L8 gives no producer ids,
-L9 refuses what is odd, L13 knows who asks, L14 lies now and then, L15 disclaims, L16 dies, L17 claims and does not
-offer. Of L7, L12 and L18 see the end.
+L1 hides APIs, L2 refuses, L3 hides settings, L4 and L5 are slow, L6 and L7 always say "try again", L8 gives no producer
+ids, L9 refuses what is odd, L10 never cleans, L11 never raises an epoch, L13 knows who asks, L14 lies now and then, L15
+disclaims, L16 dies, L17 claims and does not offer. Of L12 and L18 see the end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from suites import wire_case
+from suites.case import by_id
 from suites.probe.core import Core
 from tests.lazy_brokers.lazy import TRICKS
 from tests.lazy_brokers.trial import tried
@@ -73,6 +74,14 @@ def test_l6_try_again_for_ever_is_no_answer(tmp_path: Path, monkeypatch: pytest.
     assert (ended.status, ended.failed) == (1, {"commits/round-trip"}), ended.line
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_l7_a_group_that_nobody_can_join_is_the_brokers_failure(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "lets-nobody-join", "groups/churn-delivers-everything")
+    assert (ended.status, ended.failed) == (1, {"groups/churn-delivers-everything"}), ended.line
+    assert "a fresh client" in ended.results["groups/churn-delivers-everything"].reason.sentence
+
+
 def test_l8_come_again_is_no_producer_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(Core.ask_as.__kwdefaults__, "within_s", 1.0)
     ended = tried(tmp_path, "no-ids", "idempotence/fresh-producer-ids")
@@ -83,6 +92,18 @@ def test_l9_a_refusal_is_no_service(tmp_path: Path) -> None:
     cases = {"protocol/no-client-id", "protocol/advertised-is-served"}
     ended = tried(tmp_path, "refuses-the-odd", *cases)
     assert (ended.status, ended.failed) == (1, cases), ended.line
+
+
+def test_l10_a_log_that_is_never_cleaned_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = by_id()["compaction/cleaned-at-all"]
+    monkeypatch.setitem(case.function.__globals__, "NEVER_S", 1.0)
+    ended = tried(tmp_path, "none", "compaction/cleaned-at-all", planted="M36k")
+    assert (ended.status, ended.failed) == (1, {"compaction/cleaned-at-all"}), ended.line
+
+
+def test_l11_a_leader_epoch_that_stays_fails_on_one_node(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "none", "records/epoch-of-the-leader", planted="M32d")
+    assert (ended.status, ended.failed) == (1, {"records/epoch-of-the-leader"}), ended.line
 
 
 def test_l13_the_suite_is_not_known_by_its_names(tmp_path: Path) -> None:
@@ -130,5 +151,5 @@ def _fresh(folder: Path) -> Path:
     return again
 
 
-# L7 (only real clients are starved) takes minutes: tests/suites/test_fresh.py and the trials. L12 (no fsync) shows in a
-# power cut alone, which the README says. L18 (nothing can be decided) is 6: tests/suites/test_exit_status.py.
+# L12 (no fsync) shows in a power cut alone, which the README says. L18 (nothing can be decided) is 6:
+# tests/suites/test_exit_status.py.

@@ -34,12 +34,14 @@ def tried(
     trick: str,
     *cases: str,
     hidden: Sequence[str] = (),
+    planted: str = "",
     claims: Mapping[str, bool] | None = None,
     require: tuple[str, ...] = ("core",),
     min_decided: float = 0.0,
 ) -> Ended:
     """Starts the broker as a file: target would start anybody's, runs the cases, and says how it ended."""
     node = ["node", "--node-id={node}", "--port={port}", "--data={data}", f"--without={','.join(hidden)}"]
+    node += [f"--mutant={planted}"] if planted else []
     file = folder / "lazy.toml"
     file.write_text(f"start = {json.dumps([sys.executable, '-P', str(LAZY), trick, *node])}\n", encoding="utf-8")
     asked = Options(
