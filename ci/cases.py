@@ -47,6 +47,7 @@ def coverage_page() -> str:
     must = [entry for entry in registry().values() if entry.level == "must"]
     lines.append(
         f"{covered} of {len(registry())} guarantees are decided by a case; "
-        f"of the {len(must)} `must`, {sum(entry.id in deciders for entry in must)}."
+        f"of the {len(must)} `must`, {sum(entry.id in deciders for entry in must)} "
+        f"({sum(entry.optional for entry in must)} of them bind only where a broker offers what they are about)."
     )
     return "\n".join(lines)

@@ -33,6 +33,11 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     area: str = ""
 
+    @property
+    def optional(self) -> bool:
+        """Whether it binds only where a broker offers what it is about; there a must is a must."""
+        return any(condition.startswith(("optional", "if ", "where ")) for condition in self.conditions)
+
 
 class UnknownGuarantee(LookupError):
     """A case names a guarantee that no file of the registry has."""

@@ -1,0 +1,40 @@
+"""The registry of guarantees: sources are Kafka's own, and conditions can be read."""
+
+import re
+
+import pytest
+
+from suites.guarantees import registry
+
+BY_OTHERS = re.compile(
+    r"redpanda|kfake|franz|kgo|tansu|automq|warpstream|bufstream|\bkop\b|inkless|nisshi|jepsen|observed|practice|ksql",
+    re.I,
+)
+INDEX = "Kafka+Improvement+Proposals"
+
+
+@pytest.mark.parametrize("entry", registry().values(), ids=lambda entry: entry.id)
+def test_its_source_is_kafkas_own(entry):
+    assert not BY_OTHERS.search(entry.source), "a guarantee rests on what Kafka says, not on what another broker mended"
+    assert not BY_OTHERS.search(entry.link)
+
+
+@pytest.mark.parametrize("entry", registry().values(), ids=lambda entry: entry.id)
+def test_a_page_of_a_kip_is_one_that_its_source_names(entry):
+    if page := re.search(r"/display/KAFKA/KIP-(\d+)", entry.link):
+        assert f"KIP-{page[1]}" in entry.source
+
+
+def test_few_links_lead_to_the_list_of_all_kips():
+    assert sum(INDEX in entry.link for entry in registry().values()) <= 17, "name the page of the KIP itself"
+
+
+@pytest.mark.parametrize("entry", registry().values(), ids=lambda entry: entry.id)
+def test_its_conditions_are_words(entry):
+    debris = [condition for condition in entry.conditions if condition.startswith("/") or " / " in condition]
+    assert not debris
+
+
+def test_what_is_optional_is_told_apart_from_what_binds_everybody():
+    found = {entry.id: entry.optional for entry in registry().values()}
+    assert found["idem-001"] and found["comp-001"] and not found["prod-002"]
