@@ -1,4 +1,4 @@
-"""Counts client calls, the time in which schedules are written: `at op 200`."""
+"""Counts the operations of a history, the time in which schedules are written: `at op 200`."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +16,9 @@ class Clock(Protocol):
 
 
 class OperationClock:
-    """The workload calls `tick` as each client call is invoked, from any thread: the count, and half a microsecond."""
+    """The workload calls `tick` once for each of its calls that is an operation of the history, from any thread, as the
+    call is invoked; a poll is one once it has brought records. Who only looks on need not tick.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -139,7 +139,9 @@ def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]
                 continue
             header = batches.read_header(part.records)
             if not _is_open(partition, header):
-                partition.producers.await_first(header, from_zero=context.version >= _EPOCH_BUMPS_SINCE)
+                partition.producers.await_first(
+                    header, from_zero=context.version >= _EPOCH_BUMPS_SINCE, now_ms=context.node.clock.now_ms()
+                )
                 wanted.setdefault((header.producer_id, header.producer_epoch), []).append((name, part.index))
     if wanted and node.membership is not None:
         later: Awaitable[Verdicts] = node.transactions.ask_for_admission(

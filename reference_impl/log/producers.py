@@ -56,6 +56,9 @@ class Refused(NamedTuple):
     error: int
     message: str
 
+MOST_AWAITED = 10_000
+"""Of so many producers of a partition it is remembered that they asked; anybody may ask under any id."""
+
 
 class Awaited(NamedTuple):
     """What has asked to begin a transaction here, and did not begin one yet."""
@@ -63,6 +66,7 @@ class Awaited(NamedTuple):
     epoch: int
     lowest: int  # the lowest sequence of this epoch
     from_zero: bool  # the first that asked raises its epoch with every transaction
+    asked_ms: int = 0
 
 
 class Completed(NamedTuple):
@@ -82,7 +86,7 @@ class ProducerTable:
         self._open: dict[int, int] = {}  # producer id -> where its open transaction begins
         self._awaited: dict[int, Awaited] = {}
 
-    def await_first(self, batch: Header, *, from_zero: bool) -> None:
+    def await_first(self, batch: Header, *, from_zero: bool, now_ms: int = 0) -> None:
         """Remembers the lowest sequence that asked to begin a transaction here: no higher one may be first (KIP-890).
 
         A producer that bumps its epoch with every transaction must begin at zero where no batch of it is known; as
@@ -91,10 +95,12 @@ class ProducerTable:
         entry = self.entries.get(batch.producer_id)
         if entry is not None and batch.producer_epoch < entry.epoch:
             return
-        asked = Awaited(batch.producer_epoch, batch.base_sequence, from_zero)
+        asked = Awaited(batch.producer_epoch, batch.base_sequence, from_zero, now_ms)
         known = self._awaited.get(batch.producer_id)
         if known is None:
             self._awaited[batch.producer_id] = asked
+            if len(self._awaited) > MOST_AWAITED:
+                del self._awaited[next(iter(self._awaited))]
         elif asked.epoch > known.epoch or (asked.epoch == known.epoch and asked.lowest < known.lowest):
             self._awaited[batch.producer_id] = asked._replace(from_zero=known.from_zero)
 
@@ -207,7 +213,7 @@ class ProducerTable:
         return min(self._open.values(), default=None)
 
     def expire(self, older_than_ms: int) -> None:
-        """Forgets idle producers that have no transaction open."""
+        """Forgets idle producers that have no transaction open, and who asked for one long ago and never came."""
         idle = [
             e.producer_id
             for e in self.entries.values()
@@ -215,6 +221,7 @@ class ProducerTable:
         ]
         for producer_id in idle:
             del self.entries[producer_id]
+        self._awaited = {id_: asked for id_, asked in self._awaited.items() if asked.asked_ms >= older_than_ms}
 
     # Snapshots: so that recovery need not read the log from its beginning.
 

@@ -147,6 +147,7 @@ class _Copier:
     def _send_offsets(self, txn: int, ends: dict[Place, int]) -> bool:
         parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         producer, consumer = self.session.writer.producer, self.reader.consumer
+        self.session.stage.clock.tick()
         call_ns = now_ns()
         outcome = self.session.retried(
             "send_offsets",  # may outlast its limit, even forever (librdkafka issue 5456)

@@ -129,6 +129,7 @@ class _Member:
         self._commit(positions)
 
     def _commit(self, positions: list[TopicPartition]) -> None:
+        self.stage.clock.tick()
         op, call_ns, outcome = self.stage.recorder.next_op(), now_ns(), "ok"
         try:
             done = self.reader.consumer.commit(offsets=positions, asynchronous=False)

@@ -61,6 +61,7 @@ class Session:
 
     def _end(self, kind: str, txn: int) -> str:
         producer = self.writer.producer
+        self.stage.clock.tick()
         call_ns = now_ns()
         call = producer.commit_transaction if kind == "commit_txn" else producer.abort_transaction
         outcome = self.retried(kind, call)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_impl.log.batch import Header, read_header
-from reference_impl.log.producers import Duplicate, ProducerTable, Refused, follows
+from reference_impl.log.producers import MOST_AWAITED, Duplicate, ProducerTable, Refused, follows
 from wire import errors, records
 
 MAX = (1 << 31) - 1
@@ -158,3 +158,20 @@ def test_the_oldest_open_transaction_is_known_after_each_end_and_after_a_restart
         seen.append(table.first_unstable())
     assert seen == [10, 20, 20]
     assert ProducerTable.restore(table.snapshot()).first_unstable() == 20
+
+
+def test_who_asked_long_ago_and_never_came_is_forgotten() -> None:
+    table = ProducerTable()
+    table.await_first(header(3, txn=True), from_zero=False, now_ms=1_000)
+    table.await_first(header(3, pid=2, txn=True), from_zero=False, now_ms=5_000)
+    table.expire(2_000)
+    assert table.admit(header(4, txn=True)) is None, "nobody waits for sequence 3 of producer 1 any more"
+    assert error(table.admit(header(4, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_of_a_crowd_that_asks_and_never_comes_the_newest_are_remembered() -> None:
+    table = ProducerTable()
+    for pid in range(1, MOST_AWAITED + 2):
+        table.await_first(header(3, txn=True)._replace(producer_id=pid), from_zero=False)
+    assert table.admit(header(4, txn=True)) is None
+    assert error(table.admit(header(4, pid=2, txn=True))) == errors.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -1,0 +1,44 @@
+"""Every call of a workload that becomes an operation ticks once, so that `at_op` means the same in each of them."""
+
+import types
+
+import pytest
+
+from histories.header import Header
+from histories.recorder import Recorder
+from suites.probe.conditions import Scene
+from suites.workloads.group_churn import _Member
+from suites.workloads.session import Session
+from suites.workloads.stage import Stage
+
+
+@pytest.fixture
+def stage(tmp_path):
+    scene = Scene(prefix="x", case="tests/case", latency_ms=1.0)
+    with Recorder.create(tmp_path / "history", Header(case="tests/ticks", target="nobody")) as recorder:
+        yield Stage(scene, "127.0.0.1:1", recorder, {"t": 1}, [], lambda what: f"x-{what}", lambda client, text: None)
+
+
+@pytest.mark.parametrize("abort", [False, True])
+def test_a_transaction_ticks_as_it_begins_and_as_it_ends(stage, abort):
+    session = Session(stage, "t1", "x")
+    done = types.SimpleNamespace(
+        begin_transaction=lambda: None,
+        commit_transaction=lambda seconds: None,
+        abort_transaction=lambda seconds: None,
+        flush=lambda seconds: 0,
+        poll=lambda seconds: 0,
+    )
+    session.writer.producer = done
+    txn = session.begin()
+    assert stage.clock.operations() == 1
+    session.end(txn, abort)
+    assert stage.clock.operations() == 2
+
+
+def test_a_commit_of_a_group_ticks(stage):
+    member = _Member.__new__(_Member)
+    member.stage, member.client, member.group = stage, "m1", "g"
+    member.reader = types.SimpleNamespace(consumer=types.SimpleNamespace(commit=lambda **how: []))
+    member._commit([])
+    assert stage.clock.operations() == 1
