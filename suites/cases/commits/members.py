@@ -2,10 +2,11 @@
 
 from faults.kinds import edit_answer
 from suites.case import case
-from suites.probe import rebalance
+from suites.probe import batch, rebalance
 from wire import errors
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2, "JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
+LEAST = "group.min.session.timeout.ms"
 
 
 @case("commits/lower-offset", guarantee="cmt-008", apis={**COMMITS, "LeaveGroup": 0}, smoke=True, fails_on=["M28b"])
@@ -71,3 +72,39 @@ def a_commit_from_outside_needs_a_group_without_members(wire, topic, group):
     wire.committed(group, topic).must_be(5)
     member.commit(topic, offset=7).must_succeed()
     wire.committed(group, topic).must_be(7)
+
+
+@case(
+    "commits/crashed-consumer",
+    guarantee="cmt-005",
+    apis=COMMITS,
+    fails_on=[
+        edit_answer("topics[].partitions[].committed_offset", add=1, api="OffsetFetch"),
+        edit_answer("groups[].topics[].partitions[].committed_offset", add=1, api="OffsetFetch"),
+    ],
+)
+def who_comes_after_a_crashed_consumer_goes_on_at_its_last_commit(wire, topic, group):
+    """After a consumer crashed, who is given its partition MUST go on at its last commit: nothing is skipped, and what
+    it read and did not commit comes again.
+
+    It has read six records and committed three when its connection breaks without a word. It is missed when its session
+    is over, and then the next one is let in.
+    """
+    wire.needs_setting(LEAST, at_most=6_000)
+    session_ms = max(2_000, int(wire.setting(LEAST) or 6_000))
+    for number in range(6):
+        wire.produce(topic, batch(str(number))).must_be_at(number)
+    crashes = wire.member(group, "crashes", session_timeout_ms=session_ms, rebalance_timeout_ms=session_ms)
+    rebalance(crashes)
+    wire.read_all(topic).must_hold(*(str(number) for number in range(6)))
+    crashes.commit(topic, offset=3).must_succeed()
+    wire.connect("crashes", wire.coordinator(group)).close()
+
+    comes = wire.member(group, "comes", session_timeout_ms=session_ms)
+    joined = comes.join().must_succeed()
+    joined.must(joined.members and set(joined.members) == {comes.id}, "the crashed consumer must be gone", "members")
+    comes.sync({comes.id: b"all"}).must_bring(b"all")
+    wire.committed(group, topic).must_be(3)
+    wire.read_all(topic, offset=3).must_hold("3", "4", "5")
+    comes.commit(topic, offset=6).must_succeed()
+    wire.committed(group, topic).must_be(6)

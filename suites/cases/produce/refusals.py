@@ -5,6 +5,15 @@ from suites.case import case
 from suites.probe import batch
 from wire import errors
 
+#: Errors after which nothing was done, and none of which a healthy broker gives a good batch.
+DEFINITE = (
+    errors.CORRUPT_MESSAGE,
+    errors.MESSAGE_TOO_LARGE,
+    errors.INVALID_TOPIC_EXCEPTION,
+    errors.INVALID_REQUIRED_ACKS,
+    errors.INVALID_RECORD,
+)
+
 
 @case(
     "produce/refused-leaves-no-trace",
@@ -29,6 +38,50 @@ def what_is_refused_is_never_read(wire, topic_of):
         wire.produce(topic, content, **how).must_be_refused(*codes)
     wire.list_offsets(topic, at="latest").must_name(offset=4)
     wire.read_all(topic).must_hold("good 0", "good 1", "good 2", "good 3")
+
+
+@case(
+    "produce/refused-leaves-no-trace-after-a-crash",
+    guarantees=["prod-004", "prod-001"],
+    apis={"Produce": 3},
+    needs=["leaders", "kill", "restart"],
+    fails_on=["M01b:every=3"],
+)
+def what_is_refused_is_not_read_after_a_crash_either(wire, topic, nodes):
+    """A batch that was refused for good MUST NOT be read by anyone, though its leader is killed or its client cut off.
+
+    Good and bad batches are under way together, four times: the first client is cut off before it has read its answers,
+    and at the end of each other turn, while more are under way, the leader is killed. Of the good ones those that were
+    acknowledged are there, each once; of the others any may be.
+    """
+    kept, refused = [], []
+    for turn in range(4):
+        names = [f"{turn}-{number}" for number in range(12)]
+        bad = names[1::3]
+        sent = [(name, batch(name, crc=12345) if name in bad else batch(name)) for name in names]
+        how = {"via": f"turn {turn}", "wait": False, "retry": False}
+        under_way = [(name, wire.produce(topic, content, **how)) for name, content in sent]
+        refused += bad
+        if turn == 0:
+            wire.drop_lines()
+            continue
+        for name, answer in under_way:
+            if name in bad:
+                answer.must_be_refused(errors.CORRUPT_MESSAGE, errors.INVALID_RECORD)
+            elif answer.error in DEFINITE:
+                refused.append(name)
+            elif answer.error == errors.NONE:
+                kept.append(name)
+        wire.produce(topic, batch(f"{turn} unheard"), acks=0, via="unheard", wait=False)
+        nodes.crash(nodes.of(topic))
+        wire.await_topic(topic)
+
+    log = wire.read_all(topic)
+    found = [value.decode() for value in log.values]
+    log.must(not set(refused) & set(found), f"{sorted(set(refused) & set(found))} were refused and are read")
+    log.must(len(set(found)) == len(found), f"some records are there twice: {found}")
+    lost = sorted(set(kept) - set(found))
+    log.must(not lost, f"{lost} were acknowledged and are gone")
 
 
 @case(

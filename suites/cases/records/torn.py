@@ -9,7 +9,7 @@ LATE = [f"late {number} " * 16_000 for number in range(8)]
 
 @case(
     "records/whole-after-a-crash",
-    guarantees=["rec-010", "prod-002"],
+    guarantees=["rec-005", "prod-002"],
     needs=["leaders", "topic-settings", "kill", "restart"],
     fails_on=["M02c"],
 )
