@@ -82,3 +82,9 @@ def test_three_nodes_that_refuse_three_replicas(program: Path, tmp_path: Path) -
     assert verdicts(program, tmp_path, "one-replica.toml", *cases) == dict.fromkeys(cases, PASS)
     logs = "".join(path.read_text() for path in (only_run(tmp_path) / "target").rglob("*.err"))
     assert "refused more than one replica" in logs
+
+
+def test_what_no_promise_forbids_is_no_failure(program: Path, tmp_path: Path) -> None:
+    """It takes a null or negative count for none, and knows no committed offsets of an unknown group."""
+    cases = ("protocol/announced-lengths", "protocol/broken-text", "protocol/no-client-id", "protocol/unknown-tags")
+    assert verdicts(program, tmp_path, "per-node.toml", *cases) == dict.fromkeys(cases, PASS)

@@ -6,8 +6,9 @@ from wire import errors
 from wire.apis import by_name
 from wire.messages import request
 
-#: What may be answered beside success: newer versions say so of a group that does not exist (KIP-1043).
-NO_GROUP = {"DescribeGroups": (errors.GROUP_ID_NOT_FOUND,)}
+#: What may be answered beside success: newer versions say so of a group that does not exist (KIP-1043). Of OffsetFetch
+#: it is wrong, with or without a client id: `commits/nothing-committed` decides that.
+NO_GROUP = {"DescribeGroups": (errors.GROUP_ID_NOT_FOUND,), "OffsetFetch": (errors.GROUP_ID_NOT_FOUND,)}
 
 
 @case("protocol/no-client-id", guarantee="prot-010", fails_on=["M39f", "M39l"])

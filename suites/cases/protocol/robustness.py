@@ -71,6 +71,9 @@ def an_announced_length_is_not_believed(wire, topic, nodes):
         for number, (line, frame) in enumerate(zip(lines, some, strict=True), first):
             wire.must_refuse(line, because=f"boast {number} announces more than its frame holds", asked=frame)
             line.close()
+    negative = wire.connect("negative")  # announces nothing that a frame cannot hold: it may be taken for none
+    negative.send_bytes(unchecked_request(request("DescribeGroups", groups=[topic]), 0, 1, lengths={"groups": -2}))
+    wire.must_refuse(negative, because="a negative count")
     nodes.must_stay_small(before, within_mib=WITHIN_MIB, because="more was announced than frames held")
     wire.must_still_serve("neighbour")
 
@@ -82,9 +85,10 @@ def an_announced_length_is_not_believed(wire, topic, nodes):
     fails_on=["M42b", "M42e"],
 )
 def broken_text_and_forbidden_nulls_are_refused(wire):
-    """Null where none may be MUST be refused, by an error or by closing the connection, and MUST leave no half effect.
+    """Null where none may be MUST be refused or tolerated, by an answer or by closing the connection, and MUST leave no
+    half effect.
 
-    Text that is not UTF-8 is refused so or answered. Of two topics to be made the second has no name: the first is not
+    So is text that is not UTF-8. Of two topics to be made the second has no name: that is refused, and the first is not
     made either, unless an answer says so.
     """
     name, made = wire.name("broken"), wire.name("half")
@@ -92,22 +96,20 @@ def broken_text_and_forbidden_nulls_are_refused(wire):
     two = request("CreateTopics", topics=[wire.topic_row(made), wire.topic_row(name)], timeout_ms=5_000)
     group = request("DescribeGroups", groups=[name])
     no_name = wire.frame(two, 2, replace={"topics[1].name": b"\xff\xff"})
-    nulls = {
+    refused = {"a topic without a name": no_name}
+    tolerated = {
         "a null in a list of names": wire.frame(group, 0, replace={"groups[0]": b"\xff\xff"}),
         "a null list of groups": wire.frame(group, 0, replace={"groups": b"\xff\xff\xff\xff"}),
-        "a topic without a name": no_name,
-    }
-    texts = {
         "a group name that is not UTF-8": wire.frame(group, 0, replace={"groups[0]": b"\x00\x03\xc3\x28\xff"}),
         "a client id that is not UTF-8": wire.frame(
             request("ApiVersions"), 0, header=b"\x00\x12\x00\x00\x00\x00\x00\x01\x00\x02\xff\xfe"
         ),
     }
-    frames = nulls | texts
+    frames = refused | tolerated
     lines = {what: wire.connect(f"broken{number}") for number, what in enumerate(frames)}
     for what, frame in frames.items():
         lines[what].send_bytes(frame)
-    answers = {what: wire.must_refuse(line, because=what, asked=nulls.get(what, b"")) for what, line in lines.items()}
+    answers = {what: wire.must_refuse(line, because=what, asked=refused.get(what, b"")) for what, line in lines.items()}
     wire.must_still_serve("neighbour")
     if answers["a topic without a name"] == b"":
         wire.metadata(made).must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
@@ -193,13 +195,12 @@ def _boasting_of_all(wire):
 
 def _boasting(topic):
     """Frames that announce far more than they hold, also inside of what they list."""
-    metadata, groups = request("Metadata", topics=[{"name": topic}]), request("DescribeGroups", groups=[topic])
+    metadata = request("Metadata", topics=[{"name": topic}])
     produce = request(
         "Produce", acks=-1, topic_data=[{"name": topic, "partition_data": [{"index": 0, "records": b"x" * 70}]}]
     )
     return [
         unchecked_request(metadata, 1, 1, lengths={"topics[0].name": 32_767}),
-        unchecked_request(groups, 0, 1, lengths={"groups": -2}),
         unchecked_request(produce, 3, 1, lengths={"topic_data[0].partition_data": MOST}),
         unchecked_request(produce, 3, 1, lengths={"topic_data[0].partition_data[0].records": MOST}),
     ]
