@@ -49,6 +49,7 @@ class Partition:
         self.leader_id = NOBODY
         self.leading: Leading | None = None
         self.high_watermark = log.start_offset
+        self._mark_before = log.start_offset  # the high watermark when the leader last changed
         self.deleted = False
         self._me = me
         self._wedged = log.end_offset > 0 and bugs.on("M91")
@@ -63,10 +64,14 @@ class Partition:
         if placement.leader_epoch > self.leader_epoch:
             taken_over = self.leader_epoch >= 0
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
-            self.leading = None
+            self.leading, mark_before = None, self._mark_before
+            self._mark_before = self.high_watermark
             if placement.leader == self._me:
                 if taken_over and bugs.on("M11b"):
                     self.log.producers = ProducerTable()
+                if taken_over and bugs.on("M33c"):
+                    truncation.truncate(self.log, mark_before)
+                    self.high_watermark = self.log.end_offset
                 end = self.log.end_offset
                 self.log.epochs.assign(placement.leader_epoch, end)
                 self.leading = Leading(
@@ -254,7 +259,7 @@ class Partition:
         if epoch < 0 or epoch == self.leader_epoch:
             return errors.NONE
         if epoch < self.leader_epoch:
-            return errors.FENCED_LEADER_EPOCH
+            return errors.NONE if bugs.on("N52") else errors.FENCED_LEADER_EPOCH
         return errors.NONE if bugs.on("P23") else errors.UNKNOWN_LEADER_EPOCH
 
     def readable_end(self, *, committed: bool) -> int:

@@ -28,6 +28,7 @@ from reference_impl.replica import serving
 from wire import errors
 from wire.messages import ZERO_UUID, Struct, child, response
 
+_ZSTD_SINCE = 10
 _BY_ID_SINCE, _REPLICA_STATE_SINCE, _HINTS_SINCE = 13, 15, 16
 _FOLLOWERS_SERVE_SINCE = 11
 _Topic = child("Fetch", "response", "responses")
@@ -174,6 +175,10 @@ def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *,
             reading.failed = True
         else:
             part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
+            if part.records and context.version < _BY_ID_SINCE and bugs.on("N53"):
+                part.records = spoil.without_the_first(part.records)
+            if context.version < _ZSTD_SINCE and spoil.is_zstd(part.records) and bugs.on("N58"):
+                part = _failed(key, errors.CORRUPT_MESSAGE, partition, context)
         size = len(part.records)
         reading.size += size
         room = max(room - size, 0)
@@ -246,6 +251,8 @@ def _data(
     limit = wanted.partition_max_bytes if bugs.on("P26") else min(wanted.partition_max_bytes, room)
     at_least_one = at_least_one and not bugs.on("M37c")
     data = partition.read(wanted.fetch_offset, limit, committed=committed, at_least_one=at_least_one)
+    if data and bugs.on("N56"):
+        data = spoil.without_markers(data)
     if data:
         data = spoil.read(data, wanted.fetch_offset, partition.leader_epoch, woken=woken)
     part = _part(partition, wanted.partition, data)

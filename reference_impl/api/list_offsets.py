@@ -53,6 +53,8 @@ def list_offsets(request: Struct, context: Context) -> Struct:
 def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice: bool) -> Struct:
     index, time = part.partition_index, part.timestamp
     partition = context.node.led(name, index)
+    if partition == errors.NOT_LEADER_OR_FOLLOWER and bugs.on("M34e"):
+        partition = context.node.replicas.get(name, index) or partition
     if twice:
         error = errors.INVALID_REQUEST
     elif time < 0 and context.version < _SINCE.get(time, 1 << 15):

@@ -198,6 +198,8 @@ class GroupService:
         if group_id in self._not_read_back:
             self._not_read_back.discard(group_id)
             return {}
+        if bugs.on("N68"):
+            group_id = next(iter(self._groups), group_id)
         return self.offsets_of(group_id).of_group(group_id)
 
     def commit(
@@ -211,7 +213,8 @@ class GroupService:
         base = self._write(group_id, rows, producer)
         state = self.offsets_of(group_id)
         for at, (key, value) in enumerate(zip(keys, values, strict=True)):
-            state.replay(key, value, producer[0], base + at)
+            if not bugs.on("N46"):
+                state.replay(key, value, producer[0], base + at)
         return errors.NONE
 
     def open_to_commits(self, group_id: str) -> ClassicGroup | ConsumerGroup:

@@ -83,3 +83,18 @@ def _rewritten(data: bytes, change: Callable[[records.Record], records.Record]) 
 def _sealed(batch: bytearray) -> bytes:
     struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
     return bytes(batch)
+
+
+def without_the_first(data: bytes) -> bytes:
+    """All but the first batch."""
+    return data[read_header(data).size :]
+
+
+def without_markers(data: bytes) -> bytes:
+    """The batches that hold records of clients."""
+    return b"".join(bytes(part.bytes) for part in records.batches(data) if not part.header.is_control)
+
+
+def is_zstd(data: bytes) -> bool:
+    """Whether the first batch is compressed with zstd."""
+    return bool(data) and read_header(data).codec == 4
