@@ -17,6 +17,8 @@ from suites.trial import Trial
 
 WARM_UP_S = 30.0
 FINAL_READ_S = 75.0
+FRESH_S = 10.0
+"""For fresh clients to make progress, once the recovery limit has passed without any: a try begun by then is ended."""
 STUCK_TOO_S = 5.0
 """For readers, where the recovery limit has passed already without progress."""
 
@@ -37,8 +39,14 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
 
             ground.phase("faults")
             with applied(schedule, links, ground.victims, ground.recorder, clients.clock) as faults:
+                enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(
-                    lambda: clients.acked >= trial.length and _all_bitten(schedule, faults.hits) and faults.finished,
+                    lambda: (
+                        clients.acked >= trial.length
+                        and _all_bitten(schedule, faults.hits)
+                        and faults.finished
+                        and now_ns() >= enough_ns
+                    ),
                     ground.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
                 )
@@ -53,7 +61,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             if (seen.stuck or seen.behind) and clients.stage.hung_calls:  # others have taken over since
                 _recover(trial, ground, clients, seen, healed_ns)
             if seen.stuck or seen.behind:
-                seen.fresh = clients.fresh_start(ground.limit(trial.recovery_s))
+                seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
                 if not (seen.fresh or seen.stuck):  # a transaction that the fresh ones ended may have been in the way
                     seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S))
         except KeyboardInterrupt:

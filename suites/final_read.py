@@ -147,7 +147,7 @@ class FinalRead:
     def _read(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
         topic, partition = place
         position = self._wire.log_start(topic, partition)
-        end = self._ask_end(place, client, isolation)
+        end = self._ask_end(place, client, isolation, position)
         self._stream += 1
         reading, prev, order = Reading(isolation), position - 1, 0
         epoch = -1 if place in self._unfenced else self._wire.leader_epoch(topic, partition)
@@ -181,7 +181,7 @@ class FinalRead:
         )
         self.ends[place] = end
 
-    def _ask_end(self, place: Place, client: str, isolation: str) -> int:
+    def _ask_end(self, place: Place, client: str, isolation: str, start: int) -> int:
         call_ns = now_ns()
         end = self._wire.log_end(place[0], place[1], isolation=isolation)
         stable = isolation == COMMITTED
@@ -197,6 +197,7 @@ class FinalRead:
                 outcome="ok",
                 high_watermark=None if stable else end,
                 last_stable=end if stable else None,
+                log_start=start,
             )
         )
         return end

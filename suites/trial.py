@@ -27,6 +27,8 @@ class Trial:
     observations: int = 5
     """That a check must have judged during the faults to decide a guarantee of the case: see DECIDES and OBSERVES in
     checkers/check.py. Fewer, and the trial is inconclusive (`unobserved`)."""
+    at_least_s: float = 0.0
+    """That the disturbed part lasts, however fast the operations are."""
     longest_s: float = 45.0
     """When the faults are healed even if there is less than that."""
     recovery_s: float = 30.0

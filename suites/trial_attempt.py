@@ -89,7 +89,9 @@ def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
     topics: dict[str, int] = {}
     names: dict[str, str] = {}
     for plan in trial.workload.topics:
-        names[plan.name] = wire.new_topic(plan.name, partitions=plan.partitions, more_will_do=True)
+        names[plan.name] = wire.new_topic(
+            plan.name, partitions=plan.partitions, configs=dict(plan.configs), more_will_do=True
+        )
         topics[names[plan.name]] = len(wire.known_partitions(names[plan.name]))
     for word in trial.workload.groups:
         names[word] = wire.name("g")

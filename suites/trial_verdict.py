@@ -126,7 +126,7 @@ def _withheld(
         yield Reason("final-read-incomplete", f"{place} was not read to its end: {why}")
     if not seen.warm or seen.acked < history.header.settings.get("length", 0):
         yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
-    if history.header.schedule and _during(facts) < history.header.settings.get("during_faults", 0):
+    if history.header.schedule.get("windows") and _during(facts) < history.header.settings.get("during_faults", 0):
         yield Reason(
             "too-few-operations", f"only {_during(facts)} operations that were invoked during a fault were acknowledged"
         )

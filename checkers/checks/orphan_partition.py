@@ -14,6 +14,7 @@ Source: KIP-848; Kafka documentation, "Consumers"; catalogue grp-017, g848-005.
 NAME = "orphan-partition"
 GUARANTEE = "grp-017"
 STRENGTH = "recency"
+DECIDES = ("grp-017", "g848-005")
 OBSERVES = ("membership",)
 STANDS_ALONE = True
 NEEDS = ("memberships.generation", "memberships.from_ns", "memberships.until_ns", "clients.protocol")

@@ -16,6 +16,7 @@ import msgspec
 from histories.clock import now_ns
 from histories.payload import record_for
 from histories.rows import Client, Operation, Record
+from suites.probe.consumer import Consumer
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.fetch import COMMITTED, UNCOMMITTED, Reading
 from suites.probe.member import Member
@@ -89,6 +90,18 @@ class Fresh:
                     self._commit_as(wire, member, (topics[0], 0))
             finally:
                 if member.id:
+                    with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
+                        member.leave()
+
+    def beat(self, group: str, topics: list[str]) -> None:
+        """Joins a group of the consumer protocol (KIP-848), and leaves."""
+        with self._trying(f"joined group {group}") as wire:
+            wire.forget_coordinator(group)
+            member = Consumer(wire, group, *topics)
+            try:
+                member.beat().must_succeed()
+            finally:
+                if member.epoch > 0:
                     with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
                         member.leave()
 

@@ -66,7 +66,10 @@ class GroupChurn(Workload):
 
     def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
         fresh.send(stage.places)
-        fresh.join(names["group"], list(stage.topics))
+        if self.protocol == "consumer":
+            fresh.beat(names["group"], list(stage.topics))
+        else:
+            fresh.join(names["group"], list(stage.topics))
         fresh.read(lags)
 
     def _take_part(self, stage: Stage, number: int, group: str) -> None:

@@ -31,12 +31,14 @@ class SendAndRead(Workload):
     """Records a second of each producer."""
     size: int = 64
     compression: str = "none"
+    configs: tuple[tuple[str, str], ...] = ()
+    """Settings of the topic."""
     in_flight: int | None = None
     """Requests in flight on a connection; ONE_AT_A_TIME where leaders change."""
 
     @property
     def topics(self) -> tuple[TopicPlan, ...]:
-        return (TopicPlan("topic", self.partitions),)
+        return (TopicPlan("topic", self.partitions, self.configs),)
 
     @property
     def apis(self) -> dict[str, int]:

@@ -18,6 +18,7 @@ class TopicPlan:
 
     name: str = "topic"
     partitions: int = 1
+    configs: tuple[tuple[str, str], ...] = ()
 
 
 class Workload(ABC):

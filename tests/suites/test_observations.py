@@ -80,3 +80,11 @@ def test_every_guarantee_of_a_trial_is_decided_by_a_check_that_is_made_there():
             for guarantee in case.guarantees:
                 deciding = [check.name for check in made if guarantee in check.decides and check.observes is not None]
                 assert deciding, f"{case.id} names {guarantee}, which no check of it decides"
+
+
+def test_checks_of_cleaning_expiry_and_ownership_are_fed_by_trials_that_name_them():
+    """Nothing but a trial over a compacted or an expiring topic, or a group left alone, gives these data."""
+    named = {guarantee for case in all_cases() if case.kind == "trial" for guarantee in case.guarantees}
+    fed = ("lost-latest", "moved-record", "cleaned-early", "early-deletion", "orphan-partition")
+    for name in fed:
+        assert named & set(all_checks()[name].decides), f"no trial feeds {name}"

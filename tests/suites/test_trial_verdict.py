@@ -263,3 +263,8 @@ def test_an_aborted_read_stands_where_the_abort_was_acknowledged(tmp_path, state
     outcome = judged(CASE, History.open(tmp_path / "h"), lambda *_: found)
     assert outcome.verdict is expected
     assert [anomaly.name for anomaly in outcome.anomalies] == ["aborted-read"], "in sight either way"
+
+
+def test_a_trial_without_faults_asks_for_no_operations_during_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.SCHEDULE", Windows())
+    assert verdict(tmp_path, changed(hits={}), during=100).verdict is Verdict.PASS

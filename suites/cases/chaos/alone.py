@@ -1,0 +1,23 @@
+"""A group that nobody disturbs: whatever its members were given, they keep."""
+
+from faults.kinds import edit_answer
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import GroupChurn
+
+
+@case(
+    "groups/left-alone",
+    guarantee="g848-005",
+    needs=["proxy"],
+    apis={"ConsumerGroupHeartbeat": 0},
+    fails_on=[edit_answer("assignment.topic_partitions[0].partitions[0]", drop=True, api="ConsumerGroupHeartbeat")],
+)
+def a_group_at_peace_leaves_no_partition_alone():
+    """While no member comes or goes, every partition that the group reads MUST have an owner, all the time."""
+    return Trial(
+        workload=GroupChurn(members=2, partitions=4, stay_s=600, rate=40.0, protocol="consumer"),
+        length=2_000,
+        at_least_s=90.0,
+        longest_s=120.0,
+    )

@@ -1,0 +1,62 @@
+"""Topics that are cleaned while faults are at work: nothing goes before its time, and what stays stays where it was."""
+
+from faults.kinds import edit_answer, kill
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import ONE_AT_A_TIME, SendAndRead
+
+SEGMENTS = (("segment.ms", "1000"), ("segment.jitter.ms", "0"))
+COMPACTED = (
+    *SEGMENTS,
+    ("cleanup.policy", "compact"),
+    ("min.cleanable.dirty.ratio", "0.001"),
+    ("min.compaction.lag.ms", "2000"),
+)
+EXPIRING = (*SEGMENTS, ("cleanup.policy", "delete"), ("retention.ms", "6000"))
+
+
+@case(
+    "compaction/survives-a-kill",
+    guarantees=["comp-001", "comp-002", "comp-004"],
+    needs=["kill", "restart", "topic-settings", "compaction"],
+    fails_on=["M36a", "M36b"],
+)
+def the_latest_of_every_key_survives_a_kill():
+    """The newest record of each key MUST stay, at its offset, and none go before min.compaction.lag.ms, though a leader
+    is killed while its logs are cleaned.
+
+    Each key is written again and again; segments of a second and a lag of two have most of the log cleaned meanwhile.
+    """
+    return Trial(
+        workload=SendAndRead(
+            producers=3, partitions=2, readers_=2, configs=COMPACTED, rate=150.0, in_flight=ONE_AT_A_TIME
+        ),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_500), end=after("w1", "begin", delay_ms=500))),
+        length=5_000,
+        longest_s=60.0,
+    )
+
+
+@case(
+    "retention/young-records-survive-a-kill",
+    guarantee="ret-003",
+    needs=["kill", "restart", "topic-settings"],
+    fails_on=[edit_answer("responses[].partitions[].log_start_offset", add=900, api="Fetch", skip=200)],
+)
+def what_is_young_stays_though_a_leader_is_killed():
+    """While old records expire a record younger than retention.ms MUST stay, though a leader is killed meanwhile.
+
+    Nobody follows the log: a reader that falls behind by more than the few seconds that records are kept is lost by
+    right. The starts of the logs are asked for all along, and everything is read in the end.
+    """
+    return Trial(
+        workload=SendAndRead(
+            producers=3, partitions=2, readers_=0, configs=EXPIRING, rate=80.0, in_flight=ONE_AT_A_TIME
+        ),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_200), end=after("w1", "begin", delay_ms=500))),
+        length=3_000,
+        at_least_s=20.0,
+        longest_s=60.0,
+    )
