@@ -6,13 +6,23 @@ Measured before each attempt, on a topic of its own: a target that was slow once
 from __future__ import annotations
 
 import statistics
+import threading
+import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from suites.case import Case
+from suites.floor import statement
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.produce import batch
 from suites.probe.promptness import is_slow, said_of
 from suites.probe.wire import Wire
+from suites.promises import REQUIRES, broken
+from suites.result import CaseResult, Reason
 
+CANNOT_WRITE = f"{REQUIRES}data"
+SETTLES_WITHIN_S = 10.0
 SAMPLES = 3
 QUICK_MS = 20.0
 """One acknowledgement as quick as this is measure enough."""
@@ -29,14 +39,43 @@ class Health:
         self._wire: Wire | None = None
         self._topic = ""
         self._said_slow = False
+        self._fault: BrokerAtFault | None = None
+        self.unwritable: BrokerAtFault | None = None
+        """Why not one record could be written when the run began."""
+
+    def open(self) -> None:
+        """Measures for the first time; what cannot be written to is asked for a while, for it may be settling."""
+        deadline = time.monotonic() + SETTLES_WITHIN_S
+        pause = threading.Event()
+        self.measure()
+        while self._fault is not None and time.monotonic() < deadline:
+            pause.wait(0.2)
+            self.measure()
+        self.unwritable = self._fault
+
+    def broken(self) -> list[CaseResult]:
+        """The failure of a target to which an ordinary client cannot write one record: said once, and at once."""
+        if self.unwritable is None:
+            return []
+        sentence = f"an ordinary client cannot write one record: {self.unwritable.sentence}"
+        made = broken(CANNOT_WRITE, statement("data"), "requires", sentence)
+        return [replace(made, evidence=self.unwritable.evidence)]
+
+    def lacking(self, case: Case) -> Reason | None:
+        """A trial is nothing but ordinary clients: where not one record can be written it cannot be judged."""
+        if self.unwritable is None or case.kind != "trial":
+            return None
+        return Reason("needs", f"needs a target that takes a record, which failed in {CANNOT_WRITE}")
 
     def measure(self) -> None:
         """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick."""
+        self._fault = None
         try:
             taken = [self._acknowledged_ms()]
             while taken[0] > QUICK_MS and len(taken) < SAMPLES:
                 taken.append(self._acknowledged_ms())
-        except (BrokerAtFault, NotApplicable, Unclear):
+        except (BrokerAtFault, NotApplicable, Unclear) as problem:
+            self._fault = problem if isinstance(problem, BrokerAtFault) else None
             self._let_go()
             self.latency_ms = UNKNOWN_MS
             return

@@ -130,7 +130,7 @@ class Session:
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         forget(wire)
         self.metadata_version = wire.metadata_version
-        self.health.measure()
+        self.health.open()
 
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""
@@ -188,7 +188,7 @@ class Session:
             seed=self.seed + attempt - 1,
             salt=self._salt,
             client_id=Aliases(self.prefix, self._salt).hide("probe"),
-            latency_ms=self.latency_ms,
+            latency_ms=self.health.latency_ms,
             time_ms=time.time_ns() // 1_000_000,
             metadata_version=self.metadata_version,
             target=self.target.name,
@@ -202,16 +202,11 @@ class Session:
             permitted=tuple(sorted(self.permitted)),
         )
 
-    @property
-    def latency_ms(self) -> float:
-        """Of an acknowledgement, as measured last: before each attempt at a case."""
-        return self.health.latency_ms
-
     # the cases
 
     def broken_promises(self) -> list[CaseResult]:
         """What is claimed or required and not offered."""
-        return broken_promises(self.claims, self.require, self.offer)
+        return broken_promises(self.claims, self.require, self.offer) + self.health.broken()
 
     def unkept_promises(self) -> list[CaseResult]:
         """What is claimed or required, and no case could decide for reasons of the broker's; once all have run."""
@@ -221,7 +216,7 @@ class Session:
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
         """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""
         began = now_ns()
-        if (reason := lacking(case, self.offer)) is not None:
+        if (reason := lacking(case, self.offer) or self.health.lacking(case)) is not None:
             self.emit(CaseStarted(case.id, index, total))
             return self._finish(case, began, [], Outcome(Verdict.NOT_APPLICABLE, reason), 1)
         attempts: list[Attempt] = []
@@ -364,7 +359,7 @@ class Session:
             started_ns=began,
             duration_s=(ended - began) / 1e9,
             history=attempts[-1].history if attempts else "",
-            facts={"latency_ms": round(self.latency_ms, 3), **outcome.facts},
+            facts={"latency_ms": round(self.health.latency_ms, 3), **outcome.facts},
             log_lines=self._log_lines(began, ended) if outcome.verdict is Verdict.FAIL else (),
             proof=proof,
             failures=_failures(outcome),

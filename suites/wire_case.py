@@ -44,7 +44,7 @@ def _attempt(
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
     if outcome.verdict is not Verdict.FAIL and not _alive(exchanger, alive):
-        return failed("died", "the target died of this case", outcome.evidence)
+        return failed("died", "the target died of this case", wire.traffic.under_way() or outcome.evidence)
     return outcome
 
 
@@ -100,7 +100,7 @@ def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, alive: Callab
         sentence = f"{error.sentence}; another connection was served meanwhile"
         return failed("no-answer", sentence, error.evidence, about=error.about)
     if not _alive(exchanger, alive):
-        return failed("died", f"{error.sentence}; the target is dead", error.evidence)
+        return failed("died", f"{error.sentence}; the target is dead", wire.traffic.under_way() or error.evidence)
     if wire.answered:
         sentence = f"{error.sentence}; nor is any other connection served any more"
         return failed("no-answer", sentence, error.evidence, about=error.about)

@@ -39,6 +39,7 @@ class Traffic:
     def __init__(self) -> None:
         self._number = 0
         self._sent: deque[Sent] = deque(maxlen=KEPT)
+        self._ended_with: dict[str, Sent] = {}
 
     def sent(self, connection: str, where: str, frame: bytes, what: str = "", asked: Asked | None = None) -> int:
         """Takes note of what left; returns its number."""
@@ -51,13 +52,23 @@ class Traffic:
         for entry in self._sent:
             if entry.connection == connection and not entry.answered and entry.asked is asked:
                 entry.answered = True
+                self._ended_with.clear()  # it lives
                 return
 
     def closed(self, connection: str) -> None:
-        """The other side ended the connection, or it could not be opened."""
+        """The other side ended the connection."""
         for entry in self._sent:
-            if entry.connection == connection and not entry.answered:
+            if entry.connection == connection and not (entry.answered or entry.lost):
                 entry.lost = True
+                self._ended_with[connection] = entry
+
+    def under_way(self) -> tuple[Evidence, ...]:
+        """What was sent last on the connection that ended first since something was answered: of that a broker died.
+
+        Connections that end after that one, or cannot be opened any more, carry what had no part in it.
+        """
+        last = next(iter(self._ended_with.values()), self._sent[-1] if self._sent else None)
+        return last.evidence("under way when the broker died") if last is not None else ()
 
     def latest_answer(self) -> tuple[Evidence, ...]:
         """The newest exchange that has an answer."""
