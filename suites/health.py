@@ -23,6 +23,7 @@ from suites.result import CaseResult, Reason
 
 CANNOT_WRITE = f"{REQUIRES}data"
 SETTLES_WITHIN_S = 10.0
+COSTS = 10
 SAMPLES = 3
 QUICK_MS = 20.0
 """One acknowledgement as quick as this is measure enough."""
@@ -40,6 +41,7 @@ class Health:
         self._topic = ""
         self._said_slow = False
         self._fault: BrokerAtFault | None = None
+        self._not_before = 0.0
         self.unwritable: BrokerAtFault | None = None
         """Why not one record could be written when the run began."""
 
@@ -50,6 +52,7 @@ class Health:
         self.measure()
         while self._fault is not None and time.monotonic() < deadline:
             pause.wait(0.2)
+            self._not_before = 0.0
             self.measure()
         self.unwritable = self._fault
 
@@ -68,7 +71,14 @@ class Health:
         return Reason("needs", f"needs a target that takes a record, which failed in {CANNOT_WRITE}")
 
     def measure(self) -> None:
-        """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick."""
+        """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick.
+
+        A target that failed to give one is asked again only after ten times as long as that took: waiting for it
+        before every case would cost more than the cases.
+        """
+        began = time.monotonic()
+        if began < self._not_before:
+            return
         self._fault = None
         try:
             taken = [self._acknowledged_ms()]
@@ -78,6 +88,7 @@ class Health:
             self._fault = problem if isinstance(problem, BrokerAtFault) else None
             self._let_go()
             self.latency_ms = UNKNOWN_MS
+            self._not_before = time.monotonic() + COSTS * (time.monotonic() - began)
             return
         self.latency_ms = max(statistics.median(taken), 0.1)
 

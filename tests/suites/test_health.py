@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from checkers.verdict import Verdict
+from suites import health
 from suites.case import Case
 from suites.wire_case import attempt
 from tests.suites import bad_broker
 from tests.suites.running import results_of
-from tests.suites.scripted import wire_to
+from tests.suites.scripted import TOPIC, wire_to
 from wire.messages import request, response
 
 
@@ -81,3 +82,19 @@ def test_a_connection_that_was_closed_before_another_was_served_is_not_of_what_i
         ListGroups=lambda asked: response("ListGroups"),
     )
     assert "the bad one" in outcome.evidence[0].text
+
+
+def test_a_target_that_does_not_answer_is_not_waited_for_before_every_case(monkeypatch):
+    """M38d answers no Produce: 30 s each time would be more than the cases take."""
+    wire, exchanger = wire_to(Produce=lambda asked: None)
+    now = [100.0]
+    monkeypatch.setattr(health.time, "monotonic", lambda: now[0] + exchanger.ns / 1e9)
+    monkeypatch.setattr(wire, "new_topic", lambda: TOPIC)
+    watched = health.Health(lambda: wire)
+    for _ in range(20):
+        watched.measure()
+        now[0] += 1.0
+    assert exchanger.seen.count("Produce") == 1
+    now[0] += 400.0
+    watched.measure()
+    assert exchanger.seen.count("Produce") == 2
