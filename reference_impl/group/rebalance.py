@@ -79,7 +79,7 @@ def sync(
 def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, now: int) -> int:
     """A sign of life; the error code tells the member whether it must rejoin."""
     if refusal := group.refusal(member_id, instance_id):
-        return refusal
+        return errors.NONE if bugs.on("P41") else refusal
     if generation != group.generation:
         return errors.ILLEGAL_GENERATION
     keep_alive(group, group.members[member_id], now)
@@ -293,8 +293,7 @@ def _join_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effec
 def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
     """The join phase is over: whoever is missing is dropped (static members stay), the rest form a generation."""
     group.deadlines.pop(_JOIN, None)
-    missing = [m for m in group.members.values() if m.join is None and m.instance_id is None]
-    for member in [] if bugs.on("P41") else missing:
+    for member in [m for m in group.members.values() if m.join is None and m.instance_id is None]:
         group.remove(member.member_id)
     if not group.elect_leader() and group.members:
         group.deadlines[_JOIN] = now + max(group.rebalance_timeout_ms(), _LEAST_WAIT_MS)
