@@ -110,12 +110,25 @@ def lso_regression(facts: Facts) -> Iterator[Found]:
         stable, high = answer.last_stable, answer.high_watermark
         if answer.kind != "fetch" or answer.outcome != "ok" or answer.topic in facts.recreated:
             continue
-        if stable is not None and high is not None and 0 <= high < stable:
+        if stable is None or high is None or not 0 <= high < stable or answer.return_ns is None:
+            continue
+        later = [
+            one
+            for one in facts.operations
+            if (one.kind, one.outcome, one.topic, one.partition) == ("fetch", "ok", answer.topic, answer.partition)
+            and one.leader_epoch is not None
+            and 0 <= one.leader_epoch == answer.leader_epoch
+            and one.call_ns >= answer.return_ns
+            and one.high_watermark is not None
+            and 0 <= one.high_watermark < stable
+        ]
+        if later:
             yield {
                 "topic": answer.topic,
                 "partition": answer.partition,
                 "op_a": answer.op,
+                "op_b": min(one.op for one in later),
                 "offset_a": stable,
-                "offset_b": high,
+                "offset_b": min(one.high_watermark for one in later if one.high_watermark is not None),
                 "name": "lso-above-high-watermark",
             }

@@ -77,10 +77,20 @@ def test_the_start_of_a_log_may_go_back_after_a_crash(asked):
 
 
 def test_what_is_stable_is_committed(asked):
-    told(asked, 0, 1, last_stable=9, high_watermark=7)
+    told(asked, 0, 1, last_stable=9, high_watermark=7, leader_epoch=4)
+    told(asked, 2, 3, high_watermark=8, leader_epoch=4)
     found = asked.only("lso-regression")
 
-    assert (found.name, found.offsets) == ("lso-above-high-watermark", (9, 7))
+    assert (found.name, found.offsets) == ("lso-above-high-watermark", (9, 8))
+
+
+@pytest.mark.parametrize("later", [{"high_watermark": 9, "leader_epoch": 4}, {"high_watermark": 8, "leader_epoch": 5}])
+def test_what_is_stable_may_be_read_after_the_high_watermark_beside_it(asked, later):
+    """Kafka's Partition.readRecords reads one after the other, and the log goes on in between."""
+    told(asked, 0, 1, last_stable=9, high_watermark=7, leader_epoch=4)
+    told(asked, 2, 3, **later)
+
+    assert asked.anomalies("lso-regression") == []
 
 
 @pytest.mark.parametrize(("node", "count"), [(1, 1), (2, 0)])
