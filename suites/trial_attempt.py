@@ -47,7 +47,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         if (lack := _lacks(case, trial, session)) is not None:
             return lack
         topics, names = _names(trial, wire)
-        schedule = trial.schedule.with_seed(scene.seed).naming(**names)
+        nodes = {f"node{number}": str(node) for number, node in enumerate(wire.nodes, 1)}
+        schedule = trial.schedule.with_seed(scene.seed).naming(**names, **nodes)
         _run(session, case, scene, folder, trial, schedule, topics, names, wire)
     except NotApplicable as error:
         return not_applicable(error.kind, error.sentence)
