@@ -51,8 +51,8 @@ def the_partitions_of_a_member_cut_off_are_taken_over():
     The other members stay, so that no rebalance but the one that the cut calls for hands anything over.
     """
     return Trial(
-        workload=GroupChurn(members=3, partitions=4, stay_s=60),
+        workload=GroupChurn(members=3, partitions=6, stay_s=60),
         schedule=Windows(cut(client="*m1*", begin=at_op(700), end=after("w1", "begin", delay_ms=13_500))),
         session_s=SESSION_S,
-        observations=2,  # one hand-over is one row for each partition that the member had
+        observations=2,  # the hand-over of its two partitions
     )
