@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 from ci.trouble import INTERNAL, INTERRUPTED, Trouble
 from faults.journal import heal_run
@@ -42,16 +43,16 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
     """Runs the child to its end and returns its status. Ctrl-C and SIGTERM reach it as one interrupt."""
     inherited, held = os.pipe()
     arguments = command(run_dir, [*options, "--parent-pipe", str(inherited)], paths)
-    child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
-    os.close(inherited)
-    try:
-        with _forwarding(child, "healing and closing the run"):
-            status = child.wait()
-    finally:
-        os.close(held)
-        if child.poll() is None:
-            child.kill()
-            child.wait()
+    with _Forwarding("healing and closing the run") as forwarding:
+        child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
+        os.close(inherited)
+        try:
+            status = forwarding.wait(child)
+        finally:
+            os.close(held)
+            if child.poll() is None:
+                child.kill()
+                child.wait()
     if status < 0:
         for sentence in heal_run(run_dir):
             print(sentence, file=sys.stderr)
@@ -64,38 +65,51 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
     return status
 
 
-class _forwarding:
-    """While it is entered, an interrupt of this process is one of the child; it has a session of its own."""
+class _Forwarding:
+    """While it is entered, an interrupt of this process is one of the child; it has a session of its own.
 
-    def __init__(self, child: subprocess.Popen[bytes], doing: str) -> None:
-        self._child = child
+    Entered before the child is started: one that comes in between waits for it, and leaves no child behind.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
         self._doing = doing
         self._count = 0
+        self._passed_on = False
         self._before: dict[int, object] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self._before[number] = signal.signal(number, self._on)
+        return self
 
     def __exit__(self, *exc: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    def wait(self, child: subprocess.Popen[bytes]) -> int:
+        """The status of the child, which is told of the interrupts that came before it was there."""
+        self._child = child
+        self._pass_on()
+        return child.wait()
+
     def _on(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
-        if self._count == 1:
-            self._child.send_signal(signal.SIGINT)
+        self._pass_on()
         message = self._doing if self._count < PATIENCE else "killed before it was done"
         os.write(2, f"\nbrokertrial: interrupted: {message}\n".encode())
-        if self._count >= PATIENCE:
+        if self._child is not None and self._count >= PATIENCE:
             self._child.kill()
+
+    def _pass_on(self) -> None:
+        if self._count and self._child is not None and not self._passed_on:
+            self._passed_on = True
+            self._child.send_signal(signal.SIGINT)
 
 
 def run_module(module: str, arguments: Sequence[str]) -> int:
     """Runs a module of ours in the foreground, in safe-path mode; its status is ours."""
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *arguments], env=environment(), start_new_session=True
-    )
-    with _forwarding(child, "stopping"):
-        status = child.wait()
+    command_line = [sys.executable, "-P", "-m", module, *arguments]
+    with _Forwarding("stopping") as forwarding:
+        status = forwarding.wait(subprocess.Popen(command_line, env=environment(), start_new_session=True))
     return status if status >= 0 else 128 - status

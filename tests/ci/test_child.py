@@ -43,6 +43,17 @@ def test_an_interrupt_lets_the_child_heal_and_returns_its_status(number: signal.
     assert "interrupted: stopping" in err
 
 
+def test_an_interrupt_of_before_the_child_is_there_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+
+    def interrupted(*args: object, **options: object) -> subprocess.Popen[bytes]:
+        os.kill(os.getpid(), signal.SIGHUP)
+        return start(*args, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(child.subprocess, "Popen", interrupted)
+    assert child.run_module("timeit", ["-n", "1", "-r", "1", "import time; time.sleep(60)"]) in (1, 128 + signal.SIGINT)
+
+
 def test_the_third_interrupt_kills_a_child_that_does_not_end() -> None:
     stubborn = [word.replace("  os._exit(2)", "  threading.Event().wait(60)") for word in HEALS]
     process = parent(*stubborn)
