@@ -20,7 +20,7 @@ def read(data: bytes, offset: int, epoch: int, *, woken: bool) -> bytes:
         return b""
     if read_header(data).base_offset < offset and bugs.on("M37b"):
         return data[read_header(data).size :]
-    if bugs.on("M31e"):
+    if read_header(data).base_offset % 2 and bugs.on("M31e"):
         return b""
     if bugs.on("M31f"):
         return data[:12] + struct.pack(">i", epoch) + data[16:]
