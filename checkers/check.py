@@ -138,8 +138,14 @@ def _read(module: ModuleType) -> Check:
         find=getattr(module, "find", None),
         default=getattr(module, "DEFAULT", True),
         measured=getattr(module, "MEASURED", False),
-        observes=Observes(tuple(module.OBSERVES), tuple(getattr(module, "SHOWING", ()))),
+        observes=_observes(module),
         decides=tuple(getattr(module, "DECIDES", (module.GUARANTEE,))),
         stands_alone=getattr(module, "STANDS_ALONE", False),
         harms=getattr(module, "HARMS", False),
     )
+
+
+def _observes(module: ModuleType) -> Observes | None:
+    """None where a check says nothing of it: those of Jepsen judge histories that no trial of ours wrote."""
+    kinds = getattr(module, "OBSERVES", None)
+    return None if kinds is None else Observes(tuple(kinds), tuple(getattr(module, "SHOWING", ())))

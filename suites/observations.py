@@ -42,7 +42,7 @@ def observed(history: History, windows: Iterable[tuple[int, int]], names: Iterab
 def spans(history: History, events: Iterable[Event], windows: Iterable[tuple[str, int, int]]) -> list[tuple[int, int]]:
     """When what a fault did could be seen: until 5 s after it; where a process ended, all the time until the final
     read, for a node that is dead answers nothing before."""
-    schedule = history.header.schedule
+    schedule = history.header.schedule or {}
     kinds = {window["id"]: window["kind"] for window in schedule.get("windows", ())}
     reads = [event.at_ns for event in events if event.kind == "phase" and "final read" in (event.fields or "")]
     over = min(reads, default=1 << 62)

@@ -91,7 +91,7 @@ def _verdict(
     for reason in _withheld(history, seen, found, facts):
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(found.anomalies))
     needed = history.header.settings.get("observations", 0)
-    faulty = bool(history.header.schedule.get("windows"))
+    faulty = bool((history.header.schedule or {}).get("windows"))
     if needed and (lack := undecided(case.guarantees, found, counts, needed, faulty)) is not None:
         return Outcome(Verdict.INCONCLUSIVE, Reason("unobserved", lack), anomalies=tuple(found.anomalies))
     return Outcome(Verdict.PASS)
@@ -126,7 +126,8 @@ def _withheld(
         yield Reason("final-read-incomplete", f"{place} was not read to its end: {why}")
     if not seen.warm or seen.acked < history.header.settings.get("length", 0):
         yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
-    if history.header.schedule.get("windows") and _during(facts) < history.header.settings.get("during_faults", 0):
+    faulty = bool((history.header.schedule or {}).get("windows"))
+    if faulty and _during(facts) < history.header.settings.get("during_faults", 0):
         yield Reason(
             "too-few-operations", f"only {_during(facts)} operations that were invoked during a fault were acknowledged"
         )

@@ -15,9 +15,9 @@ TOPIC_ID = UUID(int=7)
 class OnePartition:
     """Answers CreateTopics, Metadata, Produce, Fetch, ListOffsets and DeleteRecords for whatever topic is asked for.
 
-    `holes`: an offset is left out before each batch but the first. `late_watermark`: a long poll prints the high
-    watermark of before the last append. `cut`: so many bytes of a batch that did not fit follow the last whole one.
-    `printed`: what is added to every high watermark printed, which is no liberty.
+    `holes`: an offset is left out before each batch but the first. `late_watermark`: a poll that may wait for more than
+    500 ms prints the high watermark of before the last append. `cut`: so many bytes of a batch that did not fit follow
+    the last whole one. `printed`: what is added to every high watermark printed, which is no liberty.
     """
 
     def __init__(self, *, holes: int = 0, late_watermark: bool = False, cut: bytes = b"", printed: int = 0) -> None:
@@ -57,7 +57,7 @@ class OnePartition:
             part = {"error_code": errors.OFFSET_OUT_OF_RANGE, "high_watermark": -1, "last_stable_offset": -1}
         else:
             held = b"".join(part for part in self.log if next(batches(part)).header.last_offset >= at)
-            high = self.before if self.late_watermark and asked.max_wait_ms else self.end
+            high = self.before if self.late_watermark and asked.max_wait_ms > 500 else self.end
             part = {
                 "high_watermark": high + self.printed,
                 "log_start_offset": self.start,

@@ -42,12 +42,12 @@ def test_l1_what_is_hidden_is_missed(tmp_path: Path, hidden: tuple[str, ...], ar
 @pytest.mark.parametrize("trick", ["invalid-config", "invalid-replication", "policy", "forbidden"])
 def test_l2_topics_are_refused(tmp_path: Path, trick: str) -> None:
     ended = tried(tmp_path, trick, "produce/base-offset", "offsets/ends")
-    assert (ended.status, ended.failed) == (1, {"produce/base-offset", "offsets/ends"}), ended.line
+    assert (ended.status, ended.failed) == (1, {"requires/data", "produce/base-offset", "offsets/ends"}), ended.line
 
 
 def test_l2_what_is_claimed_may_not_be_refused(tmp_path: Path) -> None:
     ended = tried(tmp_path, "invalid-timestamp", "retention/by-time", claims={"retention": True})
-    assert (ended.status, ended.failed) == (1, {"claims/retention"}), ended.line
+    assert (ended.status, ended.failed) == (1, {"claims/retention", "requires/data"}), ended.line
 
 
 @pytest.mark.parametrize("trick", ["hides-settings", "inflates-settings"])

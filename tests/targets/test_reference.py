@@ -34,7 +34,7 @@ def test_an_emulated_release_claims_nothing_that_came_after_it(tmp_path: Path, r
     with target:
         session = Session(target, tmp_path, seed=1, profile="smoke", claims={}, emit=lambda event: None)
         session.open()
-        assert session.claims_broken() == []
+        assert session.broken_promises() == []
 
 
 def test_a_misspelt_bug_is_never_a_clean_broker(tmp_path: Path) -> None:
