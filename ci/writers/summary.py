@@ -13,6 +13,7 @@ from suites.events import Event, RunFinished
 from suites.result import CaseResult
 
 MOST_DETAILS = 40
+SHOWN_FILES = 3
 MARK = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.INCONCLUSIVE: "?", Verdict.NOT_APPLICABLE: "–"}
 
 
@@ -91,9 +92,11 @@ def _page(story: Story) -> Iterator[str]:
 def _renewal(results: list[CaseResult]) -> Iterator[str]:
     due = [result.proof.renewal_due for result in results if result.proof and result.proof.renewal_due]
     if due:
-        files = ", ".join(f"`{file}`" for file in sorted({file for some in due for file in some}))
+        files = [f"`{file}`" for file in sorted({file for some in due for file in some})]
+        more = f" and {len(files) - SHOWN_FILES} more files" if len(files) > SHOWN_FILES else ""
+        what = ", ".join(files[:SHOWN_FILES]) + more
         yield ""
-        yield f"The proof of {len(due)} of these cases on Apache Kafka is due for renewal: {files} changed since."
+        yield f"The proof of {len(due)} of these cases on Apache Kafka is due for renewal: {what} changed since."
 
 
 def _areas(results: list[CaseResult]) -> Iterator[str]:

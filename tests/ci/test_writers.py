@@ -12,13 +12,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from checkers.verdict import Verdict
 from ci.details import details
 from ci.known import Entry, Known
 from ci.picture import timeline
 from ci.story import Story
 from ci.writers import console, discover, junit, known_failures, report, results, summary
 from suites.events import CaseFinished, CaseStarted, Event, PhaseChanged, Progress, RunFinished
-from suites.result import CaseResult
+from suites.result import CaseResult, Proof
 
 
 class Tags(HTMLParser):
@@ -273,3 +274,15 @@ def test_every_report_shows_the_attempts(story: Story) -> None:
     assert line in summary.render(story)
     assert line in junit.render(story)
     assert "seed 43" in report.render(story)
+
+
+def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:
+    def proven(*due: str) -> CaseResult:
+        return CaseResult("a/b", "It MUST.", ("x-001",), "must", Verdict.PASS, proof=Proof(renewal_due=due))
+
+    few = "\n".join(summary._renewal([proven("a.py", "b.py", "c.py")]))
+    many = "\n".join(summary._renewal([proven("a.py", "b.py"), proven("c.py", "d.py", "e.py")]))
+    assert few.endswith("due for renewal: `a.py`, `b.py`, `c.py` changed since.")
+    assert many.endswith("The proof of 2 of these cases on Apache Kafka is due for renewal: "
+                         "`a.py`, `b.py`, `c.py` and 2 more files changed since.")  # fmt: skip
+    assert list(summary._renewal([proven()])) == []
