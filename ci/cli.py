@@ -39,7 +39,7 @@ def cli() -> None:
     "--require",
     default="core",
     metavar="AREA,...",
-    help="What must be offered: core, areas (`requires/*`), or none.",
+    help="Areas that the target must offer: core, names such as transactions, or none.",
     show_default=True,
 )
 @click.option(
@@ -47,7 +47,7 @@ def cli() -> None:
     type=click.FloatRange(0, 100),
     default=0.0,
     metavar="PERCENT",
-    help="Of the musts: where fewer were decided, the exit status is 6, never 0.",
+    help="Exit with 6 if fewer than PERCENT of the must cases were decided.",
 )
 @click.option(
     "--keep", type=click.Choice(["all", "failed"]), default="all", help="Whose histories stay.", show_default=True
