@@ -195,12 +195,13 @@ class Applied:
             self._open[window.id] = window
             self._began.append(window)
         if self._nodes.is_node_window(window):
-            node = self._nodes.begin(window)
-            self._hits[window.id] += 1
+            nodes = self._nodes.begin(window)
+            self._hits[window.id] += len(nodes)
             self._edge(window.id, "begin", now_ns())
             self._edge(window.id, "hit", now_ns())
-            self._tell("window-begin", window, node=node, text=window.text())
-            self._tell("hit", window, node=node, decision=window.kind, n=1)
+            self._tell("window-begin", window, **_who(nodes), text=window.text())
+            for number, node in enumerate(nodes, 1):
+                self._tell("hit", window, node=node, decision=window.kind, n=number)
             self._watch(window, window.end)
         else:
             self._links.apply(window)
@@ -211,7 +212,7 @@ class Applied:
         if self._nodes.is_node_window(window):
             self._nodes.undo(window)
             self._edge(window.id, "end", now_ns())
-            self._tell("window-end", window, node=self._nodes.node_of(window))
+            self._tell("window-end", window, **_who(self._nodes.nodes_of(window)))
         else:
             self._links.heal(window.id)
         with self._wake:
@@ -236,7 +237,7 @@ class Applied:
         try:
             if self._nodes.is_node_window(window):
                 if self._nodes.undo(window):
-                    self._tell("window-end", window, node=self._nodes.node_of(window))
+                    self._tell("window-end", window, **_who(self._nodes.nodes_of(window)))
             elif self._links.alive():
                 self._links.heal(window.id)
         except Exception as problem:  # noqa: BLE001 - as above
@@ -290,6 +291,11 @@ class Applied:
 
     def _now_ms(self) -> float:
         return (now_ns() - self._started_ns) / 1e6
+
+
+def _who(nodes: tuple[int, ...]) -> dict[str, Any]:
+    """The nodes of a window in an event: its column holds one, several are named beside it."""
+    return {"node": nodes[0]} if len(nodes) == 1 else {"nodes": list(nodes)} if nodes else {}
 
 
 def _ops(trigger: Trigger) -> Iterator[int]:

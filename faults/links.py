@@ -137,10 +137,10 @@ class Links:
         lag: dict[str, float] = self.ask("lag")
         return lag
 
-    def resolve(self, selector: str) -> int | None:
-        """The node that `leader(t,0)`, `coordinator(g)`, `controller` ... names now, if answers have shown it."""
-        node: int | None = self.ask("resolve", selector=selector)
-        return node
+    def resolve(self, selector: str) -> list[int] | None:
+        """The nodes that `leader(t,0)`, `followers(t,0)`, `controller` ... names now, if answers have shown them."""
+        nodes: list[int] | None = self.ask("resolve", selector=selector)
+        return nodes
 
     def nodes(self) -> list[int]:
         """Every node id that is known."""

@@ -9,7 +9,8 @@ import msgspec
 
 from wire.messages import Struct
 
-_SYMBOL = re.compile(r"(leader|coordinator|transaction_coordinator)\((.+)\)$")
+_REPLICA = re.compile(r"(leader|followers?)\(\s*([^,()\s]+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
+_COORDINATOR = re.compile(r"(coordinator|transaction_coordinator)\((.+)\)$")
 
 
 class BadSelector(ValueError):
@@ -19,9 +20,11 @@ class BadSelector(ValueError):
 class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A message matches when everything that is set here is true of it.
 
-    `client` is a pattern for client.id. `node` is `any`, an id, `leader(topic,partition)`, `coordinator(group)`,
-    `transaction_coordinator(id)` or `controller`. `fields` names fields of the request: {"acks": -1}. Of those that
-    match, the first `skip` are let go, then each `every`-th is picked, with probability `p`, `count` times.
+    `client` is a pattern for client.id. `node` is `any`, an id, or a role: `leader(topic,partition)`,
+    `follower(topic,partition)` (the first in the order of the replicas, `follower(topic,partition,2)` the second),
+    `followers(topic,partition)` (all of them), `coordinator(group)`, `transaction_coordinator(id)`, `controller`.
+    `fields` names fields of the request: {"acks": -1}. Of those that match, the first `skip` are let go, then each
+    `every`-th is picked, with probability `p`, `count` times.
     """
 
     client: str = "*"
@@ -80,6 +83,7 @@ class Facts(Protocol):
     controller: int | None
 
     def leader(self, topic: str, partition: int) -> int | None: ...
+    def followers(self, topic: str, partition: int) -> tuple[int, ...] | None: ...
     def coordinator(self, group: str) -> int | None: ...
     def transaction_coordinator(self, transactional_id: str) -> int | None: ...
     def topic_name(self, topic_id: object) -> str | None: ...
@@ -91,37 +95,45 @@ def ordinal(n: int) -> str:
     return f"{n}{ending}"
 
 
-def resolve(selector: str, facts: Facts) -> int | None:
-    """The node that a selector names right now; None when that is not known. `any` is no single node: BadSelector."""
+def resolve(selector: str, facts: Facts) -> tuple[int, ...] | None:
+    """The nodes that a selector names right now; None when that is not known. `any` is none: BadSelector."""
     if selector.lstrip("-").isdigit():
-        return int(selector)
+        return (int(selector),)
     if selector == "controller":
-        return facts.controller
-    if symbol := _SYMBOL.match(selector):
-        what, name = symbol.groups()
-        if what == "leader":
-            topic, _, partition = name.rpartition(",")
-            if topic and partition.strip().isdigit():
-                return facts.leader(topic.strip(), int(partition))
-        else:
-            return (
-                facts.coordinator(name.strip())
-                if what == "coordinator"
-                else facts.transaction_coordinator(name.strip())
-            )
+        return _one(facts.controller)
+    if (named := _COORDINATOR.match(selector)) and named[1] == "coordinator":
+        return _one(facts.coordinator(named[2].strip()))
+    if named:
+        return _one(facts.transaction_coordinator(named[2].strip()))
+    if (named := _REPLICA.match(selector)) and (named[4] is None or named[1] == "follower"):
+        return _replicas(named[1], named[2], int(named[3]), int(named[4] or 1), facts)
     raise BadSelector(
-        f"{selector!r} names no node; known are any, a node id, leader(topic,partition), coordinator(group), "
-        "transaction_coordinator(id) and controller."
+        f"{selector!r} names no node; known are any, a node id, leader(topic,partition), follower(topic,partition), "
+        "follower(topic,partition,n), followers(topic,partition), coordinator(group), transaction_coordinator(id) and "
+        "controller."
     )
 
 
+def _replicas(role: str, topic: str, partition: int, number: int, facts: Facts) -> tuple[int, ...] | None:
+    if role == "leader":
+        return _one(facts.leader(topic, partition))
+    found = facts.followers(topic, partition)
+    if found is None or role == "followers":
+        return found
+    return (found[number - 1],) if 1 <= number <= len(found) else None
+
+
+def _one(node: int | None) -> tuple[int, ...] | None:
+    return None if node is None else (node,)
+
+
 def node_test(selector: str) -> Callable[[int, Facts], bool]:
-    """A test whether a node is the one that the selector names; on a leaderless target every node leads."""
+    """A test whether a node is one that the selector names; on a leaderless target every node leads."""
     if selector == "any":
         return lambda node, facts: True
     if selector.startswith("leader("):
-        return lambda node, facts: facts.leaderless or resolve(selector, facts) == node
-    return lambda node, facts: resolve(selector, facts) == node
+        return lambda node, facts: facts.leaderless or node in (resolve(selector, facts) or ())
+    return lambda node, facts: node in (resolve(selector, facts) or ())
 
 
 def client_test(pattern: str) -> Callable[[str], bool]:

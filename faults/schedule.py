@@ -18,8 +18,8 @@ class BadSchedule(ValueError):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One disturbance. Message kinds have a `match`, node kinds a `target` (a node selector, or `any`: drawn from the
-    seed)."""
+    """One disturbance. Message kinds have a `match`, node kinds a `target`: a node's id, a role as in
+    `Match.node`, resolved when the window begins, or `any`, drawn from the seed."""
 
     id: str = ""
     kind: str

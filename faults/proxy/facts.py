@@ -14,12 +14,19 @@ class SeenFacts:
         self.leaderless = leaderless
         self.controller: int | None = None
         self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
+        self._replicas: dict[tuple[str, int], tuple[int, ...]] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
         self._topics: dict[UUID, str] = {}
 
     def leader(self, topic: str, partition: int) -> int | None:
         found = self._leaders.get((topic, partition))
         return found[0] if found else None
+
+    def followers(self, topic: str, partition: int) -> tuple[int, ...] | None:
+        """The replicas that do not lead, in the order in which they are listed: the first is the next in line. None
+        before both are known, and where there are none."""
+        leader, replicas = self.leader(topic, partition), self._replicas.get((topic, partition), ())
+        return None if leader is None else tuple(one for one in replicas if one != leader) or None
 
     def coordinator(self, group: str) -> int | None:
         return self._coordinators.get((GROUP, group))
@@ -41,6 +48,8 @@ class SeenFacts:
             if topic.topic_id != ZERO_UUID:
                 self._topics[topic.topic_id] = topic.name
             for part in topic.partitions:
+                if part.replica_nodes:
+                    self._replicas[topic.name, part.partition_index] = tuple(part.replica_nodes)
                 if part.leader_id >= 0 and self.saw_leader(
                     topic.name, part.partition_index, part.leader_id, part.leader_epoch
                 ):

@@ -149,8 +149,8 @@ class House:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def resolve(self, selector: str) -> int | None:
-        """The node that a selector names now."""
+    def resolve(self, selector: str) -> tuple[int, ...] | None:
+        """The nodes that a selector names now."""
         return resolve(selector, self.facts)
 
     def state(self) -> dict[str, Any]:

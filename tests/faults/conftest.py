@@ -150,7 +150,13 @@ class FakeKafka:
             {
                 "name": topic.name,
                 "partitions": [
-                    {"partition_index": number, "leader_id": 1 + number % 2, "leader_epoch": 3} for number in range(2)
+                    {
+                        "partition_index": number,
+                        "leader_id": 1 + number % 2,
+                        "leader_epoch": 3,
+                        "replica_nodes": [1, 2, 3],
+                    }
+                    for number in range(2)
                 ],
             }
             for topic in request.topics or []

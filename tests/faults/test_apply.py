@@ -135,6 +135,35 @@ def test_each_process_kind_bites_and_is_undone(links: Any, victims: Any) -> None
     assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
 
 
+def test_all_followers_are_one_window_and_a_shared_node_goes_on_with_the_last(
+    fake: Any, links: Any, connect: Any, victims: Any
+) -> None:
+    connect().call(request("Metadata", topics=[{"name": "roles"}]), 9)
+    victims[3] = victims[1]
+    schedule = Windows(
+        pause("followers(roles,1)", begin=at_op(1), end=at_op(3)),
+        pause(1, begin=at_op(2), end=at_op(4)),
+        kill("leader(roles,1)", begin=after("w1"), end=at_op(5)),
+    )
+    notes, clock = Notes(), OperationClock()
+    with applied(schedule, links, victims, notes, clock) as faults:
+        clock.tick()
+        wait_until(lambda: not victims[2].alive(), "the leader is dead")
+        clock.tick()
+        wait_until(lambda: "hit" in notes.kinds("w2"), "node 1 is frozen twice")
+        clock.tick()
+        wait_until(lambda: "window-end" in notes.kinds("w1"), "the first window is over")
+        assert victims[1].paused()
+        clock.tick()
+        wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+        clock.tick()
+        wait_until(lambda: faults.finished, "all windows are over")
+    assert faults.unhealed == {} and faults.failed == {} and faults.hits == {"w1": 2, "w2": 1, "w3": 1}
+    begun = next(row for row in notes.rows if row.window == "w1" and row.kind == "window-begin")
+    assert json.loads(begun.fields)["nodes"] == [1, 3] and begun.node is None
+    assert [row.node for row in notes.rows if row.window == "w1" and row.kind == "hit"] == [1, 3]
+
+
 def test_everything_is_healed_when_the_block_raises(links: Any, victims: Any, connect: Any) -> None:
     schedule = Windows(
         pause(1),

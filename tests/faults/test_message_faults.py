@@ -196,13 +196,13 @@ def test_the_leader_is_whoever_metadata_names(fake: Any, links: Any, connect: An
     one_.call(produce(topic="x", partition=1), 9)
     assert links.resolve("leader(x,1)") is None
     one_.call(request("Metadata", topics=[{"name": "x"}]), 9)
-    assert links.resolve("leader(x,1)") == 2
+    assert links.resolve("leader(x,1)") == [2]
     one_.call(produce(topic="x", partition=1), 9)
     with pytest.raises(ConnectionClosed):
         two.call(produce(topic="x", partition=1), 9)
     one_.call(request("FindCoordinator", coordinator_keys=["g"]), 4)
-    assert links.resolve("coordinator(g)") == 2
-    assert links.resolve("controller") == 2
+    assert links.resolve("coordinator(g)") == [2]
+    assert links.resolve("controller") == [2]
     with pytest.raises(ValueError, match="names no node"):
         links.resolve("boss(x)")
 

@@ -21,24 +21,36 @@ from wire import apis
 from wire.codec import decode, encode
 from wire.messages import request, response
 
+PARTITION = {"partition_index": 0, "leader_id": 4, "leader_epoch": 2, "replica_nodes": [9, 4, 7]}
+
 
 def facts() -> SeenFacts:
     seen = SeenFacts()
-    topic = {"name": "t", "partitions": [{"partition_index": 0, "leader_id": 4, "leader_epoch": 2}]}
+    topic = {"name": "t", "partitions": [PARTITION]}
     seen.saw_metadata(response("Metadata", controller_id=6, topics=[topic]))
     return seen
 
 
 def test_selectors_name_nodes() -> None:
     seen = facts()
-    assert resolve("7", seen) == 7 and resolve("leader(t, 0)", seen) == 4 and resolve("controller", seen) == 6
+    assert resolve("7", seen) == (7,) and resolve("leader(t, 0)", seen) == (4,) and resolve("controller", seen) == (6,)
     assert resolve("leader(t,1)", seen) is None and resolve("coordinator(g)", seen) is None
     assert node_test("any")(1, seen) and node_test("leader(t,0)")(4, seen) and not node_test("leader(t,0)")(5, seen)
-    for nonsense in ("any", "leader(t)", "leader()", "chief", ""):
+    for nonsense in ("any", "leader(t)", "leader()", "leader(t,0,1)", "followers(t,0,1)", "follower(t)", "chief", ""):
         with pytest.raises(BadSelector):
             resolve(nonsense, seen)
     seen.leaderless = True
     assert node_test("leader(t,0)")(5, seen)
+
+
+def test_followers_are_the_replicas_that_do_not_lead_now() -> None:
+    seen = facts()
+    assert resolve("followers(t,0)", seen) == (9, 7)
+    assert resolve("follower(t,0)", seen) == (9,) and resolve("follower(t, 0, 2)", seen) == (7,)
+    assert node_test("followers(t,0)")(7, seen) and not node_test("followers(t,0)")(4, seen)
+    assert resolve("follower(t,0,3)", seen) is None and resolve("followers(t,1)", seen) is None
+    seen.saw_leader("t", 0, 9, 3)
+    assert resolve("followers(t,0)", seen) == (4, 7) and resolve("follower(t,0)", seen) == (4,)
 
 
 def test_an_older_leader_epoch_is_no_news() -> None:
