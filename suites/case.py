@@ -106,6 +106,11 @@ class Case:
     def kind(self) -> Literal["wire", "trial"]:
         return "wire" if "wire" in self.parameters else "trial"
 
+    @property
+    def hurts(self) -> bool:
+        """Whether it may kill, stop or pause nodes."""
+        return self.kind == "trial" or "nodes" in self.parameters
+
     @cached_property
     def statement(self) -> str:
         """The promise in the case's own words: the first paragraph of its docstring, on one line."""

@@ -13,14 +13,14 @@ import msgspec
 
 from checkers.verdict import Verdict
 from faults.aliases import Aliases
-from faults.journal import JOURNALS, forget_run
+from faults.journal import forget_run
 from faults.victim import Victim
 from histories.clock import now_ns
-from histories.header import Header, HistoryWriteFailed
-from histories.recorder import Recorder
+from histories.header import HistoryWriteFailed
 from suites import naming
-from suites.attempts import attempt_of, concluded, severity
+from suites.attempts import attempt_of, concluded
 from suites.case import Case
+from suites.case_result import lost, result_of
 from suites.cleaning import OURS, Janitor, NameJournal, Ours, clean, forget, names_on
 from suites.cluster_settings import SetUp, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.disturbance import Disturbance
@@ -28,8 +28,6 @@ from suites.events import CaseFinished, CaseStarted, Event
 from suites.floor import CORE, required
 from suites.health import Health
 from suites.interruption import Interruption
-from suites.journaled import journaled
-from suites.log_lines import folded
 from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
@@ -37,19 +35,15 @@ from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.promptness import SLOW
-from suites.probe.tape import TapeWriter
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises
-from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Proof, Reason
+from suites.result import Attempt, CaseResult, Evidence
 from suites.settling import settle
-from suites.signature import derived
 from suites.targets import Target, TargetProblem
 from suites.targets.address import reached
-from suites.wire_case import attempt as attempt_wire_case
+from suites.wire_attempt import attempt_wire
 
 ATTEMPTS = 3
-LOG_LINES_KEPT = 60
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
@@ -241,25 +235,13 @@ class Session:
 
     def lost(self, case: Case, error: Exception) -> CaseResult:
         """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
-        result = CaseResult(
-            case.id,
-            case.statement,
-            case.guarantees,
-            case.level,
-            Verdict.INCONCLUSIVE,
-            Reason("suite", f"{type(error).__name__}: {error}"),
-            evidence=(Evidence("exception", traceback.format_exc()),),
-            started_ns=now_ns(),
-        )
-        self.results.append(result)
-        self.emit(CaseFinished(result))
-        return result
+        return self._tell(lost(case, error))
 
     def _attempt(self, case: Case, number: int) -> Outcome:
         scene, folder = self.scene(case.id, number), self.run_dir / self._folder(case, number)
         try:
             if case.kind == "wire":
-                return self._wire(case, scene, folder)
+                return attempt_wire(self, case, scene, folder)
             from suites.trial_attempt import attempt_trial  # the client library is loaded by the first trial
 
             return attempt_trial(self, case, scene, folder)
@@ -270,40 +252,6 @@ class Session:
         except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
             trace = Evidence("exception", traceback.format_exc())
             return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
-
-    def _wire(self, case: Case, scene: Scene, folder: Path) -> Outcome:
-        header = Header(
-            case=case.id,
-            target=self.target.name,
-            target_version=self.version,
-            seed=scene.seed,
-            nodes=self.offer.nodes,
-            profile=self.profile,
-            attempt=scene.attempt,
-            settings={
-                "scene": msgspec.to_builtins(scene),
-                "kind": case.kind,
-                "content": case.content_hash,
-                "addresses": len(self.bootstrap()),
-                "set_up": msgspec.to_builtins(self.set_up),
-            },
-        )
-        with Recorder.create(folder, header) as recorder:
-            tape = TapeWriter(recorder)
-            exchanger = LiveExchanger(tape)
-            wire = self.probe(scene, exchanger)
-            try:
-                if not _hurts(case):
-                    return attempt_wire_case(case, wire, exchanger, {}, self.target.alive)
-                with journaled(self.victims(), self.run_dir / JOURNALS / f"{folder.name}.jsonl") as victims:
-                    return attempt_wire_case(case, wire, exchanger, victims, self.target.alive)
-            finally:
-                exchanger.close_all()
-                tape.close()
-                self.permitted |= wire.permissions.permitted
-                denied = self.denied | wire.permissions.denied
-                self.denied = {thing: why for thing, why in denied.items() if thing not in self.permitted}
-                self.tidy(wire)
 
     def victims(self) -> dict[int, Victim]:
         """The nodes that may be hurt."""
@@ -326,7 +274,7 @@ class Session:
         if not self.target.alive():
             self.target.recover()
             forget_run(self.run_dir)
-        if len(self.victims()) < 2 or not _hurts(case):
+        if len(self.victims()) < 2 or not case.hurts:
             return ()
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
@@ -335,60 +283,12 @@ class Session:
         return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
 
     def _finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
-        ended = now_ns()
-        proof, level, warnings = proof_of(case, self.offer.nodes), severity(case.level, outcome), list(outcome.warnings)
-        warnings += [f"node {line.node}: {line.text}" for line in self.target.alarms(began, ended)][:5]
-        accuses = outcome.verdict is Verdict.FAIL and self.unproven == "warn" and level == "must"
-        if accuses and (why := _not_proven(proof, self.offer.nodes)):
-            level = "should"
-            warnings.append(f"{why}: it can only warn")
-        result = CaseResult(
-            case=case.id,
-            statement=case.statement,
-            guarantees=case.guarantees,
-            level=level,
-            verdict=outcome.verdict,
-            reason=outcome.reason,
-            attempts=tuple(attempts),
-            anomalies=outcome.anomalies,
-            permitted=outcome.permitted,
-            evidence=outcome.evidence,
-            warnings=tuple(warnings),
-            seed=self.seed + number - 1,
-            schedule=outcome.schedule,
-            started_ns=began,
-            duration_s=(ended - began) / 1e9,
-            history=attempts[-1].history if attempts else "",
-            facts={"latency_ms": round(self.health.latency_ms, 3), **outcome.facts},
-            log_lines=self._log_lines(began, ended) if outcome.verdict is Verdict.FAIL else (),
-            proof=proof,
-            failures=_failures(outcome),
-        )
+        return self._tell(result_of(self, case, began, attempts, outcome, number))
+
+    def _tell(self, result: CaseResult) -> CaseResult:
         self.results.append(result)
         self.emit(CaseFinished(result))
         return result
-
-    def _log_lines(self, began: int, ended: int) -> tuple[LogLine, ...]:
-        lines = (LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in self.target.log_lines(began, ended))
-        return tuple(folded(lines)[-LOG_LINES_KEPT:])
-
-
-def _hurts(case: Case) -> bool:
-    return case.kind == "trial" or "nodes" in case.parameters
-
-
-def _not_proven(proof: Proof | None, nodes: int) -> str:
-    """Why a case may accuse nobody here; empty where it may."""
-    if proof is None:
-        return "this case, as it is now, has not been proven on Apache Kafka"
-    if not proof.speaks_of(nodes):
-        return f"this case has been {proof.sentence}, never on {'several nodes' if nodes > 1 else 'one node'}"
-    return ""
-
-
-def _failures(outcome: Outcome) -> tuple[Failure, ...]:
-    """What was false, listed by whoever found it."""
-    return (outcome.failures or derived(outcome.reason, outcome.anomalies)) if outcome.verdict is Verdict.FAIL else ()
 
 
 def _not_again(outcome: Outcome) -> bool:

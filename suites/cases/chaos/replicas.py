@@ -60,9 +60,7 @@ def a_rolling_restart_loses_and_doubles_nothing():
     "replication/ends-never-go-back",
     guarantees=["repl-011", "ord-007"],
     needs=["three-nodes", "leaders", "kill", "restart"],
-    fails_on=[
-        edit_answer("topics[].partitions[].offset", set=0, api="ListOffsets", client="a*", skip=150, times=40)
-    ],
+    fails_on=[edit_answer("topics[].partitions[].offset", set=0, api="ListOffsets", client="a*", skip=150, times=40)],
 )
 def consumers_do_not_go_back_after_a_fail_over():
     """After a fail-over no listed end MUST be below what was acknowledged, read or listed before (KIP-207)."""

@@ -1,0 +1,91 @@
+"""The result of a case: what its attempts came to, with the level that it may accuse at and what the target logged."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from checkers.verdict import Verdict
+from histories.clock import now_ns
+from suites.attempts import severity
+from suites.case import Case
+from suites.log_lines import folded
+from suites.outcome import Outcome
+from suites.proof import proof_of
+from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Proof, Reason
+from suites.signature import derived
+from suites.targets import Target
+
+if TYPE_CHECKING:
+    from suites.session import Session
+
+LOG_LINES_KEPT = 60
+ALARMS_SHOWN = 5
+
+
+def result_of(
+    session: Session, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int
+) -> CaseResult:
+    """What the `number` attempts at a case came to; one that is not proven can only warn."""
+    ended, target = now_ns(), session.target
+    proof, level, warnings = proof_of(case, session.offer.nodes), severity(case.level, outcome), list(outcome.warnings)
+    warnings += [f"node {line.node}: {line.text}" for line in target.alarms(began, ended)][:ALARMS_SHOWN]
+    accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must"
+    if accuses and (why := _not_proven(proof, session.offer.nodes)):
+        level = "should"
+        warnings.append(f"{why}: it can only warn")
+    return CaseResult(
+        case=case.id,
+        statement=case.statement,
+        guarantees=case.guarantees,
+        level=level,
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        attempts=tuple(attempts),
+        anomalies=outcome.anomalies,
+        permitted=outcome.permitted,
+        evidence=outcome.evidence,
+        warnings=tuple(warnings),
+        seed=session.seed + number - 1,
+        schedule=outcome.schedule,
+        started_ns=began,
+        duration_s=(ended - began) / 1e9,
+        history=attempts[-1].history if attempts else "",
+        facts={"latency_ms": round(session.health.latency_ms, 3), **outcome.facts},
+        log_lines=_log_lines(target, began, ended) if outcome.verdict is Verdict.FAIL else (),
+        proof=proof,
+        failures=_failures(outcome),
+    )
+
+
+def lost(case: Case, error: Exception) -> CaseResult:
+    """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
+    return CaseResult(
+        case.id,
+        case.statement,
+        case.guarantees,
+        case.level,
+        Verdict.INCONCLUSIVE,
+        Reason("suite", f"{type(error).__name__}: {error}"),
+        evidence=(Evidence("exception", traceback.format_exc()),),
+        started_ns=now_ns(),
+    )
+
+
+def _not_proven(proof: Proof | None, nodes: int) -> str:
+    """Why a case may accuse nobody here; empty where it may."""
+    if proof is None:
+        return "this case, as it is now, has not been proven on Apache Kafka"
+    if not proof.speaks_of(nodes):
+        return f"this case has been {proof.sentence}, never on {'several nodes' if nodes > 1 else 'one node'}"
+    return ""
+
+
+def _failures(outcome: Outcome) -> tuple[Failure, ...]:
+    """What was false, listed by whoever found it."""
+    return (outcome.failures or derived(outcome.reason, outcome.anomalies)) if outcome.verdict is Verdict.FAIL else ()
+
+
+def _log_lines(target: Target, began: int, ended: int) -> tuple[LogLine, ...]:
+    lines = (LogLine(line.node, line.text, (line.ns - began) / 1e9) for line in target.log_lines(began, ended))
+    return tuple(folded(lines)[-LOG_LINES_KEPT:])

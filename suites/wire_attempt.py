@@ -1,0 +1,67 @@
+"""One attempt at a wire case of a run: a tape opened, the case asked, the tape closed, what it made cleared away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from faults.journal import JOURNALS
+from histories.header import Header
+from histories.recorder import Recorder
+from suites.case import Case
+from suites.journaled import journaled
+from suites.outcome import Outcome
+from suites.probe.conditions import Scene
+from suites.probe.exchanger import LiveExchanger
+from suites.probe.permission import Permissions
+from suites.probe.tape import TapeWriter
+from suites.wire_case import attempt
+
+if TYPE_CHECKING:
+    from suites.session import Session
+
+
+def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
+    """Runs it against the target; everything that it saw is on the tape in the folder."""
+    with Recorder.create(folder, _header(session, case, scene)) as recorder:
+        tape = TapeWriter(recorder)
+        exchanger = LiveExchanger(tape)
+        wire = session.probe(scene, exchanger)
+        try:
+            if not case.hurts:
+                return attempt(case, wire, exchanger, {}, session.target.alive)
+            with journaled(session.victims(), session.run_dir / JOURNALS / f"{folder.name}.jsonl") as victims:
+                return attempt(case, wire, exchanger, victims, session.target.alive)
+        finally:
+            exchanger.close_all()
+            tape.close()
+            _learn(session, wire.permissions)
+            session.tidy(wire)
+
+
+def _header(session: Session, case: Case, scene: Scene) -> Header:
+    return Header(
+        case=case.id,
+        target=session.target.name,
+        target_version=session.version,
+        seed=scene.seed,
+        nodes=session.offer.nodes,
+        profile=session.profile,
+        attempt=scene.attempt,
+        settings={
+            "scene": msgspec.to_builtins(scene),
+            "kind": case.kind,
+            "content": case.content_hash,
+            "addresses": len(session.bootstrap()),
+            "set_up": msgspec.to_builtins(session.set_up),
+        },
+    )
+
+
+def _learn(session: Session, permissions: Permissions) -> None:
+    """What this client was allowed once is not taken for forbidden by a later case."""
+    session.permitted |= permissions.permitted
+    denied = session.denied | permissions.denied
+    session.denied = {thing: why for thing, why in denied.items() if thing not in session.permitted}
