@@ -76,6 +76,8 @@ class Failure(msgspec.Struct, frozen=True):
     sentence: str
     evidence: tuple[Evidence, ...] = ()
     """What proves this one; empty where the evidence of the result is about nothing else."""
+    harms: bool = False
+    """An acknowledged record was lost, altered, doubled or reordered, or an aborted one delivered."""
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+import msgspec
+
 from checkers.verdict import Verdict
 from faults.victim import Victim
 from suites.case import Case
+from suites.harm import harm_in
 from suites.naming import shortened
 from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
 from suites.probe.core import SOFTWARE
@@ -21,7 +24,7 @@ from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMi
 from suites.probe.nodes import Nodes
 from suites.probe.produce import case_time
 from suites.probe.wire import Wire
-from suites.result import Evidence
+from suites.result import Evidence, Reason
 from wire.messages import request
 from wire.records import RecordsMalformed
 
@@ -38,6 +41,14 @@ def attempt(
 def _attempt(
     case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
 ) -> Outcome:
+    if case.level != "must":
+        wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
+    return _with_harm(_judged_to_the_end(case, wire, exchanger, victims, alive), wire)
+
+
+def _judged_to_the_end(
+    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
+) -> Outcome:
     nodes = Nodes(wire, exchanger, victims)
     outcome = _judged(lambda: _run(case, wire, nodes), wire, exchanger, alive)
     healed = _judged(nodes.heal, wire, exchanger, alive)
@@ -46,6 +57,16 @@ def _attempt(
     if outcome.verdict is not Verdict.FAIL and not _alive(exchanger, alive):
         return failed("died", "the target died of this case", wire.traffic.under_way() or outcome.evidence)
     return outcome
+
+
+def _with_harm(outcome: Outcome, wire: Wire) -> Outcome:
+    """A record that was harmed is a failure of its own, whatever the case came to."""
+    harm = harm_in(wire.traffic.exchanges or (), wire.topic_ids, all_seen=not wire.traffic.raw)
+    if harm is None:
+        return outcome
+    if outcome.verdict is Verdict.FAIL:
+        return msgspec.structs.replace(outcome, failures=(*outcome.failures, harm))
+    return Outcome(Verdict.FAIL, Reason("statement", harm.sentence), harm.evidence, failures=(harm,))
 
 
 def _run(case: Case, wire: Wire, nodes: Nodes) -> None:

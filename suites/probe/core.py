@@ -298,6 +298,11 @@ class Core(Conditions):
             self.refresh_metadata(topic)
         return self._topics[topic].leaders if topic in self._topics else {}
 
+    @property
+    def topic_ids(self) -> dict[str, Any]:
+        """The ids of the topics that were asked about, as far as the broker gives any."""
+        return {name: view.topic_id for name, view in self._topics.items() if view.topic_id != ZERO_UUID}
+
     def topic_id(self, topic: str) -> Any:
         """The id of a topic, all zeros if the broker gives none or the topic is unknown."""
         if topic not in self._topics:

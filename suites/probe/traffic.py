@@ -40,10 +40,18 @@ class Traffic:
         self._number = 0
         self._sent: deque[Sent] = deque(maxlen=KEPT)
         self._ended_with: dict[str, Sent] = {}
+        self.exchanges: list[Asked] | None = None
+        """Every request of the case, with its answer; None where nobody wants them."""
+        self.raw = False
+        """Whether bytes were sent that are no request."""
 
     def sent(self, connection: str, where: str, frame: bytes, what: str = "", asked: Asked | None = None) -> int:
         """Takes note of what left; returns its number."""
         self._number += 1
+        if asked is None:
+            self.raw = True
+        elif self.exchanges is not None:
+            self.exchanges.append(asked)
         self._sent.append(Sent(self._number, connection, where, frame, what, asked))
         return self._number
 

@@ -1,0 +1,244 @@
+"""A record that is harmed fails a wire case about a `should` too; a wrong error code there stays a warning."""
+
+import pytest
+
+from checkers.verdict import Verdict
+from suites.attempts import severity
+from suites.case import Case
+from suites.probe import COMMITTED
+from suites.probe.produce import batch
+from suites.wire_case import attempt
+from tests.suites.scripted import TOPIC, wire_to
+from wire.messages import response
+from wire.records import batches, patch
+
+SHOULD, MUST = "fetch-007", "prod-001"
+
+
+class Log:
+    """One partition of a broker; subclasses harm what is in it."""
+
+    def __init__(self):
+        self.parts = []
+        self.end = 0
+        self.sequences = set()
+
+    def append(self, part):
+        header = next(batches(part)).header
+        known = (header.producer_id, header.producer_epoch, header.base_sequence)
+        if header.producer_id >= 0 and known in self.sequences:
+            return next(h.base_offset for h in map(_header, self.parts) if h[9:12] == known)
+        self.sequences.add(known)
+        return self.store(part)
+
+    def store(self, part):
+        base, self.end = self.end, self.end + _header(part).record_count
+        self.parts.append(patch(part, base, 0))
+        return base
+
+    def produce(self, asked):
+        ((row,),) = ((part.partition_data) for part in asked.topic_data)
+        return self.produced(asked, self.append(bytes(row.records)))
+
+    def produced(self, asked, base, code=0):
+        row = asked.topic_data[0]
+        told = {"index": 0, "base_offset": base, "error_code": code}
+        return response(
+            "Produce", responses=[{"name": row.name, "topic_id": row.topic_id, "partition_responses": [told]}]
+        )
+
+    def fetch(self, asked):
+        row = asked.topics[0]
+        position = row.partitions[0].fetch_offset
+        held = b"".join(part for part in self.parts if _header(part).last_offset >= position)
+        told = {"partition_index": 0, "high_watermark": self.end, "records": held}
+        return response("Fetch", responses=[{"topic": row.topic, "topic_id": row.topic_id, "partitions": [told]}])
+
+    def list_offsets(self, asked):
+        row = asked.topics[0]
+        offset = self.end if row.partitions[0].timestamp == -1 else 0
+        return response(
+            "ListOffsets", topics=[{"name": row.name, "partitions": [{"partition_index": 0, "offset": offset}]}]
+        )
+
+
+def _header(part):
+    return next(batches(part)).header
+
+
+class Forgets(Log):
+    """The second batch is acknowledged, and something else takes its place in the count of offsets alone."""
+
+    def store(self, part):
+        base = super().store(part)
+        if base == 1:
+            self.parts.pop()
+        return base
+
+
+class CutsTheEnd(Log):
+    def fetch(self, asked):
+        del self.parts[2:]
+        answer = super().fetch(asked)
+        answer.responses[0].partitions[0].high_watermark = 2
+        return answer
+
+    def list_offsets(self, asked):
+        answer = super().list_offsets(asked)
+        answer.topics[0].partitions[0].offset = min(answer.topics[0].partitions[0].offset, 2)
+        return answer
+
+
+class Alters(Log):
+    def store(self, part):
+        return super().store(batch("changed") if self.end == 1 else part)
+
+
+class Doubles(Log):
+    def store(self, part):
+        base = super().store(part)
+        if base == 1:
+            super().store(part)
+        return base
+
+
+class ForgetsSequences(Log):
+    def append(self, part):
+        return self.store(part)
+
+
+class Refuses(Log):
+    """The wrong error code, and nothing harmed."""
+
+    def produce(self, asked):
+        return self.produced(asked, -1, 87) if self.end == 2 else super().produce(asked)
+
+
+class TellsAnotherOffset(Log):
+    """The answer is wrong, and the record lies safely elsewhere."""
+
+    def produce(self, asked):
+        answer = super().produce(asked)
+        answer.responses[0].partition_responses[0].base_offset += 5
+        return answer
+
+
+def case(wire):
+    for value in "abc":
+        wire.produce(TOPIC, batch(value)).must_be_at("abc".index(value))
+    wire.read_all(TOPIC).must_hold("a", "b", "c")
+
+
+def careless(wire):
+    for value in "abc":
+        wire.produce(TOPIC, batch(value))
+    wire.read_all(TOPIC).must_hold("a", "b", "c")
+
+
+def twice(wire):
+    same = batch("a", producer_id=7, producer_epoch=0, base_sequence=0)
+    wire.produce(TOPIC, same)
+    wire.produce(TOPIC, same)
+    wire.produce(TOPIC, batch("b", producer_id=7, producer_epoch=0, base_sequence=1))
+    wire.read_all(TOPIC).must_hold("a", "b")
+
+
+def backwards(wire):
+    for sequence in (5, 3):
+        wire.produce(TOPIC, batch(f"{sequence}", producer_id=7, producer_epoch=0, base_sequence=sequence))
+    wire.read_all(TOPIC).must_hold("3", "5")
+
+
+def same_value_twice(wire):
+    wire.produce(TOPIC, batch("a"))
+    wire.produce(TOPIC, batch("a"))
+    wire.read_all(TOPIC).must_hold("a", "a")
+
+
+def come_to(log, function, guarantee):
+    function.__doc__ = "Something SHOULD hold."
+    tried = Case("tests/case", function, (guarantee,), (), {}, {}, False, None)
+    handlers = {"Produce": log.produce, "Fetch": log.fetch, "ListOffsets": log.list_offsets}
+    wire, exchanger = wire_to(**handlers)
+    outcome = attempt(tried, wire, exchanger, {}, lambda: True)
+    return outcome, severity(tried.level, outcome)
+
+
+@pytest.mark.parametrize(
+    ("log", "function", "signature"),
+    [
+        (Forgets, case, "harm:lost-write"),
+        (CutsTheEnd, case, "harm:lost-write"),
+        (Alters, case, "harm:altered"),
+        (Doubles, careless, "harm:duplicate"),
+        (ForgetsSequences, twice, "harm:duplicate"),
+        (ForgetsSequences, backwards, "harm:reordered"),
+    ],
+)
+def test_a_should_that_harms_a_record_is_a_failure(log, function, signature):
+    outcome, level = come_to(log(), function, SHOULD)
+    assert outcome.verdict is Verdict.FAIL
+    assert signature in [failure.signature for failure in outcome.failures]
+    assert any(failure.harms and failure.evidence for failure in outcome.failures)
+    assert level == "must"
+
+
+def test_harm_is_seen_where_the_case_itself_did_not_look():
+    def looks_away(wire):
+        for value in "abc":
+            wire.produce(TOPIC, batch(value))
+        wire.fetch(TOPIC)
+
+    outcome, level = come_to(Alters(), looks_away, SHOULD)
+    assert (outcome.verdict, level) == (Verdict.FAIL, "must")
+    assert "b'b' was acknowledged at offset 1, and b'changed' lies there" in outcome.reason.sentence
+
+
+@pytest.mark.parametrize("log", [Refuses, TellsAnotherOffset])
+def test_a_should_that_harms_nobody_stays_a_warning(log):
+    outcome, level = come_to(log(), case, SHOULD)
+    assert (outcome.verdict, level) == (Verdict.FAIL, "should")
+
+
+@pytest.mark.parametrize("function", [case, twice, same_value_twice])
+def test_a_sound_broker_harms_nobody(function):
+    outcome, _ = come_to(Log(), function, SHOULD)
+    assert (outcome.verdict, outcome.failures) == (Verdict.PASS, ())
+
+
+def test_a_must_is_a_failure_anyway_and_costs_nothing():
+    outcome, level = come_to(Alters(), case, MUST)
+    assert (outcome.verdict, level, len(outcome.failures)) == (Verdict.FAIL, "must", 1)
+
+
+@pytest.mark.parametrize(("names_it", "level"), [(False, "must"), (True, "should")])
+def test_a_record_delivered_though_aborted(names_it, level):
+    class Ends(Log):
+        def fetch(self, asked):
+            answer = super().fetch(asked)
+            if names_it:
+                told = response("Fetch", responses=[{"partitions": [{"aborted_transactions": [
+                    {"producer_id": 7, "first_offset": 0}]}]}])  # fmt: skip
+                answer.responses[0].partitions[0].aborted_transactions = (
+                    told.responses[0].partitions[0].aborted_transactions
+                )
+            return answer
+
+    def aborts(wire):
+        made = batch("a", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+        wire.produce(TOPIC, made, transactional_id="x")
+        wire.end_txn("x", 7, 0, commit=False, via="main")
+        wire.read_all(TOPIC, isolation=COMMITTED).must_hold("nothing of the kind")
+
+    log = Ends()
+    aborts.__doc__ = "Something SHOULD hold."
+    tried = Case("tests/case", aborts, (SHOULD,), (), {}, {}, False, None)
+    wire, exchanger = wire_to(
+        Produce=log.produce, Fetch=log.fetch, ListOffsets=log.list_offsets,
+        EndTxn=lambda asked: response("EndTxn", producer_id=7, producer_epoch=1),
+        FindCoordinator=lambda asked: response(
+            "FindCoordinator", coordinators=[{"key": "x", "node_id": 1, "host": "h", "port": 9}]
+        ),
+    )  # fmt: skip
+    outcome = attempt(tried, wire, exchanger, {}, lambda: True)
+    assert severity(tried.level, outcome) == level, outcome
