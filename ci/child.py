@@ -15,8 +15,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Self
 
+from ci import crash
 from ci.trouble import INTERNAL, INTERRUPTED, Trouble
 from faults.journal import heal_run
+from suites.earlier import Earlier
 
 INI = Path(__file__).parent / "pytest.ini"
 FORGET = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
@@ -40,29 +42,50 @@ def command(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> list
 
 
 def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
-    """Runs the child to its end and returns its status. Ctrl-C and SIGTERM reach it as one interrupt."""
-    inherited, held = os.pipe()
-    arguments = command(run_dir, [*options, "--parent-pipe", str(inherited)], paths)
+    """Runs the child to its end and returns its status. Ctrl-C and SIGTERM reach it as one interrupt.
+
+    A child that a crash of the client library ended is followed by another, which goes on behind the case of the crash.
+    """
+    earlier: Earlier | None = None
     with _Forwarding("healing and closing the run") as forwarding:
-        child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
-        os.close(inherited)
-        try:
-            status = forwarding.wait(child)
-        finally:
-            os.close(held)
-            if child.poll() is None:
-                child.kill()
-                child.wait()
-    if status < 0:
-        for sentence in heal_run(run_dir):
-            print(sentence, file=sys.stderr)
-        ended = signal.Signals(-status)
-        raise Trouble(
-            f"The run was ended by {ended.name}.",
-            f"What it had written is in {run_dir}",
-            INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else INTERNAL,
-        )
+        while (status := _once(forwarding, run_dir, options, paths, earlier)) < 0:
+            ended = signal.Signals(-status)
+            for sentence in heal_run(run_dir):
+                print(sentence, file=sys.stderr)
+            following = None
+            if ended in crash.SIGNALS and not (earlier and earlier.ended):
+                following = crash.after(run_dir, ended, earlier, forwarding.came)
+            if following is None:
+                raise Trouble(
+                    f"The run was ended by {ended.name}.",
+                    f"What it had written is in {run_dir}",
+                    INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else INTERNAL,
+                )
+            print(f"brokertrial: the client library crashed ({ended.name}): {_next(following)}", file=sys.stderr)
+            earlier = following
     return status
+
+
+def _next(following: Earlier) -> str:
+    return "the report is written" if following.ended else "the run goes on with the next case"
+
+
+def _once(
+    forwarding: _Forwarding, run_dir: Path, options: Sequence[str], paths: Sequence[str], earlier: Earlier | None
+) -> int:
+    """One child from start to end; below 0 the signal that ended it."""
+    inherited, held = os.pipe()
+    more = ["--earlier", str(earlier.left(run_dir))] if earlier else []
+    arguments = command(run_dir, [*options, *more, "--parent-pipe", str(inherited)], paths)
+    child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
+    os.close(inherited)
+    try:
+        return forwarding.wait(child, told=earlier is not None and earlier.interrupted)
+    finally:
+        os.close(held)
+        if child.poll() is None:
+            child.kill()
+            child.wait()
 
 
 class _Forwarding:
@@ -87,8 +110,14 @@ class _Forwarding:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
-    def wait(self, child: subprocess.Popen[bytes]) -> int:
-        """The status of the child, which is told of the interrupts that came before it was there."""
+    @property
+    def came(self) -> bool:
+        """Whether there was an interrupt."""
+        return self._count > 0
+
+    def wait(self, child: subprocess.Popen[bytes], told: bool = False) -> int:
+        """The status of the child, which is told of the interrupts that came before it was there, unless it knows."""
+        self._passed_on = told
         self._child = child
         self._pass_on()
         return child.wait()

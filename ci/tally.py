@@ -64,7 +64,7 @@ class Tally:
             return FAILED
         if base == INTERNAL or any(_kind(result) in OURS for result in self.inconclusive):
             return INTERNAL
-        if self.inconclusive:
+        if self.inconclusive or base == INCONCLUSIVE:
             return INCONCLUSIVE
         return PASSED if self.passed or self.known or self.warned else NOTHING_JUDGED
 

@@ -38,6 +38,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True):
     estimate_s: float
     cases: tuple[CaseInfo, ...]
     left_out: tuple[LeftOut, ...] = ()
+    told_again: int = 0
+    """Results that come first and were told before, by an earlier process of this run."""
 
 
 class CaseStarted(msgspec.Struct, frozen=True, tag=True):

@@ -16,6 +16,7 @@ import pytest
 
 from suites import floor
 from suites.case import CASES, BadCase, Case, cases_in
+from suites.earlier import Earlier
 from suites.events import Event
 from suites.exit_status import USAGE
 from suites.floor import CORE
@@ -57,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--run-dir", metavar="FOLDER", help="the run folder (default: runs/...)")
     group.addoption("--keep", default="all", choices=("all", "failed"), help="which histories to keep")
     group.addoption("--unproven", default="warn", choices=("warn", "fail"), help="what a case without proof may do")
+    group.addoption("--earlier", metavar="FILE", help="the results of a process of this run that crashed")
     group.addoption("--through", metavar="FILE", help="a schedule (JSON) at work from the first request to the last")
     group.addoption(
         "--refute", action="store_true", help="tell each case the lies of its fails_on: every one must fail"
@@ -97,9 +99,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     interrupted = True
     try:
-        ready = run.start()
-        for index, item in enumerate(session.items if ready else []):
-            following = session.items[index + 1] if index + 1 < len(session.items) else None
+        items = [item for item in session.items if run.awaits(item.name)] if run.start() else []
+        for index, item in enumerate(items):
+            following = items[index + 1] if index + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.shouldstop or run.over:
                 break
@@ -199,6 +201,7 @@ def _options(config: pytest.Config) -> Options:
         refute=config.getoption("--refute"),
         require=_required(config.getoption("--require")),
         release=release,
+        earlier=Earlier.taken(Path(earlier)) if (earlier := config.getoption("--earlier")) else None,
     )
 
 

@@ -17,8 +17,9 @@ from histories.scratch import holding
 from suites import promises
 from suites.case import Case
 from suites.disturbance import disturbance
+from suites.earlier import Earlier
 from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
-from suites.exit_status import OUR_FAULT, exit_status
+from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from suites.floor import CORE
 from suites.interruption import Interruption
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -47,6 +48,8 @@ class Options(msgspec.Struct, frozen=True):
     refute: bool = False
     require: tuple[str, ...] = (CORE,)
     release: tuple[int, ...] = ()
+    earlier: Earlier | None = None
+    """What an earlier process of this run has judged."""
 
 
 class Run:
@@ -84,11 +87,16 @@ class Run:
 
     def start(self) -> bool:
         """Starts the target and learns what it offers; False when it never became ready."""
+        earlier = self.options.earlier
+        if earlier is not None and earlier.ended:
+            self._tell_again(earlier, announce=True)
+            return False
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self._undo.enter_context(self._interruption)
         self._undo.enter_context(holding(self.run_dir))
         try:
-            target = open_target(self.options.target, self.run_dir / "target")
+            folder = f"target~{earlier.crashes + 1}" if earlier else "target"
+            target = open_target(self.options.target, self.run_dir / folder)
             self._undo.callback(target.stop)
             target.start()
             self._session = Session(
@@ -108,9 +116,11 @@ class Run:
             self._session.open()
         except TargetProblem as problem:
             self._problem = problem
-            return False
         except (BrokerAtFault, NotApplicable, Unclear) as problem:
             self._problem = TargetNotReady(f"{self.options.target} was reached, and then did not serve: {problem}")
+        if self._problem is not None or self._session is None:
+            if earlier is not None:
+                self._tell_again(earlier, announce=True)
             return False
         self._announce(self._session)
         return True
@@ -118,8 +128,10 @@ class Run:
     def finish(self, interrupted: bool = False) -> None:
         """Ends everything that was started, and states the exit status. What cannot be ended is said, not raised."""
         tail: tuple[str, ...] = ()
-        error = ""
-        results = self._session.results if self._session is not None else []
+        earlier = self.options.earlier
+        error = earlier.ended if earlier else ""
+        interrupted = interrupted or bool(earlier and earlier.interrupted)
+        results = (self._session.results if self._session else []) or list(earlier.results if earlier else ())
         if self._session is not None and self._problem is None and not interrupted:
             self._promised(self._session, self._session.unkept_promises())
         if self._problem is not None:
@@ -133,7 +145,14 @@ class Run:
             self.status = self._problem.exit_status
         else:
             self.status = exit_status(results, interrupted=interrupted, ready=self._problem is None)
-        self.emit(RunFinished(self.status, interrupted, error, time.monotonic() - self._began, tail))
+        if earlier and self.status in (OK, NOTHING_JUDGED):  # whatever was told of the case: the library crashed
+            self.status = INCONCLUSIVE
+        spent_s = time.monotonic() - self._began + (earlier.spent_s if earlier else 0.0)
+        self.emit(RunFinished(self.status, interrupted, error, spent_s, tail))
+
+    def awaits(self, case_id: str) -> bool:
+        """Whether a case has no result yet."""
+        return self.options.earlier is None or case_id not in self.options.earlier.judged
 
     @property
     def over(self) -> bool:
@@ -188,13 +207,24 @@ class Run:
                 estimate_s=sum(info.estimate_s for info in cases),
                 cases=cases,
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
+                told_again=self.options.earlier.told if self.options.earlier else 0,
             )
         )
+        if self.options.earlier is not None:
+            session.results += self.options.earlier.results
+            self._tell_again(self.options.earlier)
         self._promised(session, session.broken_promises())
+
+    def _tell_again(self, earlier: Earlier, announce: bool = False) -> None:
+        if announce:
+            self.emit(msgspec.structs.replace(earlier.announced, told_again=earlier.told))
+        for result in earlier.results:
+            self.emit(CaseFinished(result))
 
     def _promised(self, session: Session, broken: Sequence[CaseResult]) -> None:
         for result in broken:
-            if not any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect):
+            deselected = any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect)
+            if self.awaits(result.case) and not deselected:
                 session.results.append(result)
                 self.emit(CaseFinished(result))
 

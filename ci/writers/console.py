@@ -60,6 +60,7 @@ class ConsoleWriter:
         self._story = story
         self._console = console
         self._clock = clock
+        self._told_again = 0
         self._line = StatusLine(clock)
         self._live = Live(self._line, console=console, refresh_per_second=8, transient=True) if live else None
 
@@ -82,6 +83,13 @@ class ConsoleWriter:
         self._flush()
 
     def _begin(self, run: RunStarted) -> None:
+        self._told_again = run.told_again
+        if not run.told_again:
+            self._announce(run)
+        if self._live:
+            self._live.start()
+
+    def _announce(self, run: RunStarted) -> None:
         self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
         self._say(
             f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._story.place}"
@@ -92,10 +100,11 @@ class ConsoleWriter:
             )
             self._say(f"Left out: {', '.join(names[:MOST_LEFT_OUT])}{more}", "dim")
         self._say("")
-        if self._live:
-            self._live.start()
 
     def _result(self, result: CaseResult) -> None:
+        if self._told_again:
+            self._told_again -= 1
+            return
         if result in self._story.tally.known:
             self._say(headline(result, "known"), STYLE[Verdict.INCONCLUSIVE])
             return

@@ -226,7 +226,7 @@ def test_a_target_that_never_served_shows_its_last_lines(run_folder: Path) -> No
 
 
 def test_writers_are_found_by_their_file(story: Story) -> None:
-    assert set(discover(story)) == {"console", "junit", "known_failures", "report", "results", "summary"}
+    assert set(discover(story)) == {"console", "junit", "known_failures", "report", "results", "running", "summary"}
 
 
 def test_details_mark_the_field_that_differs(results: tuple[CaseResult, ...]) -> None:

@@ -1,0 +1,133 @@
+"""A crash of the client library ends the process that it lives in: what that process had judged, and what it was at.
+
+SIGSEGV in case 17 of 40  ->  16 results kept, case 17 inconclusive (`client`), a new process goes on with case 18
+the fifth crash           ->  no other case is run; the report is written and says so
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from checkers.verdict import Verdict
+from ci.writers import results, running
+from histories.header import HistoryRefused
+from histories.reader import History
+from histories.rows import Exchange, Operation
+from suites.case import by_id
+from suites.earlier import Earlier
+from suites.events import RunStarted
+from suites.result import Attempt, CaseResult, Evidence, Failure, Reason
+
+SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+"""What a process sends itself by a mistake in native code; the suite is written in Python."""
+MOST = 5
+"""Crashes of one run, after which it stops."""
+LAST = 8
+"""Operations or exchanges that are shown of the time before a crash."""
+
+
+def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupted: bool) -> Earlier | None:
+    """What the next process takes over; None where the one that crashed had not even announced its cases."""
+    told, at = _told(folder), running.read(folder)
+    if told is None or at is None:
+        return None
+    announced = before.announced if before else told[0]
+    found = _with_the_crash(folder, announced.seed, told[1], at, ended)
+    (folder / results.NAME).unlink()
+    crashes = 1 + (before.crashes if before else 0)
+    return Earlier(
+        tuple(found),
+        announced,
+        spent_s=sum(result.duration_s for result in found),
+        crashes=crashes,
+        ended=_ended(crashes, interrupted, announced, found),
+        interrupted=interrupted,
+    )
+
+
+def _told(folder: Path) -> tuple[RunStarted, list[CaseResult]] | None:
+    """The announcement and the results that were written; a last line that was cut short is none."""
+    path = folder / results.NAME
+    announced: RunStarted | None = None
+    found: list[CaseResult] = []
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        with contextlib.suppress(msgspec.DecodeError):
+            told = msgspec.json.decode(line, type=results.Header | results.Result | results.Footer)
+            if isinstance(told, results.Header):
+                announced = told.run
+            elif isinstance(told, results.Result):
+                found.append(told.result)
+    return None if announced is None else (announced, found)
+
+
+def _with_the_crash(
+    folder: Path, seed: int, found: list[CaseResult], at: running.Running, ended: signal.Signals
+) -> list[CaseResult]:
+    """The case that was running is inconclusive; one that had just been judged keeps a failure, and nothing better."""
+    said = f"the client library crashed ({ended.name})"
+    if not at.over and all(result.case != at.case for result in found):
+        why = f"{said} while this case ran: a process ended with all of its clients, and what they did is not known"
+        return [*found, _crashed(folder, seed, at, why)]
+    warning = f"{said} right after this case"
+    return [_spoilt(result, warning) if result.case == at.case else result for result in found]
+
+
+def _crashed(folder: Path, seed: int, at: running.Running, sentence: str) -> CaseResult:
+    case = by_id()[at.case]
+    history = f"histories/{at.case.replace('/', '.')}" + (f"~{at.attempt}" if at.attempt > 1 else "")
+    reason = Reason("client", sentence)
+    return CaseResult(
+        case=case.id,
+        statement=case.statement,
+        guarantees=case.guarantees,
+        level=case.level,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
+        attempts=(Attempt(seed + at.attempt - 1, Verdict.INCONCLUSIVE, reason, history),),
+        evidence=tuple(_last(folder / history)),
+        seed=seed + at.attempt - 1,
+        started_ns=at.began_ns,
+        duration_s=(time.monotonic_ns() - at.began_ns) / 1e9,
+    )
+
+
+def _spoilt(result: CaseResult, warning: str) -> CaseResult:
+    result = msgspec.structs.replace(result, warnings=(*result.warnings, warning))
+    if result.verdict is Verdict.FAIL:
+        return result
+    nothing: tuple[Failure, ...] = ()
+    return msgspec.structs.replace(
+        result, verdict=Verdict.INCONCLUSIVE, reason=Reason("client", warning), failures=nothing
+    )
+
+
+def _last(history: Path) -> Iterator[Evidence]:
+    """What was asked last, as far as it came to the disk: all but the last second of it."""
+    try:
+        stored = History.open(history, allow_incomplete=True)
+        rows = [row for table in ("operations", "exchanges") for row in stored.rows(table)]
+    except (HistoryRefused, OSError, ValueError):
+        return  # it was cut short before anything was written
+    start = stored.title.started_ns
+    asked = [row for row in rows if isinstance(row, Operation | Exchange)]
+    for row in sorted(asked, key=lambda row: row.call_ns)[-LAST:]:
+        if isinstance(row, Exchange):
+            what, text = str(row.api), f"v{row.version}  to node {row.node}"
+        else:
+            what, text = row.kind, f"{row.topic}-{row.partition}  by {row.client}"
+        yield Evidence(what, text, outcome=str(getattr(row, "outcome", "")), at_s=(row.call_ns - start) / 1e9)
+
+
+def _ended(crashes: int, interrupted: bool, announced: RunStarted, found: list[CaseResult]) -> str:
+    judged = {result.case for result in found}
+    left = sum(info.case not in judged for info in announced.cases)
+    rest = f": {left} of {len(announced.cases)} cases were not run" if left else ""
+    if interrupted:
+        return f"interrupted, and the client library crashed meanwhile{rest}"
+    return f"the client library crashed {crashes} times{rest}" if crashes >= MOST else ""

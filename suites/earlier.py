@@ -1,0 +1,50 @@
+"""What an earlier process of the same run came to, when it was ended by a crash of the client library.
+
+The process in front of a run (ci/child.py) starts another, which takes over what was judged and goes on behind the case
+that was running.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from suites.events import RunStarted
+from suites.result import CaseResult
+
+NAME = "earlier.json"
+
+
+class Earlier(msgspec.Struct, frozen=True):
+    """The results so far, the case of the crash among them."""
+
+    results: tuple[CaseResult, ...]
+    announced: RunStarted
+    spent_s: float = 0.0
+    crashes: int = 1
+    ended: str = ""
+    """Why no other case is to be run; empty where the run goes on."""
+    interrupted: bool = False
+
+    @property
+    def judged(self) -> frozenset[str]:
+        """The cases that are not run again."""
+        return frozenset(result.case for result in self.results)
+
+    @property
+    def told(self) -> int:
+        """How many of the results were shown already: all but the last, which is that of the crash."""
+        return max(len(self.results) - 1, 0)
+
+    def left(self, folder: Path) -> Path:
+        """Writes it into a run folder for the next process, which takes it away."""
+        (folder / NAME).write_bytes(msgspec.json.encode(self))
+        return folder / NAME
+
+    @classmethod
+    def taken(cls, path: Path) -> Earlier:
+        """Reads it, and removes the file: it is no part of the run."""
+        found = msgspec.json.decode(path.read_bytes(), type=cls)
+        path.unlink()
+        return found

@@ -1,0 +1,41 @@
+"""A pytest plugin for tests alone: the process of a run dies of SIGSEGV in the middle of the cases that
+BROKERTRIAL_TEST_CRASH names, as it does when the client library crashes. With BROKERTRIAL_TEST_CTRL_C the one in front
+of it is interrupted just before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from suites.case import Case
+from suites.outcome import Outcome
+from suites.session import Session
+
+PATIENCE_S = 20.0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    attempt = Session._attempt
+
+    def attempted(self: Session, case: Case, number: int) -> Outcome:
+        if case.id not in os.environ["BROKERTRIAL_TEST_CRASH"].split(","):
+            return attempt(self, case, number)
+        if "BROKERTRIAL_TEST_CTRL_C" in os.environ:
+            _interrupt_the_parent()
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError("it died")
+
+    Session._attempt = attempted  # type: ignore[method-assign]
+
+
+def _interrupt_the_parent() -> None:
+    """Ctrl-C, of which this process hears nothing before it crashes."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    os.kill(os.getppid(), signal.SIGINT)
+    deadline = time.monotonic() + PATIENCE_S
+    while signal.SIGINT not in signal.sigpending():
+        assert time.monotonic() < deadline, "the parent hands it on"

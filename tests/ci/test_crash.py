@@ -1,0 +1,102 @@
+"""A crash of the client library: the case is named and inconclusive, the others are judged, the report is whole."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from checkers.verdict import Verdict
+from ci import child, crash, manifest
+from ci.run import run
+from ci.tally import Tally
+from ci.trouble import FAILED, INCONCLUSIVE, INTERRUPTED
+from ci.writers import results
+from ci.writers.running import Running
+from suites.events import CaseInfo, RunStarted
+from suites.result import CaseResult
+
+CASES = ("offsets/ends", "produce/base-offset", "protocol/names-nothing")
+
+
+def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cases: str, ctrl_c: bool = False) -> tuple[int, Path]:
+    """A run of CASES in which these crash: its exit status and its folder."""
+    plain = child.command
+    more = ["-p", "tests.ci.crashing"]
+    monkeypatch.setattr(child, "command", lambda *asked: plain(asked[0], [*more, *asked[1]], asked[2]))
+    monkeypatch.setenv("BROKERTRIAL_TEST_CRASH", ",".join(cases))
+    if ctrl_c:
+        monkeypatch.setenv("BROKERTRIAL_TEST_CTRL_C", "1")
+    status = run("reference", CASES, (), None, None, 7, None, None, "all", str(folder / "runs"), unproven="fail")
+    (made,) = (folder / "runs").iterdir()
+    return status, made
+
+
+def test_the_case_is_named_and_the_others_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, folder = crashed(tmp_path, monkeypatch, "offsets/ends")
+    assert status == INCONCLUSIVE
+    _, found, footer = results.read(folder)
+    told = {result.case: (result.verdict, result.reason) for result in found}
+    verdict, reason = told.pop("offsets/ends")
+    assert verdict is Verdict.INCONCLUSIVE and reason is not None and reason.kind == "client"
+    assert reason.sentence.startswith("the client library crashed (SIGSEGV) while this case ran")
+    assert [verdict for verdict, _ in told.values()] == [Verdict.PASS] * 2
+    assert footer.results == 3
+    manifest.verify(folder)
+    assert "SIGSEGV" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "SIGSEGV" in (folder / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_after_so_many_crashes_it_stops_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(crash, "MOST", 2)
+    status, folder = crashed(tmp_path, monkeypatch, *CASES)
+    assert status == INCONCLUSIVE
+    _, found, footer = results.read(folder)
+    assert [result.verdict for result in found] == [Verdict.INCONCLUSIVE] * 2
+    assert footer.end.error == "the client library crashed 2 times: 1 of 3 cases were not run"
+    assert footer.end.error in capfd.readouterr().out
+    manifest.verify(folder)
+
+
+def test_ctrl_c_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, folder = crashed(tmp_path, monkeypatch, "produce/base-offset", ctrl_c=True)
+    assert status == INTERRUPTED
+    _, found, footer = results.read(folder)
+    assert found[-1].case == "produce/base-offset" and found[-1].verdict is Verdict.INCONCLUSIVE
+    assert footer.end.interrupted
+    manifest.verify(folder)
+
+
+def a_run(folder: Path, *told: CaseResult, at: Running) -> None:
+    """What a process that crashed leaves in its folder."""
+    cases = tuple(CaseInfo(name, "", "must", ("offs-001",)) for name in CASES)
+    story = RunStarted(str(folder), "reference", "", "full", 7, "", 1.0, cases)
+    lines = [results.Header(story, "", {}), *(results.Result(result) for result in told)]
+    encode = results.msgspec.json.encode
+    (folder / results.NAME).write_bytes(b"".join(encode(line) + b"\n" for line in lines) + b'{"line":"resu')
+    (folder / "running.json").write_bytes(encode(at))
+
+
+@pytest.mark.parametrize(("verdict", "kept"), [(Verdict.PASS, Verdict.INCONCLUSIVE), (Verdict.FAIL, Verdict.FAIL)])
+def test_right_after_a_case_only_a_failure_stays(tmp_path: Path, verdict: Verdict, kept: Verdict) -> None:
+    result = CaseResult("offsets/ends", "", ("offs-001",), "must", verdict)
+    a_run(tmp_path, result, at=Running("offsets/ends", 1, 0, over=True))
+    earlier = crash.after(tmp_path, signal.SIGABRT, None, interrupted=False)
+    assert earlier is not None and not earlier.ended
+    (told,) = earlier.results
+    assert told.verdict is kept
+    assert told.warnings == ("the client library crashed (SIGABRT) right after this case",)
+
+
+def test_what_had_not_begun_is_told_as_before(tmp_path: Path) -> None:
+    assert crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False) is None
+
+
+def test_a_run_that_crashed_is_never_all_clear() -> None:
+    passed = CaseResult("offsets/ends", "", ("offs-001",), "must", Verdict.PASS)
+    assert Tally.of([passed]).status(INCONCLUSIVE) == INCONCLUSIVE
+    failed = CaseResult("offsets/ends", "", ("offs-001",), "must", Verdict.FAIL)
+    assert Tally.of([failed]).status(INCONCLUSIVE) == FAILED
