@@ -22,9 +22,9 @@ from suites.ground import Ground
 from suites.naming import shortened
 from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
+from suites.permitted import not_permitted
 from suites.probe.conditions import Scene
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.permission import wants
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence
@@ -47,6 +47,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         if (lack := _lacks(case, trial, session)) is not None:
             return lack
         topics, names = _names(trial, wire)
+        if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
+            return not_applicable("no-permission", f"no permission: {lack_of}")
         nodes = {f"node{number}": str(node) for number, node in enumerate(wire.nodes, 1)}
         schedule = trial.schedule.with_seed(scene.seed).naming(**names, **nodes)
         _run(session, case, scene, folder, trial, schedule, topics, names, wire)
@@ -55,6 +57,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
     except Unclear as error:
         return inconclusive(error.kind, error.sentence)
     except BrokerAtFault as error:
+        if excuse := wire.permissions.excuse(error.ops):
+            return not_applicable("no-permission", f"no permission: {excuse}")
         return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=scene.prefix)
     except HistoryWriteFailed:
         raise  # the session says it, and does not try again
@@ -78,8 +82,6 @@ def _trial_of(case: Case) -> Trial:
 def _lacks(case: Case, trial: Trial, session: Session) -> Outcome | None:
     if (reason := lacking_apis(case.id, trial.workload.apis, session.offer)) is not None:
         return not_applicable(reason.kind, reason.sentence)
-    if thing := wants(session.denied, trial.workload.apis):
-        return not_applicable("no-permission", f"no permission: {session.denied[thing]}")
     if missing := sorted(trial.schedule.needs() - session.target.capabilities - SYSTEM):
         return not_applicable("missing-capability", f"the target cannot be made to: {', '.join(missing)}")
     return None

@@ -13,9 +13,9 @@ from histories.recorder import Recorder
 from suites.case import Case
 from suites.journaled import journaled
 from suites.outcome import Outcome
+from suites.permitted import learn
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
-from suites.probe.permission import Permissions
 from suites.probe.tape import TapeWriter
 from suites.wire_case import attempt
 
@@ -37,7 +37,7 @@ def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Ou
         finally:
             exchanger.close_all()
             tape.close()
-            _learn(session, wire.permissions)
+            learn(session, wire.permissions)
             session.tidy(wire)
 
 
@@ -58,10 +58,3 @@ def _header(session: Session, case: Case, scene: Scene) -> Header:
             "set_up": msgspec.to_builtins(session.set_up),
         },
     )
-
-
-def _learn(session: Session, permissions: Permissions) -> None:
-    """What this client was allowed once is not taken for forbidden by a later case."""
-    session.permitted |= permissions.permitted
-    denied = session.denied | permissions.denied
-    session.denied = {thing: why for thing, why in denied.items() if thing not in session.permitted}

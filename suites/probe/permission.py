@@ -43,6 +43,8 @@ class Permissions:
         self.permitted = set(permitted)
         self.denied: dict[str, str] = {}
         """What was asked for -> which permission it wants."""
+        self.held_against: dict[str, str] = {}
+        """As `denied`, of what is required, or was permitted before."""
         self._required = required
         self._excused: dict[int, str] = {}  # exchange -> the permission for want of which it was refused
 
@@ -52,9 +54,11 @@ class Permissions:
         thing = what(asked.request)
         codes = [code for _, code in errors_in(asked.answer)]
         if (code := next((code for code in codes if code in RESOURCES), None)) is not None:
-            if thing not in self.permitted and not self._is_required(thing):
-                operation = OPERATIONS.get(asked.request._api, "Describe")
-                told = f"{RESOURCES[code]}: {operation} ({thing}, {errors.name(code)})"
+            operation = OPERATIONS.get(asked.request._api, "Describe")
+            told = f"{RESOURCES[code]}: {operation} ({thing}, {errors.name(code)})"
+            if thing in self.permitted or self._is_required(thing):
+                self.held_against[thing] = told
+            else:
                 self._excused[asked.number] = self.denied.setdefault(thing, told)
         elif not codes:
             self.permitted.add(thing)

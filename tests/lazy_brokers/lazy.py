@@ -131,6 +131,26 @@ def dies(request: Struct, answer: Struct, context: Context) -> Struct:
     return answer
 
 
+def permits_no_transactions(request: Struct, answer: Struct, context: Context) -> Struct:
+    """L2: the client has no permission for its transactional id; everything else is served."""
+    if request._api == "InitProducerId" and request.transactional_id:
+        answer.error_code, answer.producer_id = errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1
+    return answer
+
+
+def permits_no_commits(request: Struct, answer: Struct, context: Context) -> Struct:
+    """L2: the client has no permission to commit."""
+    for topic in answer.topics if request._api == "OffsetCommit" else ():
+        for row in topic.partitions:
+            row.error_code = errors.GROUP_AUTHORIZATION_FAILED
+    return answer
+
+
+def permits_no_more_commits(request: Struct, answer: Struct, context: Context) -> Struct:
+    """L2: it had permission, and then it has none: no reason to excuse what happens next."""
+    return permits_no_commits(request, answer, context) if _nth(request._api) > 60 else answer
+
+
 TRICKS: dict[str, Trick] = {
     "none": lambda request, answer, context: answer,
     "invalid-config": refuses_topics(errors.INVALID_CONFIG),
@@ -149,6 +169,9 @@ TRICKS: dict[str, Trick] = {
     "knows-the-suite": knows_the_suite,
     "one-in-three": one_in_three,
     "dies": dies,
+    "permits-no-transactions": permits_no_transactions,
+    "permits-no-commits": permits_no_commits,
+    "permits-no-more-commits": permits_no_more_commits,
 }
 
 

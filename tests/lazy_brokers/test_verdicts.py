@@ -45,6 +45,32 @@ def test_l2_topics_are_refused(tmp_path: Path, trick: str) -> None:
     assert (ended.status, ended.failed) == (1, {"requires/data", "produce/base-offset", "offsets/ends"}), ended.line
 
 
+@pytest.mark.parametrize(
+    ("trick", "trials", "told"),
+    [
+        ("permits-no-transactions", ("transactions/lost-end-answers", "transactions/doubled-end"), "TransactionalId"),
+        ("permits-no-commits", ("commits/lost-answers", "commits/frozen-coordinator"), "Group"),
+    ],
+)
+def test_l2_what_the_clients_of_a_trial_are_not_permitted_is_said_at_once(
+    tmp_path: Path, trick: str, trials: tuple[str, ...], told: str
+) -> None:
+    ended = tried(tmp_path, trick, *trials, require=())
+    reasons = {result.reason.kind for result in ended.results.values() if result.reason}
+    assert (ended.status, reasons) == (5, {"no-permission"}), ended.line
+    assert all(result.reason.sentence.startswith(f"no permission: {told}: ") for result in ended.results.values())
+    assert sum(result.duration_s for result in ended.results.values()) < 20
+    ended = tried(_fresh(tmp_path), trick, trials[0])
+    assert (ended.status, ended.failed) == (1, {trials[0]}), "the core is required"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_l2_a_permission_that_is_withdrawn_excuses_nothing(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "permits-no-more-commits", "commits/lost-answers", require=())
+    assert (ended.status, ended.failed) == (1, {"commits/lost-answers"}), ended.line
+
+
 def test_l2_what_is_claimed_may_not_be_refused(tmp_path: Path) -> None:
     ended = tried(tmp_path, "invalid-timestamp", "retention/by-time", claims={"retention": True})
     assert (ended.status, ended.failed) == (1, {"claims/retention", "requires/data"}), ended.line
