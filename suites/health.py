@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from suites.case import Case
 from suites.floor import statement
+from suites.prerequisites import step_of
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.produce import batch
 from suites.probe.promptness import is_slow, said_of
@@ -41,6 +42,7 @@ class Health:
         self._topic = ""
         self._said_slow = False
         self._fault: BrokerAtFault | None = None
+        self._step = ""
         self._not_before = 0.0
         self.unwritable: BrokerAtFault | None = None
         """Why not one record could be written when the run began."""
@@ -62,7 +64,8 @@ class Health:
             return []
         sentence = f"an ordinary client cannot write one record: {self.unwritable.sentence}"
         made = broken(CANNOT_WRITE, statement("data"), "requires", sentence)
-        return [replace(made, evidence=self.unwritable.evidence)]
+        failures = tuple(replace(one, step=self._step) for one in made.failures)
+        return [replace(made, evidence=self.unwritable.evidence, failures=failures)]
 
     def lacking(self, case: Case) -> Reason | None:
         """A trial is nothing but ordinary clients: where not one record can be written it cannot be judged."""
@@ -86,6 +89,8 @@ class Health:
                 taken.append(self._acknowledged_ms())
         except (BrokerAtFault, NotApplicable, Unclear) as problem:
             self._fault = problem if isinstance(problem, BrokerAtFault) else None
+            ours = self._wire.scene.prefix if self._wire is not None else ""
+            self._step = step_of(problem, ours) if isinstance(problem, BrokerAtFault) else ""
             self._let_go()
             self.latency_ms = UNKNOWN_MS
             self._not_before = time.monotonic() + COSTS * (time.monotonic() - began)

@@ -112,6 +112,7 @@ def results(target: str, cases: Sequence[Case], seed: int) -> Generator[CaseResu
             select=tuple(case.id for case in cases),
             run_dir=str(Path(folder, "run")),
             unproven="fail",
+            alone=True,
         )
         run = Run(options, lambda event: None)
         try:

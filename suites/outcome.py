@@ -29,10 +29,10 @@ def passed() -> Outcome:
 
 
 def failed(
-    kind: str, sentence: str, evidence: tuple[Evidence, ...] = (), *, about: str = "", ours: str = ""
+    kind: str, sentence: str, evidence: tuple[Evidence, ...] = (), *, about: str = "", ours: str = "", step: str = ""
 ) -> Outcome:
     """One failure; `about` and `ours` as for its signature."""
-    failure = Failure(signature(kind, sentence, about, ours), sentence)
+    failure = Failure(signature(kind, sentence, about, ours), sentence, step=step)
     return Outcome(Verdict.FAIL, Reason(kind, sentence), evidence, failures=(failure,))
 
 

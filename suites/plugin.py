@@ -59,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--keep", default="all", choices=("all", "failed"), help="which histories to keep")
     group.addoption("--unproven", default="warn", choices=("warn", "fail"), help="what a case without proof may do")
     group.addoption("--earlier", metavar="FILE", help="the results of a process of this run that crashed")
+    group.addoption(
+        "--each-alone", action="store_true", help="excuse no case by what failed in another: to see that each fails"
+    )
     group.addoption("--through", metavar="FILE", help="a schedule (JSON) at work from the first request to the last")
     group.addoption(
         "--refute", action="store_true", help="tell each case the lies of its fails_on: every one must fail"
@@ -202,6 +205,7 @@ def _options(config: pytest.Config) -> Options:
         require=_required(config.getoption("--require")),
         release=release,
         earlier=Earlier.taken(Path(earlier)) if (earlier := config.getoption("--earlier")) else None,
+        alone=config.getoption("--each-alone"),
     )
 
 

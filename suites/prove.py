@@ -172,7 +172,16 @@ class Work:
         with Scratch("prove") as folder:
             words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
             words += ["-p", "suites.proof_notes", "--notes", str(self._path), "--target", target]
-            words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed", *more]
+            words += [
+                "--run-dir",
+                str(Path(folder, "run")),
+                "--unproven",
+                "fail",
+                "--keep",
+                "failed",
+                "--each-alone",
+                *more,
+            ]
             words += [*(f"--select={case.id}" for case in cases), *arguments()]
             done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
         self.take_in()

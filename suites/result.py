@@ -35,6 +35,7 @@ ReasonKind = Literal[
     "too-slow-here",  # a setting of the cluster makes the case last too long
     "no-baseline",
     "disclaimed",  # the target says that it has not what the case is about
+    "needs",  # what it needs beforehand has failed in the case that decides that
     "no-permission",  # refused to this client, and nothing that is required
     # failed
     "statement",
@@ -78,6 +79,8 @@ class Failure(msgspec.Struct, frozen=True):
     """What proves this one; empty where the evidence of the result is about nothing else."""
     harms: bool = False
     """An acknowledged record was lost, altered, doubled or reordered, or an aborted one delivered."""
+    step: str = ""
+    """The step on the way to the subject of the case that went wrong, and how (suites/prerequisites.py)."""
 
 
 class LogLine(msgspec.Struct, frozen=True):

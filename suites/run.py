@@ -22,6 +22,7 @@ from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, R
 from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from suites.floor import CORE
 from suites.interruption import Interruption
+from suites.prerequisites import owners_first
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.result import CaseResult
 from suites.selection import quick_first, select, within_budget
@@ -50,6 +51,7 @@ class Options(msgspec.Struct, frozen=True):
     release: tuple[int, ...] = ()
     earlier: Earlier | None = None
     """What an earlier process of this run has judged."""
+    alone: bool = False
 
 
 class Run:
@@ -75,7 +77,8 @@ class Run:
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
         if self.options.refute:
             taken = [case for case in taken if case.lies]
-        self.cases, too_much = within_budget(quick_first(taken, self.estimate), self.estimate, budget_s)
+        ordered = owners_first(quick_first(taken, self.estimate))
+        self.cases, too_much = within_budget(ordered, self.estimate, budget_s)
         self.left = left + too_much
         return self.cases
 
@@ -111,6 +114,7 @@ class Run:
                 interruption=self._interruption,
                 require=self.options.require,
                 release=self.options.release,
+                alone=self.options.alone,
             )
             self._undo.callback(self._session.close)
             self._session.open()

@@ -31,9 +31,11 @@ from suites.interruption import Interruption
 from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
+from suites.prerequisites import known_from
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.known import Known
 from suites.probe.promptness import SLOW
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises
@@ -64,6 +66,7 @@ class Session:
         interruption: Interruption | None = None,
         require: tuple[str, ...] = (CORE,),
         release: tuple[int, ...] = (),
+        alone: bool = False,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -77,6 +80,8 @@ class Session:
         self.unproven = unproven
         self.disturbance = disturbance
         self._interruption = interruption or Interruption()
+        self._alone = alone or (disturbance is not None and disturbance.refute)
+        """Each case is judged as if it had run alone: to see that it fails."""
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
@@ -194,6 +199,7 @@ class Session:
             topic_policy=self.topic_policy,
             required=self.required,
             permitted=tuple(sorted(self.permitted)),
+            known=Known() if self._alone else known_from(self.results),
         )
 
     # the cases

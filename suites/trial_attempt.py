@@ -23,6 +23,7 @@ from suites.naming import shortened
 from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.permitted import not_permitted
+from suites.prerequisites import excused, step_of
 from suites.probe.conditions import Scene
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.promptness import counted_ms
@@ -59,7 +60,9 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
     except BrokerAtFault as error:
         if excuse := wire.permissions.excuse(error.ops):
             return not_applicable("no-permission", f"no permission: {excuse}")
-        return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=scene.prefix)
+        step = step_of(error, scene.prefix)
+        told = failed(error.kind, error.sentence, error.evidence, about=error.about, ours=scene.prefix, step=step)
+        return excused(told, case.id, scene.known)
     except HistoryWriteFailed:
         raise  # the session says it, and does not try again
     except ProxyFailed as error:

@@ -18,6 +18,8 @@ from suites.case import Case
 from suites.harm import harm_in
 from suites.naming import shortened
 from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
+from suites.parts import with_parts
+from suites.prerequisites import excused, step_of
 from suites.probe.core import SOFTWARE
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMismatch, Unclear
@@ -50,7 +52,8 @@ def _judged_to_the_end(
     case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
 ) -> Outcome:
     nodes = Nodes(wire, exchanger, victims)
-    outcome = _judged(lambda: _run(case, wire, nodes), wire, exchanger, alive)
+    outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, alive), wire)
+    outcome = excused(outcome, case.id, wire.scene.known)
     healed = _judged(nodes.heal, wire, exchanger, alive)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
@@ -102,7 +105,7 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
     except BrokerAtFault as error:
         if excuse := wire.permissions.excuse(error.ops):
             return not_applicable("no-permission", f"no permission: {excuse}")
-        return failed(error.kind, error.sentence, error.evidence, about=error.about, ours=wire.scene.prefix)
+        return _failed(error, wire)
     except RecordsMalformed as error:
         sentence = f"the records of an answer cannot be read: {error}"
         return failed("protocol", sentence, wire.traffic.latest_answer(), ours=wire.scene.prefix)
@@ -114,17 +117,24 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
     return passed()
 
 
+def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:
+    """What the broker did wrong, with the step on the way in which it did."""
+    ours = wire.scene.prefix
+    told = {"about": error.about, "ours": ours, "step": step_of(error, ours)}
+    return failed(error.kind, sentence or error.sentence, error.evidence, **told)
+
+
 def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, alive: Callable[[], bool]) -> Outcome:
     """No answer is a failure while the broker serves others, or when it died of the question."""
     served = _witness(wire, exchanger)
     if served:
         sentence = f"{error.sentence}; another connection was served meanwhile"
-        return failed("no-answer", sentence, error.evidence, about=error.about)
+        return _failed(error, wire, sentence)
     if not _alive(exchanger, alive):
         return failed("died", f"{error.sentence}; the target is dead", wire.traffic.under_way() or error.evidence)
     if wire.answered:
         sentence = f"{error.sentence}; nor is any other connection served any more"
-        return failed("no-answer", sentence, error.evidence, about=error.about)
+        return _failed(error, wire, sentence)
     return inconclusive("unreachable", f"{error.sentence}; nothing was answered in this case before", error.evidence)
 
 

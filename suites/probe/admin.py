@@ -7,123 +7,19 @@ from typing import Any
 
 from suites.probe.answer import Answer
 from suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
-from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, StatementFalse
+from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, ProtocolBroken, StatementFalse
 from wire import errors
 from wire.messages import ZERO_UUID, request
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
-NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
-READY_S = 30.0
 
 
 class AdminFamily(Core):
-    """`wire.new_topic(partitions=3)`, `wire.delete_records(topic, offset=5)`, `wire.configs_of_topic(topic)`"""
+    """`wire.create_topic(name)`, `wire.delete_records(topic, offset=5)`, `wire.configs_of_topic(topic)`"""
 
-    agreed: Mapping[str, str] = {}
-    """Topic settings that this cluster is known to accept."""
-
-    _settings_failed = ""
+    _settings_failed: BrokerAtFault | None = None
     """Why the settings of a broker could not be asked for."""
-
-    # a topic to work with
-
-    def new_topic(
-        self,
-        what: str = "t",
-        *,
-        partitions: int = 1,
-        configs: Mapping[str, str] | None = None,
-        replicas: int | None = None,
-        more_will_do: bool = False,
-    ) -> str:
-        """A topic of our own, known to every node; what the broker will not do makes the case not applicable.
-
-        `more_will_do`: where topics appear on use only, one with more partitions is as good.
-        """
-        topic = self.name(what)
-        self.will_make(self.made_topics, topic)
-        if not self._created(topic, partitions, configs or {}, replicas):
-            if configs or (partitions != 1 and not more_will_do):
-                wanted = "a topic setting" if configs else f"{partitions} partitions"
-                raise NotApplicable("missing-capability", f"topics appear on use only: {wanted} cannot be chosen")
-            self._create_on_use(topic)
-            if (found := len(self._metadata(topic).topics[0].partitions)) < partitions:
-                raise NotApplicable(
-                    "missing-capability", f"topics appear on use only, with {found} partitions: {partitions} are needed"
-                )
-        self.await_topic(topic)
-        return topic
-
-    def await_topic(self, topic: str) -> None:
-        """Waits until every node knows the topic and every partition has a leader that serves it."""
-        self.until(
-            lambda: all(self._knows(node, topic) for node in self.nodes),
-            within=READY_S,
-            what=f"every node knows topic {topic} with its leaders and in-sync replicas",
-        )
-        self.refresh_metadata(topic)
-        for partition in self.known_partitions(topic):
-            self._wait_for_leader(topic, partition)
-
-    def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
-        if not self.versions("CreateTopics"):
-            return False
-        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
-        while factors:
-            answer = self.create_topic(topic, partitions=partitions, replicas=factors.pop(0), configs=configs)
-            if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
-                return True
-            if self._may_refuse(answer.error):
-                return False
-            if answer.error == errors.INVALID_CONFIG and any(self.agreed.get(key) != configs[key] for key in configs):
-                message = answer.struct.topics[0].error_message
-                raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
-            if answer.error != errors.INVALID_REPLICATION_FACTOR:
-                answer.must_succeed()
-            elif replicas is not None:
-                raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
-            elif not factors:
-                answer.must_succeed()
-        return False
-
-    def _may_refuse(self, code: int) -> bool:
-        """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""
-        if code == errors.POLICY_VIOLATION:
-            return self.scene.topic_policy
-        return code in NO_PERMISSION and "topics" not in self.scene.required
-
-    def _create_on_use(self, topic: str) -> None:
-        def appeared() -> bool:
-            rows = self._metadata(topic, create=True).topics
-            return bool(rows) and rows[0].error_code == 0 and bool(rows[0].partitions)
-
-        self.until(appeared, within=READY_S, what=f"topic {topic} appears on first use")
-
-    def _knows(self, node: int, topic: str) -> bool:
-        rows = [row for row in self._metadata(topic, node=node).topics if row.name == topic and row.error_code == 0]
-        return (
-            bool(rows)
-            and bool(rows[0].partitions)
-            and all(
-                part.error_code == 0 and part.leader_id >= 0 and len(part.isr_nodes) >= len(part.replica_nodes)
-                for part in rows[0].partitions
-            )
-        )
-
-    def _wait_for_leader(self, topic: str, partition: int) -> None:
-        asked = request(
-            "ListOffsets",
-            replica_id=-1,
-            timeout_ms=10_000,
-            topics=[{"name": topic, "partitions": [{"partition_index": partition, "timestamp": -1}]}],
-        )
-        self.ask(
-            asked,
-            to=lambda: self.leader(topic, partition),
-            retry_on=LEADER_UNSETTLED,
-            refresh=lambda: self.refresh_metadata(topic),
-        ).must_succeed()
 
     # requests
 
@@ -166,7 +62,8 @@ class AdminFamily(Core):
         asked = request(
             "CreateTopics", topics=[dict(row) for row in rows], timeout_ms=20_000, validate_only=validate_only
         )
-        return self._of_controller(asked, version, to, via, wait)
+        plain = version is None and to is None and not validate_only
+        return self._of_controller(asked, version, to, via, wait, "topic" if plain else "")
 
     @staticmethod
     def topic_row(
@@ -195,7 +92,7 @@ class AdminFamily(Core):
             topic_names=list(topics),
             timeout_ms=20_000,
         )
-        answer = self._of_controller(asked, version, to)
+        answer = self._of_controller(asked, version, to, step="" if version or to else "topic-deletion")
         for name in topics:
             self._topics.pop(name, None)
         return answer
@@ -236,6 +133,7 @@ class AdminFamily(Core):
             may_take_s=20,
             retry_on=LEADER_UNSETTLED if settled else (),
             refresh=lambda: self.refresh_metadata(topic),
+            step="record-deletion" if settled and version is None else "",
         )
 
     def metadata(
@@ -308,7 +206,8 @@ class AdminFamily(Core):
                 }
             ],
         )
-        return self.ask(asked, version=version, to=int(name) if kind == BROKER and name else None)
+        node = int(name) if kind == BROKER and name else None
+        return self.ask(asked, version=version, to=node, step="" if version is not None else "settings")
 
     def configs_of_topic(self, topic: str) -> dict[str, str | None]:
         """Every setting of a topic, by name."""
@@ -318,14 +217,14 @@ class AdminFamily(Core):
     def setting(self, name: str) -> str | None:
         """A setting of the brokers; None where the broker does not say, or cannot be asked.
 
-        That it can be asked is for `admin/described-settings` to decide.
+        That it can be asked is for `admin/described-settings` to decide; who cannot do without says `needs_setting`.
         """
         if self._settings_failed or not self.versions("DescribeConfigs"):
             return None
         try:
             answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
         except (NoAnswer, ProtocolBroken) as error:
-            self._settings_failed = error.sentence
+            self._settings_failed = error
             return None
         if answer.error or not answer.struct.results:
             return None
@@ -339,9 +238,8 @@ class AdminFamily(Core):
             return
         if value is None and (why := self.permissions.denied.get("DescribeConfigs of a broker")):
             raise NotApplicable("no-permission", f"no permission: {why}")
-        if self._settings_failed:
-            decided = "admin/described-settings decides that"
-            raise NotApplicable("needs", f"needs the settings of a broker ({decided}): {self._settings_failed}")
+        if self._settings_failed is not None:
+            raise self._settings_failed
         told = f"the brokers do not tell {name}" if value is None else f"{name} is {value} on this cluster"
         if self.scene.our_timers and name not in self.scene.chosen and self.versions("DescribeConfigs"):
             raise StatementFalse(f"{told}, and they were started with at most {at_most}")
@@ -382,7 +280,7 @@ class AdminFamily(Core):
         return self._of_controller(asked, None, None)
 
     def _of_controller(
-        self, asked: Any, version: int | None, to: int | None, via: str = "main", wait: bool = True
+        self, asked: Any, version: int | None, to: int | None, via: str = "main", wait: bool = True, step: str = ""
     ) -> Answer:
         def search_again() -> None:
             self._controller = -1
@@ -396,4 +294,5 @@ class AdminFamily(Core):
             may_take_s=20,
             retry_on=(errors.NOT_CONTROLLER,) if to is None else (),
             refresh=search_again,
+            step=step,
         )

@@ -37,6 +37,8 @@ class Asked:
         self.answer: Struct | None = None
         self.answer_frame = b""
         self.received_ns = 0
+        self.step = ""
+        """What a case does by it on its way to its subject, where it is asked as ordinary clients ask."""
         self._arrive = arrive
 
     def wait(self) -> Struct:
@@ -106,7 +108,7 @@ class Answer:
         self.examined = True
         if found := self._errors():
             path, code = found[0]
-            self.is_false(f"{path} is {_named(code)}; it must succeed", path)
+            self._is_false(f"{path} is {_named(code)}; it must succeed", path, step=self.asked.step)
         return self
 
     def must_be_refused(self, *codes: int) -> Self:
@@ -141,12 +143,16 @@ class Answer:
 
     def is_false(self, sentence: str, *paths: str) -> NoReturn:
         """Ends the case: this is not so."""
+        self._is_false(sentence, *paths)
+
+    def _is_false(self, sentence: str, *paths: str, step: str = "") -> NoReturn:
         self.asked.wait()
         raise StatementFalse(
             f"{self.asked.request._api} v{self.version}: {sentence}",
             self.asked.evidence(paths, sentence),
             (self.asked.number,),
             ".".join((self.asked.request._api, *paths[:1])),
+            step,
         )
 
     # for the probe

@@ -106,9 +106,10 @@ class CommitsFamily(Coordinated):
             group_instance_id=instance_id,
             topics=self._commit_rows(offsets, metadata, leader_epoch),
         )
+        step = "commit" if how.get("version") is None and generation < 0 and leader_epoch < 0 else ""
         if how.get("version") is None:
             how["version"] = self.by_name("OffsetCommit", [topic for topic, _ in offsets], 9)
-        return self._of_group(group, asked, Answer, **how)
+        return self._of_group(group, asked, Answer, step=step, **how)
 
     def committed(
         self,
@@ -132,6 +133,7 @@ class CommitsFamily(Coordinated):
     ) -> Committed:
         """OffsetFetch of several partitions; None asks for all that the group has."""
         plain = ids = None
+        step = "" if partitions is None or require_stable or how.get("version") is not None else "committed"
         if partitions is not None:
             names = list(dict.fromkeys(topic for topic, _ in partitions))
             plain = [
@@ -148,7 +150,7 @@ class CommitsFamily(Coordinated):
             require_stable=require_stable,
             groups=[{"group_id": group, "topics": ids}],
         )
-        return self._of_group(group, asked, Committed, **how)
+        return self._of_group(group, asked, Committed, step=step, **how)
 
     def delete_offsets(self, group: str, partitions: Sequence[tuple[str, int]], **how: Unpack[How]) -> Answer:
         """OffsetDelete; per-partition codes are in `.struct.topics`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -11,10 +12,14 @@ from suites import naming
 from suites.probe import promptness
 from suites.probe.answer import Answer
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import NotApplicable, StatementFalse, Unclear
+from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, StatementFalse, Unclear
+from suites.probe.known import Known
+from suites.probe.permission import Permissions
 from suites.result import Evidence
 
 T = TypeVar("T")
+LONG_S, MOST_LONG_PARTS = 5.0, 2
+"""How long a part may take to fail, and how many parts of a case may take longer."""
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -38,6 +43,7 @@ class Scene(msgspec.Struct, frozen=True):
     topic_policy: bool = False  # the cluster states a policy that may refuse topics
     required: tuple[str, ...] = ()  # areas (suites/floor.py) in which a refusal is never excused
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
+    known: Known = Known()  # what is known of the steps that lead to its subject (suites/prerequisites.py)
 
 
 class Conditions:
@@ -47,6 +53,10 @@ class Conditions:
         self.scene = scene
         self._exchanger = exchanger
         self._open_answers: list[Answer] = []
+        self.permissions = Permissions(scene.permitted, scene.required)
+        self._long_parts = 0
+        self.kept: list[BrokerAtFault] = []
+        """What was false in parts that are over."""
         self._named = 0
         self.at_most_s: float | None = None
         """What its owner waits for one answer, where that is not the patience that the target's latency asks for."""
@@ -57,6 +67,51 @@ class Conditions:
     def about_the_protocol(self) -> bool:
         """Whether the case is there to decide how the broker takes requests of every version and form."""
         return self.scene.case.startswith("protocol/")
+
+    # parts, and steps on the way
+
+    @contextmanager
+    def part(self, what: str) -> Iterator[None]:
+        """A part of the case that stands by itself: when something in it is false, that is kept and the case goes on.
+
+        What comes after must not rest on what is done in it. `what` says which it is, where its sentence does not.
+        Silence ends the case all the same, and so does the third part that failed after a long wait.
+        """
+        self.settle()
+        before, began_ns = list(self._open_answers), self._exchanger.clock()[0]
+        try:
+            yield
+            self.settle()
+        except NoAnswer:
+            raise
+        except BrokerAtFault as error:
+            if self.permissions.excuse(error.ops):
+                raise
+            if (self._exchanger.clock()[0] - began_ns) / 1e9 > LONG_S:
+                self._long_parts += 1
+                if self._long_parts > MOST_LONG_PARTS:
+                    raise
+            self._open_answers = before
+            error.part = what
+            self.kept.append(error)
+
+    @contextmanager
+    def on_the_way(self, step: str) -> Iterator[None]:
+        """What goes wrong inside is a failure of this step (suites/prerequisites.py), and no statement of the case."""
+        try:
+            yield
+        except BrokerAtFault as error:
+            error.step = error.step or step
+            raise
+
+    def settle(self) -> None:
+        """Ends the case (or the part) if an answer carries an error that the case did not look at."""
+        still_open = []
+        for answer in self._open_answers:
+            answer.settle()
+            if not answer.examined and answer.asked.answer is None:
+                still_open.append(answer)
+        self._open_answers = still_open
 
     # time
 

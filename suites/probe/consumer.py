@@ -64,7 +64,8 @@ def settle(*members: Consumer, partitions: int, within: float = 30) -> None:
         still = before == [(m.epoch, m.owned) for m in members]
         return still and len(owned) == len(set(owned)) == partitions and max(sizes) - min(sizes) <= 1
 
-    wire.until(settled, within=within, what=f"{partitions} partitions are owned by {len(members)} members")
+    with wire.on_the_way("consumer"):
+        wire.until(settled, within=within, what=f"{partitions} partitions are owned by {len(members)} members")
 
 
 def _by_topic(parts: frozenset[Part]) -> dict[str, list[int]]:

@@ -29,12 +29,22 @@ class How(Sent, total=False):
 class Coordinated(Core):
     """What the families about groups, commits and transactions share."""
 
-    def _of_group(self, group: str, asked: Struct, kind: type[C], may_take_s: float = 0.0, **how: Unpack[How]) -> C:
+    def _of_group(
+        self,
+        group: str,
+        asked: Struct,
+        kind: type[C],
+        may_take_s: float = 0.0,
+        step: str = "",
+        **how: Unpack[How],
+    ) -> C:
         self.will_make(self.made_groups, group)
-        return self._of(GROUP, group, asked, kind, may_take_s, **how)
+        return self._of(GROUP, group, asked, kind, may_take_s, step, **how)
 
-    def _of_transaction(self, transactional_id: str, asked: Struct, kind: type[C], **how: Unpack[How]) -> C:
-        return self._of(TRANSACTION, transactional_id, asked, kind, **how)
+    def _of_transaction(
+        self, transactional_id: str, asked: Struct, kind: type[C], step: str = "", **how: Unpack[How]
+    ) -> C:
+        return self._of(TRANSACTION, transactional_id, asked, kind, 0.0, step, **how)
 
     def _of(
         self,
@@ -43,6 +53,7 @@ class Coordinated(Core):
         asked: Struct,
         kind: type[C],
         may_take_s: float = 0.0,
+        step: str = "",
         *,
         version: int | None = None,
         via: str = "main",
@@ -59,4 +70,5 @@ class Coordinated(Core):
             may_take_s=may_take_s,
             retry_on=COORDINATOR_BUSY if retry else (),
             refresh=lambda: self.forget_coordinator(key, sort),
+            step=step,
         )

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Answer, Asked
 from suites.probe.conditions import Conditions, Scene
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoAnswer, ProtocolBroken, Unclear
 from suites.probe.line import Line
-from suites.probe.permission import Permissions
 from suites.probe.traffic import Traffic
 from suites.probe.versions import Versions
 from wire import errors
@@ -59,6 +58,11 @@ def fitted(message: Struct, version: int) -> Struct:
     return type(message)(**kept, _unknown_tags=message._unknown_tags)
 
 
+def _on_the_way(step: str, asked: Asked) -> Asked:
+    asked.step = step
+    return asked
+
+
 class TopicView(msgspec.Struct):
     """A topic as Metadata showed it last."""
 
@@ -87,7 +91,6 @@ class Core(Conditions):
         self._controller = -1
         self._topics: dict[str, TopicView] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
-        self.permissions = Permissions(scene.permitted, scene.required)
         self.traffic = Traffic()
         self.metadata_version = scene.metadata_version
         self.made_topics: list[str] = []
@@ -128,12 +131,13 @@ class Core(Conditions):
         may_take_s: float = 0.0,
         places: tuple[str, ...] | None = None,
         within_s: float = RETRY_S,
+        step: str = "",
     ) -> A:
         """Sends a request and returns its answer as a kind of Answer. Fields that the version lacks are left out.
 
         `to` is a node or how to find it (default: any node); `via` names the connection, so that two labels never
         share one; `wait=False` leaves the answer under way until the case looks at it; errors in `retry_on` are asked
-        again.
+        again. `step` names the step of which it is the plain form (suites/prerequisites.py).
         """
         self.settle()
         first_ns = 0
@@ -141,6 +145,7 @@ class Core(Conditions):
             line = self._line(via, to() if callable(to) else to)
             chosen = self._version(line, asked._api) if version is None else version
             exchange = line.send(fitted(asked, chosen), chosen, answered=answered, may_take_s=may_take_s)
+            exchange.step = step
             answer = answered_by(exchange)
             if places is not None:
                 answer.places = places
@@ -157,15 +162,6 @@ class Core(Conditions):
         if answered:
             self._open_answers.append(answer)
         return answer
-
-    def settle(self) -> None:
-        """Ends the case if an answer carries an error that the case did not look at."""
-        still_open = []
-        for answer in self._open_answers:
-            answer.settle()
-            if not answer.examined and answer.asked.answer is None:
-                still_open.append(answer)
-        self._open_answers = still_open
 
     # connections
 
@@ -261,7 +257,7 @@ class Core(Conditions):
 
     def _api_versions(self, line: Line, version: int) -> Struct:
         asked = request("ApiVersions", **SOFTWARE)
-        return line.send(fitted(asked, version), version).wait()
+        return _on_the_way("versions", line.send(fitted(asked, version), version)).wait()
 
     # routing
 
@@ -281,6 +277,11 @@ class Core(Conditions):
         leaders = view.leaders if view else {}
         node = leaders.get(partition, next(iter(leaders.values()), -1))
         return node if node >= 0 else self.nodes[0]
+
+    def _is_led_by(self, node: int | None, topic: str, partition: int) -> bool:
+        """Whether a request that goes to this node (None: wherever it belongs) goes to the leader, as far as known."""
+        view = self._topics.get(topic)
+        return node is None or (view is not None and view.leaders.get(partition, -1) == node)
 
     def led_together(self, topic: str, count: int) -> list[int]:
         """So many partitions of a topic that one node leads; make `count * len(wire.nodes)` to be sure of them."""
@@ -340,7 +341,8 @@ class Core(Conditions):
 
     def _find_coordinator(self, key: str, kind: int) -> int:
         asked = request("FindCoordinator", key=key, key_type=kind, coordinator_keys=[key])
-        answer = self.ask(asked, retry_on=COORDINATOR_BUSY).must_succeed()
+        answer = self.ask(asked, retry_on=COORDINATOR_BUSY, step="transactional-id" if kind else "coordinator")
+        answer.must_succeed()
         named = answer.struct.coordinators[0] if answer.version >= 4 else answer.struct
         if named.node_id not in self._brokers:
             self.refresh_metadata()
@@ -370,7 +372,7 @@ class Core(Conditions):
         version = min(self._version(line, "Metadata"), self.metadata_version)
         asked = request("Metadata", topics=topics, allow_auto_topic_creation=create)
         try:
-            return line.send(fitted(asked, version), version).wait()
+            return _on_the_way("metadata", line.send(fitted(asked, version), version)).wait()
         except (ProtocolBroken, NoAnswer) as error:
             if version <= OLD_METADATA_VERSION or (isinstance(error, NoAnswer) and line.open):
                 raise
@@ -379,7 +381,8 @@ class Core(Conditions):
     def _older_metadata(self, asked: Struct, node: int | None, error: BrokerAtFault) -> Struct:
         """A connection may close for other reasons: only where the old version is answered it was for the version."""
         try:
-            found = self._line("main", node).send(fitted(asked, OLD_METADATA_VERSION), OLD_METADATA_VERSION).wait()
+            sent = self._line("main", node).send(fitted(asked, OLD_METADATA_VERSION), OLD_METADATA_VERSION)
+            found = _on_the_way("metadata", sent).wait()
         except NoAnswer:
             raise error from None
         self.metadata_version = OLD_METADATA_VERSION

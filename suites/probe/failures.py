@@ -9,18 +9,27 @@ class BrokerAtFault(Exception):
     """The broker broke a promise; `kind` is a Reason kind, `evidence` the exchanges that prove it.
 
     `about` names the API and the field that were wrong (`Produce.responses.base_offset`), for the failure's signature.
+    `step` is what the case did on its way to its subject (suites/prerequisites.py), where it failed in that.
     """
 
     kind = "statement"
 
     def __init__(
-        self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = (), about: str = ""
+        self,
+        sentence: str,
+        evidence: tuple[Evidence, ...] = (),
+        ops: tuple[int, ...] = (),
+        about: str = "",
+        step: str = "",
     ) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.evidence = evidence
         self.ops = ops
         self.about = about
+        self.step = step
+        self.part = ""
+        """Which part of the case found it, where the case went on behind it."""
 
 
 class StatementFalse(BrokerAtFault):

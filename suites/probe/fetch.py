@@ -223,6 +223,7 @@ class FetchFamily(Core):
             ],
         )
         settled = retry and to is None and leader_epoch < 0 and partition in self.known_partitions(topic)
+        plain = version is None and isolation == UNCOMMITTED and session_epoch < 0 and leader_epoch < 0
         return self.ask_as(
             Fetched,
             asked,
@@ -233,6 +234,7 @@ class FetchFamily(Core):
             may_take_s=max_wait_ms / 1000,
             retry_on=LEADER_UNSETTLED if settled else (),
             refresh=lambda: self.refresh_metadata(topic),
+            step="read" if plain and self._is_led_by(to, topic, partition) else "",
         )
 
     def read_all(
@@ -303,6 +305,7 @@ class FetchFamily(Core):
             via=via,
             retry_on=LEADER_UNSETTLED,
             refresh=lambda: self.refresh_metadata(topic),
+            step="" if isolation == COMMITTED else "ends",
         ).must_succeed()
         return int(answer.struct.topics[0].partitions[0].offset)
 

@@ -89,7 +89,8 @@ class GroupsFamily(Coordinated):
             protocol_type=protocol_type,
             protocols=[{"name": name, "metadata": metadata} for name, metadata in protocols],
         )
-        return self._of_group(group, asked, Joined, rebalance_timeout_ms / 1000 + 10, **how)
+        step = "" if how.get("version") is not None or instance_id is not None else "join"
+        return self._of_group(group, asked, Joined, rebalance_timeout_ms / 1000 + 10, step, **how)
 
     def sync_group(
         self,
@@ -114,7 +115,8 @@ class GroupsFamily(Coordinated):
             protocol_name=protocol,
             assignments=[{"member_id": name, "assignment": data} for name, data in (assignments or {}).items()],
         )
-        return self._of_group(group, asked, Synced, 20, **how)
+        step = "" if how.get("version") is not None or instance_id is not None else "join"
+        return self._of_group(group, asked, Synced, 20, step, **how)
 
     def heartbeat(
         self,
@@ -172,7 +174,8 @@ class GroupsFamily(Coordinated):
             if owned is None
             else [{"topic_id": self.topic_id(name), "partitions": list(parts)} for name, parts in owned.items()],
         )
-        return self._of_group(group, asked, Answer, **how)
+        step = "" if how.get("version") is not None or instance_id is not None else "consumer"
+        return self._of_group(group, asked, Answer, step=step, **how)
 
     # questions
 

@@ -49,7 +49,8 @@ class Line:
             try:
                 self._exchanger.open(self.name, self.node, self.address, self.patience_s)
             except Refused as error:
-                raise CannotConnect(f"no connection to {self._where()}: {error}") from error
+                step = "connection" if self.node >= 0 else ""  # the address that we were given is no word of the broker
+                raise CannotConnect(f"no connection to {self._where()}: {error}", step=step) from error
             self.open = True
         return self
 
@@ -119,6 +120,7 @@ class Line:
                     asked.evidence(),
                     (asked.number,),
                     asked.request._api,
+                    asked.step,
                 )
             self._receive_next()
 
@@ -147,7 +149,7 @@ class Line:
         except Closed as error:
             sentence = f"{api} v{asked.version} got no answer: {self._where()}: {error}"
         self._waiting.clear()
-        raise NoAnswer(sentence, asked.evidence(), (asked.number,), api)
+        raise NoAnswer(sentence, asked.evidence(), (asked.number,), api, asked.step)
 
     def _receive(self, timeout_s: float, api: str = "", asked: Asked | None = None) -> tuple[bytes, int]:
         try:
@@ -170,7 +172,8 @@ class Line:
                 bytes_hex=asked.answer_frame.hex(),
             ),
         )
-        raise ProtocolBroken(f"{asked.request._api} v{asked.version}: {sentence}", proof, (asked.number,))
+        told = f"{asked.request._api} v{asked.version}: {sentence}"
+        raise ProtocolBroken(told, proof, (asked.number,), step=asked.step)
 
     def _where(self) -> str:
         return f"node {self.node}" if self.node >= 0 else f"{self.address[0]}:{self.address[1]}"

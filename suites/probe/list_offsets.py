@@ -82,6 +82,7 @@ class ListOffsetsFamily(Core):
             ],
         )
         settled = retry and to is None and leader_epoch < 0 and partition in self.known_partitions(topic)
+        plain = version is None and isolation == UNCOMMITTED and leader_epoch < 0 and at in ("latest", "earliest")
         return self.ask_as(
             Listed,
             asked,
@@ -91,4 +92,5 @@ class ListOffsetsFamily(Core):
             wait=wait,
             retry_on=END_UNSETTLED if settled else (),
             refresh=lambda: self.refresh_metadata(topic),
+            step="ends" if plain and self._is_led_by(to, topic, partition) else "",
         )

@@ -127,9 +127,10 @@ def rebalance(*members: Member, assignments: Sequence[bytes] | None = None) -> M
     leader = join_together(*members)
     given = assignments or [b""] * len(members)
     leader_brings = {member.id: data for member, data in zip(members, given, strict=True)}
-    answers = [member.sync(leader_brings if member is leader else None, wait=False) for member in members]
-    for answer in answers:
-        answer.must_succeed()
+    with leader.wire.on_the_way("rebalance"):
+        answers = [member.sync(leader_brings if member is leader else None, wait=False) for member in members]
+        for answer in answers:
+            answer.must_succeed()
     return leader
 
 
@@ -139,6 +140,11 @@ def join_together(*members: Member) -> Member:
     New ones come one at a time: a broker may close a generation without those to whom it only gave an id, and whoever
     is in a generation that closed must join again before the next one can.
     """
+    with members[0].wire.on_the_way("rebalance"):
+        return _joined_together(members)
+
+
+def _joined_together(members: Sequence[Member]) -> Member:
     inside = [member for member in members if member.generation >= 0]
     _join_again(inside)
     for member in members:

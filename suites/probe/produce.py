@@ -12,7 +12,8 @@ from suites.probe.answer import Answer, Asked
 from suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
 from wire import errors
 from wire.messages import request
-from wire.records import NO_TIMESTAMP, Record, build_batch
+from wire.records import NO_TIMESTAMP, Record, RecordsMalformed, build_batch
+from wire.records import batches as read_batches
 
 P = TypeVar("P", bound=Answer)
 #: What a leader answers that could not yet have a batch verified by the transaction coordinator (KIP-890); nothing is
@@ -202,6 +203,7 @@ class ProduceFamily(Core):
                 {"name": name, "topic_id": self.topic_id(name), "partition_data": parts} for name, parts in rows.items()
             ],
         )
+        plain = acks == -1 and version is None
         unsettled: tuple[int, ...] = LEADER_UNSETTLED if partition in self.known_partitions(topic) else ()
         if transactional_id is not None:
             unsettled += UNVERIFIED
@@ -216,7 +218,28 @@ class ProduceFamily(Core):
             may_take_s=timeout_ms / 1000,
             retry_on=unsettled if retry else (),
             refresh=lambda: self.refresh_metadata(topic),
+            step=_step(batches, transactional_id) if plain and self._is_led_by(to, topic, partition) else "",
         )
+
+
+def _step(batches: Mapping[tuple[str, int], Batchlike], transactional_id: str | None) -> str:
+    """Which step the writing of one ordinary batch is; empty where it is an odd one, or one of several."""
+    if len(batches) != 1:
+        return ""
+    try:
+        made = [part.header for part in read_batches(as_batch(next(iter(batches.values()))), cut_allowed=False)]
+    except RecordsMalformed:
+        return ""
+    if (
+        len(made) != 1
+        or made[0].codec
+        or made[0].is_control
+        or made[0].is_transactional != (transactional_id is not None)
+    ):
+        return ""
+    if transactional_id is not None:
+        return "transaction"
+    return "idempotent-write" if made[0].producer_id >= 0 else "write"
 
 
 def as_batch(content: Batchlike) -> bytes:

@@ -47,9 +47,12 @@ class TransactionsFamily(Coordinated):
             producer_id=producer_id,
             producer_epoch=epoch,
         )
+        step = "producer-id" if transactional_id is None else "transactional-id"
+        if how.get("version") is not None or producer_id >= 0 or to is not None:
+            step = ""
         if transactional_id is None or to is not None:
-            return self.ask_as(Identity, asked, to=to, retry_on=COORDINATOR_BUSY if retry else (), **how)
-        return self._of_transaction(transactional_id, asked, Identity, retry=retry, **how)
+            return self.ask_as(Identity, asked, to=to, retry_on=COORDINATOR_BUSY if retry else (), step=step, **how)
+        return self._of_transaction(transactional_id, asked, Identity, step, retry=retry, **how)
 
     def add_partitions(
         self,
@@ -71,9 +74,10 @@ class TransactionsFamily(Coordinated):
             v3_and_below_producer_epoch=epoch,
             v3_and_below_topics=rows,
         )
+        step = "" if how.get("version") is not None else "transaction"
         if how.get("version") is None:
             how["version"] = min(3, max(self.versions("AddPartitionsToTxn"), default=3))
-        return self._of_transaction(transactional_id, asked, Answer, **how)
+        return self._of_transaction(transactional_id, asked, Answer, step, **how)
 
     def add_offsets(
         self,
@@ -147,9 +151,10 @@ class TransactionsFamily(Coordinated):
         asked = request(
             "EndTxn", transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=commit
         )
+        step = "" if how.get("version") is not None else "transaction"
         if how.get("version") is None:
             how["version"] = self._end_version()
-        return self._of_transaction(transactional_id, asked, Identity, **how)
+        return self._of_transaction(transactional_id, asked, Identity, step, **how)
 
     def describe_transaction(self, transactional_id: str, *, via: str = "main") -> Answer:
         """DescribeTransactions of one; the row is `.struct.transaction_states[0]`."""

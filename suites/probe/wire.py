@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from suites.probe.admin import AdminFamily
 from suites.probe.commits import CommitsFamily
 from suites.probe.conditions import Scene
 from suites.probe.exchanger import LiveExchanger
@@ -17,6 +16,7 @@ from suites.probe.list_offsets import ListOffsetsFamily
 from suites.probe.member import Member
 from suites.probe.produce import ProduceFamily
 from suites.probe.producer import Producer
+from suites.probe.topics import TopicsFamily
 from suites.probe.transactions import TransactionsFamily
 
 Reach = Callable[[str, int], tuple[str, int]]
@@ -30,7 +30,7 @@ class Wire(
     GroupsFamily,
     CommitsFamily,
     TransactionsFamily,
-    AdminFamily,
+    TopicsFamily,
     FramesFamily,
 ):
     """`wire` in a case."""

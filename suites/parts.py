@@ -1,0 +1,61 @@
+"""A case whose parts stand by themselves: all that was false in them, as one outcome (`wire.part`)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from checkers.verdict import Verdict
+from suites.outcome import Outcome
+from suites.prerequisites import step_of
+from suites.probe.failures import BrokerAtFault
+from suites.probe.wire import Wire
+from suites.result import Failure, Reason
+from suites.signature import signature
+
+SHOWN = 8
+
+
+def with_parts(ended: Outcome, wire: Wire) -> Outcome:
+    """The outcome of the case with what was false in its parts, in the order in which it was found.
+
+    One statement that is false in several parts is one failure: it names the others. What was proven stands, whatever
+    kept the case from its end.
+    """
+    if not wire.kept:
+        return ended
+    found: dict[str, Failure] = {}
+    also: dict[str, list[str]] = {}
+    for error in wire.kept:
+        failure = _failure(error, wire.scene.prefix)
+        if failure.signature in found:
+            also.setdefault(failure.signature, []).append(error.part)
+        else:
+            found[failure.signature] = failure
+    failures = [_with_others(one, also.get(one.signature, [])) for one in found.values()]
+    failures += [one for one in ended.failures if one.signature not in found]
+    unfinished = ended.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE) and ended.reason
+    warned = (f"the case did not come to its end: {unfinished.sentence}",) if unfinished else ()
+    return msgspec.structs.replace(
+        ended,
+        verdict=Verdict.FAIL,
+        reason=Reason(wire.kept[0].kind, failures[0].sentence),
+        evidence=failures[0].evidence,
+        warnings=(*ended.warnings, *warned),
+        failures=tuple(failures),
+    )
+
+
+def _failure(error: BrokerAtFault, ours: str) -> Failure:
+    told = signature(error.kind, error.sentence, error.about, ours)
+    named = not error.part or error.sentence.startswith(error.part)
+    sentence = error.sentence if named else f"{error.part}: {error.sentence}"
+    return Failure(told, sentence, error.evidence, step=step_of(error, ours))
+
+
+def _with_others(failure: Failure, parts: list[str]) -> Failure:
+    unlike = list(dict.fromkeys(part for part in parts if part))
+    if not unlike:
+        return failure
+    more = f" and {len(unlike) - SHOWN} more" if len(unlike) > SHOWN else ""
+    names = ", ".join(unlike[:SHOWN]) + more
+    return msgspec.structs.replace(failure, sentence=f"{failure.sentence} (likewise: {names})")

@@ -1,0 +1,129 @@
+"""What cases do to get to their subject, which case decides each of it, and what is known of it in a run.
+
+A case that cannot write an ordinary record says nothing of its own statement. That a record can be written is decided
+by the case that owns it: there it fails, once. A case that comes to the same failure of the same step later is not
+applicable, and names the case in which it failed. Nothing is hidden by that: only a failure of the run excuses, only
+the very same one, and only when it was found by an owner, which does nothing out of the ordinary before. Without an
+owner's verdict (`--select` of one case) the failure stays where it was met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from checkers.verdict import Verdict
+from suites.case import Case
+from suites.outcome import Outcome, not_applicable
+from suites.probe.failures import BrokerAtFault
+from suites.probe.known import Known, Met
+from suites.result import CaseResult, Failure, Reason
+from suites.signature import signature
+
+NEEDS = "needs"
+DATA = "requires/data"  # found when the run begins (suites/health.py), before any case
+BY_SENTENCE = "statement"
+
+
+class Prerequisite(msgspec.Struct, frozen=True):
+    """A step on the way to the subject of many cases, and those that decide it, the first of them first."""
+
+    what: str
+    owners: tuple[str, ...]
+
+
+WRITES = "produce/base-offset"
+COMMITS = "commits/round-trip"
+JOINS = "groups/each-its-own-assignment"
+COMMITTED = "transactions/all-or-nothing"
+PREREQUISITES: dict[str, Prerequisite] = {
+    "versions": Prerequisite("an answer to ApiVersions", ("protocol/api-versions-list",)),
+    "metadata": Prerequisite("an answer to Metadata", (DATA, "protocol/metadata-is-consistent")),
+    "connection": Prerequisite("a connection to a broker that Metadata names", (DATA, WRITES)),
+    "topic": Prerequisite("a new topic", (DATA, WRITES)),
+    "write": Prerequisite("an ordinary record that is written", (DATA, WRITES)),
+    "ends": Prerequisite("the ends of a partition", (WRITES, "offsets/ends")),
+    "read": Prerequisite("an ordinary record that is read", (WRITES,)),
+    "coordinator": Prerequisite("the coordinator of a group", (COMMITS, JOINS)),
+    "commit": Prerequisite("an offset that is committed", (COMMITS,)),
+    "committed": Prerequisite("a committed offset that is told", (COMMITS,)),
+    "join": Prerequisite("a classic group that is joined", (JOINS,)),
+    "rebalance": Prerequisite("members that come into one generation", (JOINS,)),
+    "consumer": Prerequisite("a consumer group that is joined (KIP-848)", ("groups/consumer-joins",)),
+    "producer-id": Prerequisite("a producer id", ("idempotence/retry-is-written-once",)),
+    "idempotent-write": Prerequisite("a batch of an idempotent producer", ("idempotence/retry-is-written-once",)),
+    "transactional-id": Prerequisite("a producer with a transactional id", (COMMITTED,)),
+    "transaction": Prerequisite("a transaction that is written and ended", (COMMITTED,)),
+    "settings": Prerequisite("settings that are described", ("admin/described-settings",)),
+    "topic-deletion": Prerequisite("a topic that is deleted", ("admin/deleted-and-made-again",)),
+    "record-deletion": Prerequisite("records that are deleted by request", ("admin/delete-records",)),
+}
+OWNERS = tuple(dict.fromkeys(owner for entry in PREREQUISITES.values() for owner in entry.owners))
+
+
+def step_of(error: BrokerAtFault, ours: str) -> str:
+    """The step that went wrong, and how: `write: statement:Produce...`; empty where it was none of these steps.
+
+    An answer that cannot be read, or does not come, is the same failure whatever the answer would have said.
+    """
+    if not error.step:
+        return ""
+    how = signature(error.kind, error.sentence, error.about, ours) if error.kind == BY_SENTENCE else error.kind
+    return f"{error.step}: {how}"
+
+
+def known_from(results: Iterable[CaseResult]) -> Known:
+    """What the owners have shown so far."""
+    failed: list[Met] = []
+    held: list[str] = []
+    for result in results:
+        mine = [name for name, entry in PREREQUISITES.items() if result.case in entry.owners]
+        if result.verdict is Verdict.PASS:
+            held += mine
+        elif result.is_failure:
+            failed += [Met(one.step, result.case) for one in result.failures if _name(one.step) in mine]
+    return Known(tuple(failed), tuple(dict.fromkeys(held)))
+
+
+def excused(outcome: Outcome, case: str, known: Known) -> Outcome:
+    """Not applicable, where all that went wrong has failed before in the case that decides it.
+
+    What is left leads; a case that came to grief in a step that nobody has decided says that it did not get further.
+    """
+    if outcome.verdict is not Verdict.FAIL or not any(one.step for one in outcome.failures):
+        return outcome
+    left = [one for one in outcome.failures if not _failed_before(one, case, known)]
+    if not left:
+        return not_applicable(NEEDS, _needs(outcome.failures[0], case, known))
+    first, name = left[0], _name(left[0].step)
+    if name and case not in PREREQUISITES[name].owners and name not in known.held:
+        left[0] = msgspec.structs.replace(first, sentence=f"could not get to its statement: {first.sentence}")
+    excuses = [_needs(one, case, known) for one in outcome.failures if one not in (first, *left)]
+    return msgspec.structs.replace(
+        outcome,
+        reason=Reason(first.signature.partition(":")[0], left[0].sentence),
+        evidence=first.evidence or outcome.evidence,
+        warnings=(*outcome.warnings, *excuses),
+        failures=tuple(left),
+    )
+
+
+def owners_first(cases: Iterable[Case]) -> list[Case]:
+    """The order in which cases run: what others rest on comes before them, else as they stood."""
+    return sorted(cases, key=lambda case: OWNERS.index(case.id) if case.id in OWNERS else len(OWNERS))
+
+
+def _failed_before(failure: Failure, case: str, known: Known) -> str:
+    """The other case in which this very step has failed in this very way; empty where there is none."""
+    found = (one.case for one in known.failed if one.step == failure.step and one.case != case)
+    return next(found, "") if failure.step else ""
+
+
+def _needs(failure: Failure, case: str, known: Known) -> str:
+    what = PREREQUISITES[_name(failure.step)].what
+    return f"needs {what}, which failed in {_failed_before(failure, case, known)}: {failure.sentence}"
+
+
+def _name(step: str) -> str:
+    return step.partition(":")[0]

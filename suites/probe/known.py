@@ -1,0 +1,24 @@
+"""What a run knows, when a case begins, of the steps that lead to its subject (suites/prerequisites.py)."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Met(msgspec.Struct, frozen=True):
+    """A step that failed in the case that decides it: `write: no-answer`."""
+
+    step: str
+    case: str
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the cases that decide these steps have shown so far; stored with the scene, so that `check` knows it too."""
+
+    failed: tuple[Met, ...] = ()
+    held: tuple[str, ...] = ()
+    """The steps of which an owner has passed."""
+
+    def has_failed(self, step: str) -> bool:
+        """Whether a step is known to fail, in whatever way."""
+        return any(one.step.partition(":")[0] == step for one in self.failed)

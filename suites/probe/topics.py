@@ -1,0 +1,125 @@
+"""Topics to work with: made by request, or on use where that is not offered, and waited for on every node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from suites.probe.admin import AdminFamily
+from suites.probe.core import LEADER_UNSETTLED
+from suites.probe.failures import NotApplicable
+from wire import errors
+from wire.messages import request
+
+NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
+READY_S = 30.0
+
+
+class TopicsFamily(AdminFamily):
+    """`wire.new_topic(partitions=3)`"""
+
+    agreed: Mapping[str, str] = {}
+    """Topic settings that this cluster is known to accept."""
+
+    def new_topic(
+        self,
+        what: str = "t",
+        *,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replicas: int | None = None,
+        more_will_do: bool = False,
+    ) -> str:
+        """A topic of our own, known to every node; what the broker will not do makes the case not applicable.
+
+        `more_will_do`: where topics appear on use only, one with more partitions is as good.
+        """
+        topic = self.name(what)
+        self.will_make(self.made_topics, topic)
+        with self.on_the_way("topic"):
+            self._make(topic, partitions, configs or {}, replicas, more_will_do)
+        return topic
+
+    def _make(
+        self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None, more_will_do: bool
+    ) -> None:
+        if not self._created(topic, partitions, configs, replicas):
+            if configs or (partitions != 1 and not more_will_do):
+                wanted = "a topic setting" if configs else f"{partitions} partitions"
+                raise NotApplicable("missing-capability", f"topics appear on use only: {wanted} cannot be chosen")
+            self._create_on_use(topic)
+            if (found := len(self._metadata(topic).topics[0].partitions)) < partitions:
+                raise NotApplicable(
+                    "missing-capability", f"topics appear on use only, with {found} partitions: {partitions} are needed"
+                )
+        self.await_topic(topic)
+
+    def await_topic(self, topic: str) -> None:
+        """Waits until every node knows the topic and every partition has a leader that serves it."""
+        self.until(
+            lambda: all(self._knows(node, topic) for node in self.nodes),
+            within=READY_S,
+            what=f"every node knows topic {topic} with its leaders and in-sync replicas",
+        )
+        self.refresh_metadata(topic)
+        for partition in self.known_partitions(topic):
+            self._wait_for_leader(topic, partition)
+
+    def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
+        if not self.versions("CreateTopics"):
+            return False
+        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
+        while factors:
+            answer = self.create_topic(topic, partitions=partitions, replicas=factors.pop(0), configs=configs)
+            if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
+                return True
+            if self._may_refuse(answer.error):
+                return False
+            if answer.error == errors.INVALID_CONFIG and any(self.agreed.get(key) != configs[key] for key in configs):
+                message = answer.struct.topics[0].error_message
+                raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
+            if answer.error != errors.INVALID_REPLICATION_FACTOR:
+                answer.must_succeed()
+            elif replicas is not None:
+                raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
+            elif not factors:
+                answer.must_succeed()
+        return False
+
+    def _may_refuse(self, code: int) -> bool:
+        """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""
+        if code == errors.POLICY_VIOLATION:
+            return self.scene.topic_policy
+        return code in NO_PERMISSION and "topics" not in self.scene.required
+
+    def _create_on_use(self, topic: str) -> None:
+        def appeared() -> bool:
+            rows = self._metadata(topic, create=True).topics
+            return bool(rows) and rows[0].error_code == 0 and bool(rows[0].partitions)
+
+        self.until(appeared, within=READY_S, what=f"topic {topic} appears on first use")
+
+    def _knows(self, node: int, topic: str) -> bool:
+        rows = [row for row in self._metadata(topic, node=node).topics if row.name == topic and row.error_code == 0]
+        return (
+            bool(rows)
+            and bool(rows[0].partitions)
+            and all(
+                part.error_code == 0 and part.leader_id >= 0 and len(part.isr_nodes) >= len(part.replica_nodes)
+                for part in rows[0].partitions
+            )
+        )
+
+    def _wait_for_leader(self, topic: str, partition: int) -> None:
+        asked = request(
+            "ListOffsets",
+            replica_id=-1,
+            timeout_ms=10_000,
+            topics=[{"name": topic, "partitions": [{"partition_index": partition, "timestamp": -1}]}],
+        )
+        self.ask(
+            asked,
+            to=lambda: self.leader(topic, partition),
+            retry_on=LEADER_UNSETTLED,
+            refresh=lambda: self.refresh_metadata(topic),
+            step="ends",
+        ).must_succeed()

@@ -1,0 +1,119 @@
+"""What a case needs beforehand fails once, in the case that decides it, and is never hidden."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checkers.verdict import Verdict
+from suites import prerequisites
+from suites.case import all_cases, by_id
+from suites.outcome import Outcome, failed
+from suites.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
+from suites.probe.known import Known, Met
+from suites.result import CaseResult, Failure, Reason
+from suites.stored import judge_stored
+from tests.suites import bad_broker
+from tests.suites.running import results_of
+
+PROBE = Path(prerequisites.__file__).parent / "probe"
+GONE = "write: no-answer"
+
+
+def test_each_step_is_decided_by_musts_that_run_first():
+    for name, entry in PREREQUISITES.items():
+        for owner in entry.owners:
+            assert owner == DATA or (by_id()[owner].kind, by_id()[owner].level) == ("wire", "must"), (name, owner)
+    order = [case.id for case in owners_first(reversed(all_cases()))]
+    assert order[: len(OWNERS) - 1] == [owner for owner in OWNERS if owner != DATA]
+
+
+def test_each_step_is_taken_by_a_helper_and_has_a_name():
+    taken: set[str] = set()
+    for path in PROBE.glob("*.py"):
+        for line in path.read_text("utf-8").splitlines():
+            if "step" in line or "on_the_way" in line or path.name == "produce.py":
+                taken |= set(re.findall(r'"([a-z]+(?:-[a-z]+)*)"', line)) & set(PREREQUISITES)
+    assert taken == set(PREREQUISITES)
+
+
+def outcome(*failures: Failure) -> Outcome:
+    told = failed("no-answer", "Produce v9 got no answer")
+    return Outcome(Verdict.FAIL, told.reason, told.evidence, failures=failures or told.failures)
+
+
+def lost(step: str = GONE) -> Failure:
+    return Failure("no-answer:Produce", "Produce v9 got no answer", step=step)
+
+
+@pytest.mark.parametrize(
+    ("known", "case", "verdict", "headline"),
+    [
+        (Known((Met(GONE, DATA),)), "a/b", Verdict.NOT_APPLICABLE, "needs an ordinary record that is written, which"),
+        (Known((Met(GONE, DATA),)), "produce/base-offset", Verdict.NOT_APPLICABLE, "needs an ordinary record"),
+        (Known((Met(GONE, "a/b"),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
+        (Known((Met("write: statement:refused", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement"),
+        (Known((Met("read: no-answer", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
+        (Known(), "a/b", Verdict.FAIL, "could not get to its statement: Produce v9 got no answer"),
+        (Known(), "produce/base-offset", Verdict.FAIL, "Produce v9 got no answer"),
+        (Known(held=("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
+    ],
+)
+def test_only_the_same_failure_of_another_case_excuses(known, case, verdict, headline):
+    found = excused(outcome(lost()), case, known)
+    assert found.verdict is verdict and found.reason is not None
+    assert found.reason.sentence.startswith(headline), found.reason
+    assert not found.failures or found.failures[0].signature == "no-answer:Produce"
+
+
+def test_what_is_no_step_is_never_excused():
+    plain = outcome(Failure("statement:x", "it is false"))
+    assert excused(plain, "a/b", Known((Met("", DATA),))) is plain
+
+
+def test_of_several_failures_those_that_are_not_excused_stay():
+    found = excused(outcome(lost(), Failure("statement:x", "it is false")), "a/b", Known((Met(GONE, DATA),)))
+    assert (found.verdict, found.reason) == (Verdict.FAIL, Reason("statement", "it is false"))
+    assert [one.signature for one in found.failures] == ["statement:x"]
+    assert "which failed in requires/data" in found.warnings[0]
+
+
+def result(case: str, level: str = "must", verdict: Verdict = Verdict.FAIL, step: str = GONE) -> CaseResult:
+    failures = (lost(step),) if verdict is Verdict.FAIL else ()
+    return CaseResult(case, "It MUST.", (), level, verdict, failures=failures)
+
+
+def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
+    assert known_from([result(DATA)]).failed == (Met(GONE, DATA),)
+    assert known_from([result(DATA, level="should")]) == Known()
+    assert known_from([result("fetch/at-the-end")]) == Known()
+    assert known_from([result(DATA, step="consumer: no-answer")]) == Known(), "that is not for it to decide"
+    assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).held
+
+
+OTHERS = ["records/round-trip", "offsets/ends", "commits/round-trip", "protocol/acks-0-has-no-answer"]
+
+
+def test_a_broker_that_takes_no_record_has_one_failure(tmp_path):
+    """Of 217 wire cases 160 said so, each by itself."""
+    found = results_of(bad_broker.toml(tmp_path, "cannot_write"), tmp_path / "run", ["produce/base-offset", *OTHERS])
+    assert [name for name, one in found.items() if one.verdict is Verdict.FAIL] == [DATA]
+    for name in ("produce/base-offset", "records/round-trip", "offsets/ends"):
+        reason = found[name].reason
+        assert reason is not None and reason.kind == "needs" and f"failed in {DATA}" in reason.sentence, found[name]
+    assert found["commits/round-trip"].verdict is Verdict.PASS
+    again = judge_stored(tmp_path / "run" / "run" / found["offsets/ends"].history)
+    assert (again.verdict, again.reason) == (Verdict.NOT_APPLICABLE, found["offsets/ends"].reason)
+
+
+def test_the_settings_of_a_broker_fail_in_their_own_case(tmp_path):
+    target = bad_broker.toml(tmp_path, "closes_on_broker_settings")
+    named = ["groups/silent-after-a-crash", "retention/by-time"]
+    found = results_of(target, tmp_path / "all", ["admin/described-settings", *named])
+    assert [name for name, one in found.items() if one.verdict is Verdict.FAIL] == ["admin/described-settings"]
+    assert all(found[name].reason.kind == "needs" for name in named)
+    (alone,) = results_of(target, tmp_path / "alone", ["retention/by-time"]).values()
+    assert alone.verdict is Verdict.FAIL, "the one that decides it did not run: nothing may hide it"
+    assert alone.reason.sentence.startswith("could not get to its statement: DescribeConfigs")
