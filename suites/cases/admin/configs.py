@@ -110,8 +110,9 @@ def one_bad_value_refuses_all_of_a_resource(wire, topic_of):
         ("max.message.bytes", APPEND, "1"),
     ]
     for change in bad:
-        answer = wire.change_configs(TOPIC, topic, [("retention.ms", SET, "1"), change])
-        answer.must_be_refused(errors.INVALID_CONFIG)
+        with wire.part(f"{change[0]} {change[2]!r}"):
+            answer = wire.change_configs(TOPIC, topic, [("retention.ms", SET, "1"), change])
+            answer.must_be_refused(errors.INVALID_CONFIG)
     wire.change_configs(TOPIC, topic, [("segment.ms", SET, "3600000")]).must_succeed()
     wire.eventually(lambda: overridden(wire, topic, {"retention.ms": "7654321", "segment.ms": "3600000"}), within=10)
 

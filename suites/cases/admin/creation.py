@@ -61,12 +61,15 @@ def each_bad_creation_has_its_own_code_and_harms_no_other(wire, topic):
 
     codes = {told.name: told.error_code for told in answer.struct.topics}
     wanted = {good: 0, **{name: code for name, (_, code) in bad.items()}}
-    wrong = {name: (codes.get(name), code) for name, code in wanted.items() if codes.get(name) != code}
-    answer.must(not wrong, f"error codes are not those required, topic -> (is, must be): {wrong}", "topics")
+    for name, code in wanted.items():
+        with wire.part(errors.name(code)):
+            told = errors.name(codes[name]) if name in codes else "not told"
+            answer.must(codes.get(name) == code, f"{name} is {told}; it must be {errors.name(code)}", "topics")
     wire.await_topic(good)
     for name in [name for name in bad if name != topic]:
-        row_of = wire.metadata(name).struct.topics[0]
-        answer.must(row_of.error_code != 0, f"{name} was refused and is there all the same")
+        with wire.part(f"{name} afterwards"):
+            row_of = wire.metadata(name).struct.topics[0]
+            answer.must(row_of.error_code != 0, f"{name} was refused and is there all the same")
 
 
 @case(
@@ -87,9 +90,11 @@ def names_have_letters_digits_and_three_signs(wire):
         wire.await_topic(name)
     wrong = [f"{longest}x", f"{stem} ", f"{stem}/", f"{stem}ü", f"{stem}:a"]
     for name in ["", ".", "..", *wrong]:
-        wire.create_topic(name, validate_only=True).must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
+        with wire.part(f"the name {name[-2:]!r}, with validate_only"):
+            wire.create_topic(name, validate_only=True).must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
     for name in wrong:
-        wire.create_topic(name).must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
+        with wire.part(f"the name {name[-2:]!r}"):
+            wire.create_topic(name).must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
 
 
 @case(

@@ -16,9 +16,10 @@ def a_position_inside_a_batch_gives_the_whole_batch(wire, topic):
     wire.produce(topic, batch("e", "f", "g", "h", compression="gzip"))
 
     for offset, pending in [(offset, wire.fetch(topic, offset=offset, wait=False)) for offset in range(8)]:
-        pending.must_reach(offset).must_reach(7)
-        missing = [wanted for wanted in range(offset, 8) if wanted not in pending.offsets]
-        pending.must(not missing, f"from offset {offset} on the records {missing} are missing")
+        with wire.part(f"from {offset}"):
+            pending.must_reach(offset).must_reach(7)
+            missing = [wanted for wanted in range(offset, 8) if wanted not in pending.offsets]
+            pending.must(not missing, f"from offset {offset} on the records {missing} are missing")
 
 
 @case("fetch/outside-the-log", guarantee="fetch-005", apis={"DeleteRecords": 0}, smoke=True, fails_on=["M37a"])

@@ -24,9 +24,11 @@ def every_version_gives_the_same_records(wire, topic):
 
     wanted = [f"{codec} {n}" for codec in CODECS for n in (1, 2)]
     for answer in [wire.fetch(topic, version=version, wait=False) for version in wire.versions("Fetch")]:
-        held = answer.values
-        answer.must(bool(held), "it holds nothing")
-        answer.must(held == [value.encode() for value in wanted[: len(held)]], f"it holds {held}; sent were {wanted}")
+        with wire.part(f"v{answer.version}"):
+            held = answer.values
+            answer.must(bool(held), "it holds nothing")
+            sent = [value.encode() for value in wanted[: len(held)]]
+            answer.must(held == sent, f"it holds {held}; sent were {wanted}")
 
 
 @case(
@@ -41,7 +43,8 @@ def zstd_is_refused_cleanly_where_the_version_has_none(wire, topic_of):
     wire.produce(topic, batch("a", "b", compression="gzip"))
 
     for answer in [wire.fetch(topic, version=version, wait=False) for version in wire.versions("Fetch")]:
-        if answer.version < ZSTD_SINCE and answer.error:
-            answer.must_be_refused(errors.UNSUPPORTED_COMPRESSION_TYPE)
-        else:
-            answer.must_hold("a", "b")
+        with wire.part(f"v{answer.version}"):
+            if answer.version < ZSTD_SINCE and answer.error:
+                answer.must_be_refused(errors.UNSUPPORTED_COMPRESSION_TYPE)
+            else:
+                answer.must_hold("a", "b")

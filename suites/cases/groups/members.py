@@ -48,17 +48,24 @@ def strangers_and_old_generations_are_refused(wire, topic, group):
     member.join().must_succeed()
     member.sync({member.id: b"mine"}).must_succeed()
 
-    for generation in (member.generation + 1, member.generation - 1):
-        member.heartbeat(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
-        member.sync(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
-        member.commit(topic, offset=5, generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
-
     now = member.generation
-    wire.heartbeat(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
-    wire.sync_group(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
-    commit = wire.commit(group, topic, offset=5, member_id="stranger", generation=now)
-    commit.must_be_refused(errors.UNKNOWN_MEMBER_ID)
-    wire.leave_group(group, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    for generation in (now + 1, now - 1):
+        with wire.part("Heartbeat"):
+            member.heartbeat(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+        with wire.part("SyncGroup"):
+            member.sync(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+        with wire.part("OffsetCommit"):
+            member.commit(topic, offset=5, generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+
+    with wire.part("Heartbeat of a stranger"):
+        wire.heartbeat(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    with wire.part("SyncGroup of a stranger"):
+        wire.sync_group(group, now, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    with wire.part("OffsetCommit of a stranger"):
+        commit = wire.commit(group, topic, offset=5, member_id="stranger", generation=now)
+        commit.must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    with wire.part("LeaveGroup of a stranger"):
+        wire.leave_group(group, "stranger").must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
     wire.committed(group, topic).must_be(-1)
     member.heartbeat().must_succeed()

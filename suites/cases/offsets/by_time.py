@@ -13,11 +13,15 @@ def the_first_record_at_or_after_the_time(wire, topic):
     t = wire.now_ms() - 10_000
     wire.produce(topic, batch(at=[t, t + 1_000, t + 2_000]))
 
-    wire.list_offsets(topic, at=t).must_name(offset=0, timestamp=t)
-    wire.list_offsets(topic, at=t + 500).must_name(offset=1, timestamp=t + 1_000)
-    wire.list_offsets(topic, at=t + 1_000).must_name(offset=1)
-    wire.list_offsets(topic, at=t + 2_000).must_name(offset=2)
-    wire.list_offsets(topic, at=t + 2_001).must_name(offset=-1, timestamp=-1)
+    with wire.part("the first"):
+        wire.list_offsets(topic, at=t).must_name(offset=0, timestamp=t)
+    with wire.part("between two"):
+        wire.list_offsets(topic, at=t + 500).must_name(offset=1, timestamp=t + 1_000)
+    for offset in (1, 2):
+        with wire.part(f"number {offset}"):
+            wire.list_offsets(topic, at=t + 1_000 * offset).must_name(offset=offset)
+    with wire.part("after the last"):
+        wire.list_offsets(topic, at=t + 2_001).must_name(offset=-1, timestamp=-1)
 
 
 @case("offsets/by-time-out-of-order", guarantee="offs-002", apis={"ListOffsets": 1}, fails_on=["M30a"])
@@ -30,7 +34,8 @@ def the_first_in_log_order_whatever_the_order_of_times(wire, topic):
 
     moments = [moment for asked in sorted(times) for moment in (asked - 1, asked, asked + 1)]
     for moment, answer in [(moment, wire.list_offsets(topic, at=moment, wait=False)) for moment in moments]:
-        answer.must_name(offset=_first_at_or_after(times, moment))
+        with wire.part(f"{moment - start} ms"):
+            answer.must_name(offset=_first_at_or_after(times, moment))
 
 
 @case("offsets/by-time-after-the-last", guarantee="offs-003", apis={"ListOffsets": 1}, fails_on=["M30c"])

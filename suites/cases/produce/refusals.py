@@ -6,6 +6,12 @@ from suites.probe import batch
 from wire import errors
 
 #: Errors after which nothing was done, and none of which a healthy broker gives a good batch.
+WRONG_SHAPE = (
+    errors.INVALID_RECORD,
+    errors.CORRUPT_MESSAGE,
+    errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    errors.INVALID_REQUEST,
+)
 DEFINITE = (
     errors.CORRUPT_MESSAGE,
     errors.MESSAGE_TOO_LARGE,
@@ -94,7 +100,8 @@ def an_acks_that_is_none_is_refused(wire, topic):
     node = wire.leader(topic)
     asked = [wire.produce(topic, batch(f"{acks}"), acks=acks, to=node, wait=False) for acks in (2, -2, 127, 32_767)]
     for answer in asked:
-        answer.must_be_refused(errors.INVALID_REQUIRED_ACKS)
+        with wire.part(f"acks={answer.asked.request.acks}"):
+            answer.must_be_refused(errors.INVALID_REQUIRED_ACKS)
     wire.produce(topic, batch("one"), acks=1).must_be_at(0)
     wire.produce(topic, batch("all"), acks=-1).must_be_at(1)
     wire.read_all(topic).must_hold("one", "all")
@@ -116,8 +123,9 @@ def a_partition_that_does_not_exist_is_named_so(wire, topic):
     asked = [wire.produce(topic, batch("a"), index, to=node, wait=False) for index in absent]
     for version in sorted({wire.versions("Produce")[0], by_name}):
         asked.append(wire.produce(wire.name("absent"), batch("a"), to=node, version=version, wait=False))
-    for answer in asked:
-        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
+    for number, answer in enumerate(asked):
+        with wire.part(f"partition {absent[number]}" if number < len(absent) else f"no topic, v{answer.version}"):
+            answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
     wire.produce(topic, batch("a")).must_be_at(0)
 
 
@@ -145,9 +153,8 @@ def a_partition_takes_one_batch_of_the_present_format(wire, topic):
     }
     node = wire.leader(topic)
     asked = {what: wire.produce(topic, content, to=node, via="shapes", wait=False) for what, content in wrong.items()}
-    for answer in asked.values():
-        answer.must_be_refused(
-            errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, errors.INVALID_REQUEST
-        )
+    for what, answer in asked.items():
+        with wire.part(what):
+            answer.must_be_refused(*WRONG_SHAPE)
     wire.produce(topic, good).must_be_at(0)
     wire.read_all(topic).must_hold("a")

@@ -39,7 +39,7 @@ def _records(nobody: str) -> list[Struct]:
     return [
         request("ApiVersions", **SOFTWARE),
         request("Produce", acks=-1, timeout_ms=1_000),
-        request("Fetch", replica_id=-1, max_wait_ms=0, min_bytes=0, session_epoch=-1),
+        request("Fetch", replica_id=-1, max_wait_ms=500, min_bytes=1, session_epoch=-1),
         request("ListOffsets", replica_id=-1),
         request("Metadata", topics=[], allow_auto_topic_creation=False),
         request("OffsetForLeaderEpoch", replica_id=-1),

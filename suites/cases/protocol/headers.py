@@ -17,16 +17,20 @@ def a_client_needs_no_id(wire, group):
 
     In the oldest version that both know and in the newest: whatever is asked has no reason to be refused.
     """
-    wire.eventually(lambda: answered_as_ever(wire, group, "without", client_id=None), within=10)
-    wire.eventually(lambda: answered_as_ever(wire, group, "empty", client_id=""), within=10)
+    with wire.part("none"):
+        wire.eventually(lambda: answered_as_ever(wire, group, "without", client_id=None), within=10)
+    with wire.part("an empty one"):
+        wire.eventually(lambda: answered_as_ever(wire, group, "empty", client_id=""), within=10)
 
 
 @case("protocol/unknown-tags", guarantee="prot-011", apis={"ApiVersions": 3}, fails_on=["M39c", "M39m"])
 def tags_that_are_not_known_are_passed_over(wire, topic, group, rng):
     """Tagged fields that a broker does not know MUST be passed over: in the header, the body and a struct inside it."""
     noise = [(9_998, b""), (9_999, rng.randbytes(300))]
-    wire.eventually(lambda: answered_as_ever(wire, group, "header", True, header_tags=noise), within=10)
-    wire.eventually(lambda: answered_as_ever(wire, group, "body", True, tags={"": noise}), within=10)
+    with wire.part("in the header"):
+        wire.eventually(lambda: answered_as_ever(wire, group, "header", True, header_tags=noise), within=10)
+    with wire.part("in the body"):
+        wire.eventually(lambda: answered_as_ever(wire, group, "body", True, tags={"": noise}), within=10)
 
     if wire.versions("Metadata")[-1] < 9:
         return
@@ -46,7 +50,7 @@ def quick(group):
         request("DescribeGroups", groups=[group]),
         request("ListGroups"),
         request("OffsetFetch", group_id=group, groups=[{"group_id": group}]),
-        request("Fetch", replica_id=-1, max_wait_ms=0, session_epoch=-1),
+        request("Fetch", replica_id=-1, max_wait_ms=500, min_bytes=1, session_epoch=-1),
         request("ListOffsets", replica_id=-1),
     ]
 

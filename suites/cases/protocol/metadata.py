@@ -40,13 +40,15 @@ def null_means_all_and_empty_means_none(wire, topic_of):
     made = {topic_of(what="a"), topic_of(what="b"), topic_of(what="c")}
     served = wire.versions("Metadata")
     for version in sorted({served[0], 1, served[-1]}):
-        every = wire.metadata(all_topics=version > 0, version=version)
-        missing = made - {row.name for row in every.struct.topics}
-        every.must(not missing, f"all topics were asked for, and {', '.join(sorted(missing))} is missing", "topics")
+        with wire.part(f"all in v{version}"):
+            every = wire.metadata(all_topics=version > 0, version=version)
+            missing = made - {row.name for row in every.struct.topics}
+            every.must(not missing, f"all topics were asked for, and {', '.join(sorted(missing))} is missing", "topics")
         if version > 0:
-            none = wire.metadata(version=version).must_succeed()
-            none.must(not none.struct.topics, "no topic was asked for, and topics are named", "topics")
-            none.must(bool(none.struct.brokers), "no broker is listed", "brokers")
+            with wire.part(f"none in v{version}"):
+                none = wire.metadata(version=version).must_succeed()
+                none.must(not none.struct.topics, "no topic was asked for, and topics are named", "topics")
+                none.must(bool(none.struct.brokers), "no broker is listed", "brokers")
 
 
 @case(

@@ -50,16 +50,18 @@ def a_partition_may_be_named_twice(wire, topic, group):
     node = wire.leader(topic)
     end = {"partition_index": 0, "timestamp": -1}
     start = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000}
-    fetch = request(
-        "Fetch", replica_id=-1, max_wait_ms=0, session_epoch=-1, topics=[{"topic": topic, "partitions": [start, start]}]
-    )
+    rows = [{"topic": topic, "partitions": [start, start]}]
+    fetch = request("Fetch", replica_id=-1, max_wait_ms=500, min_bytes=1, session_epoch=-1, topics=rows)
     ends = request("ListOffsets", replica_id=-1, topics=[{"name": topic, "partitions": [end, end]}])
-    _must_tell_of_partition_0(wire.ask(ends, to=node), "topics")
-    _must_tell_of_partition_0(wire.ask(fetch, to=node, version=min(wire.versions("Fetch")[-1], 12)), "responses")
+    with wire.part("ListOffsets"):
+        _must_tell_of_partition_0(wire.ask(ends, to=node), "topics")
+    with wire.part("Fetch"):
+        _must_tell_of_partition_0(wire.ask(fetch, to=node, version=min(wire.versions("Fetch")[-1], 12)), "responses")
     twice = request("OffsetFetch", group_id=group, topics=[{"name": topic, "partition_indexes": [0, 0]}])
-    found = wire.ask(twice, to=wire.coordinator(group), version=min(wire.versions("OffsetFetch")[-1], 7))
-    offsets = {row.committed_offset for part in found.must_succeed().struct.topics for row in part.partitions}
-    found.must(offsets == {1}, f"offset 1 was committed, and the answer names {sorted(offsets)}", "topics")
+    with wire.part("OffsetFetch"):
+        found = wire.ask(twice, to=wire.coordinator(group), version=min(wire.versions("OffsetFetch")[-1], 7))
+        offsets = {row.committed_offset for part in found.must_succeed().struct.topics for row in part.partitions}
+        found.must(offsets == {1}, f"offset 1 was committed, and the answer names {sorted(offsets)}", "topics")
 
 
 def _must_tell_of_partition_0(answer, rows):

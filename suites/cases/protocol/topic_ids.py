@@ -42,10 +42,8 @@ def the_id_of_a_deleted_topic_finds_nothing(wire, topic):
     wire.produce(topic, batch("new"))
 
     partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000_000}
-    answer = wire.ask(
-        request("Fetch", replica_id=-1, max_wait_ms=0, topics=[{"topic_id": gone, "partitions": [partition]}]),
-        to=wire.leader(topic),
-    )
+    rows = [{"topic_id": gone, "partitions": [partition]}]
+    answer = wire.ask(request("Fetch", replica_id=-1, max_wait_ms=500, min_bytes=1, topics=rows), to=wire.leader(topic))
     answer.must_be_refused(errors.UNKNOWN_TOPIC_ID, errors.INCONSISTENT_TOPIC_ID)
     wire.read_all(topic).must_hold("new")
 

@@ -28,13 +28,14 @@ def each_advertised_version_is_answered_in_its_own_layout(wire):
         for version in range(max(low, api.min_version), min(high, api.max_version) + 1):
             asked.append(wire.ask(request_, version=version, via=api.name, wait=False))
     for answer in asked:
-        early = _tags_of_later_versions(answer.struct, answer.version)
-        answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
-        feature = FEATURES.get(answer.asked.request._api)
-        if answer.error == errors.UNSUPPORTED_VERSION and feature and wire.features.get(feature, 0) < 1:
-            continue
-        code = f"{errors.name(answer.error)} ({answer.error})"
-        answer.must(answer.error not in NOT_SERVED, f"{code} to a valid request of a version that is listed")
+        with wire.part(f"{answer.asked.request._api} v{answer.version}"):
+            early = _tags_of_later_versions(answer.struct, answer.version)
+            answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
+            feature = FEATURES.get(answer.asked.request._api)
+            if answer.error == errors.UNSUPPORTED_VERSION and feature and wire.features.get(feature, 0) < 1:
+                continue
+            code = f"{errors.name(answer.error)} ({answer.error})"
+            answer.must(answer.error not in NOT_SERVED, f"{code} to a valid request of a version that is listed")
 
 
 @case(
@@ -61,11 +62,12 @@ def what_is_not_advertised_is_refused(wire, group):
     wire.must_still_serve("busy")
     for line, frame in zip(lines, asked, strict=True):
         what = f"API key {int.from_bytes(frame[4:6], 'big')} v{int.from_bytes(frame[6:8], 'big', signed=True)}"
-        answer = wire.must_refuse(line, because=f"{what} is not advertised")
-        wire.must(
-            not answer or errors.UNSUPPORTED_VERSION.to_bytes(2, "big") in answer[4:],
-            f"{what} is not advertised and was answered, not with error 35: {answer.hex()}",
-        )
+        with wire.part(what):
+            answer = wire.must_refuse(line, because=f"{what} is not advertised")
+            wire.must(
+                not answer or errors.UNSUPPORTED_VERSION.to_bytes(2, "big") in answer[4:],
+                f"{what} is not advertised and was answered, not with error 35: {answer.hex()}",
+            )
 
 
 @case(
@@ -84,9 +86,10 @@ def a_refusal_keeps_the_layout_of_its_version(wire, topic):
     asked += [wire.produce(topic, batch("a"), 99, version=each, via="p", **how) for each in wire.versions("Produce")]
     asked += [wire.list_offsets(topic, 99, version=each, via="l", **how) for each in wire.versions("ListOffsets")]
     for answer in asked:
-        early = _tags_of_later_versions(answer.struct, answer.version)
-        answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
-        answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION, errors.UNKNOWN_TOPIC_ID)
+        with wire.part(f"{answer.asked.request._api} v{answer.version}"):
+            early = _tags_of_later_versions(answer.struct, answer.version)
+            answer.must(not early, f"it carries {', '.join(early)}, which this version does not have")
+            answer.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION, errors.UNKNOWN_TOPIC_ID)
 
 
 def _one_too_high(wire, api, group):

@@ -28,12 +28,11 @@ def stored_batches_carry_checksum_and_epoch(wire, topic):
     log = wire.read_all(topic)
     log.must(len(log.batches) == 3, f"3 batches were produced and {len(log.batches)} are read")
     for part in log.batches:
-        where = f"the batch at offset {part.header.base_offset}"
-        log.must(part.crc_ok(), f"{where} has a checksum that does not hold")
-        log.must(
-            part.header.leader_epoch == epoch,
-            f"{where} has the leader epoch {part.header.leader_epoch}; Metadata says {epoch}",
-        )
+        where, stored = f"the batch at offset {part.header.base_offset}", part.header.leader_epoch
+        with wire.part(where):
+            log.must(part.crc_ok(), f"{where} has a checksum that does not hold")
+        with wire.part(where):
+            log.must(stored == epoch, f"{where} has the leader epoch {stored}; Metadata says {epoch}")
 
 
 @case("records/wrong-checksum", guarantee="rec-006", fails_on=["M31"])
@@ -42,8 +41,10 @@ def a_changed_byte_is_noticed(wire, topic):
     plain, packed = batch("value", key=b"key"), batch("value" * 30, compression="gzip")
     places = {"checksum": 17, "attributes": 22, "time": 34, "producer id": 50, "count": 60, "value": len(plain) - 3}
     for what, place in places.items():
-        wire.produce(topic, _changed(plain, place), via=what, wait=False).must_be_refused(*WRONG)
-    wire.produce(topic, _changed(packed, len(packed) - 9)).must_be_refused(*WRONG)
+        with wire.part(what):
+            wire.produce(topic, _changed(plain, place), via=what, wait=False).must_be_refused(*WRONG)
+    with wire.part("compressed"):
+        wire.produce(topic, _changed(packed, len(packed) - 9)).must_be_refused(*WRONG)
     wire.produce(topic, plain).must_be_at(0)
     wire.read_all(topic).must_hold("value")
 
@@ -67,10 +68,12 @@ def a_batch_that_contradicts_itself_is_refused(wire, topic):
     }
     node = wire.leader(topic)
     asked = {what: wire.produce(topic, content, to=node, via="wrong", wait=False) for what, content in wrong.items()}
-    for answer in asked.values():
-        answer.must_be_refused(*WRONG)
+    for what, answer in asked.items():
+        with wire.part(what):
+            answer.must_be_refused(*WRONG)
     endless = batch(records=two, payload=b"\xff" * 20)  # a length without an end: Kafka calls that an unknown error
-    wire.produce(topic, endless).must_be_refused(*WRONG, errors.UNKNOWN_SERVER_ERROR)
+    with wire.part("a record without an end"):
+        wire.produce(topic, endless).must_be_refused(*WRONG, errors.UNKNOWN_SERVER_ERROR)
     wire.produce(topic, good).must_be_at(0)
     wire.read_all(topic).must_hold("a", "b")
 
@@ -81,8 +84,10 @@ def control_batches_are_not_for_clients(wire, topic):
     marker = Record(b"\x00\x00\x00\x01", b"\x00\x00\x00\x00\x00\x00")
     plain = batch(records=[marker], control=True)
     named = batch(records=[marker], control=True, producer_id=7, producer_epoch=0, base_sequence=0)
-    wire.produce(topic, plain).must_be_refused(*WRONG)
-    wire.produce(topic, named).must_be_refused(*WRONG)
+    with wire.part("of nobody"):
+        wire.produce(topic, plain).must_be_refused(*WRONG)
+    with wire.part("of a producer"):
+        wire.produce(topic, named).must_be_refused(*WRONG)
     wire.list_offsets(topic, at="latest").must_name(offset=0)
 
 

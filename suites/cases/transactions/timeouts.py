@@ -40,8 +40,9 @@ def a_timeout_beyond_the_maximum_is_refused(wire, transactional_id):
     first = wire.init_producer_id(transactional_id, timeout_ms=most).must_succeed()
 
     for timeout_ms in (most + 1, 0, -1, 2**31 - 1):
-        refused = wire.init_producer_id(transactional_id, timeout_ms=timeout_ms)
-        refused.must_be_refused(errors.INVALID_TRANSACTION_TIMEOUT)
+        with wire.part(f"{timeout_ms} ms"):
+            refused = wire.init_producer_id(transactional_id, timeout_ms=timeout_ms)
+            refused.must_be_refused(errors.INVALID_TRANSACTION_TIMEOUT)
 
     again = wire.init_producer_id(transactional_id, timeout_ms=most).must_have("producer_id", first.producer_id)
     again.must_have("producer_epoch", first.epoch + 1)

@@ -1,0 +1,98 @@
+"""A case goes on behind a part that is false, and lists all that is wrong."""
+
+from __future__ import annotations
+
+from checkers.verdict import Verdict
+from suites.case import Case
+from suites.probe.conditions import LONG_S
+from suites.probe.replay import ReplayExchanger
+from suites.probe.wire import Wire
+from suites.wire_case import attempt
+from tests.suites.scripted import SCENE, ScriptedExchanger
+from wire import errors
+from wire.messages import request, response
+
+
+def listed(code: int):
+    return lambda asked: response("ListGroups", error_code=code)
+
+
+def described(asked):
+    return response("DescribeCluster", error_code=errors.INVALID_REQUEST)
+
+
+def tried(function, **handlers):
+    function.__doc__ = "It MUST hold."
+    case = Case("tests/case", function, ("prod-001",), (), {}, {}, False, None)
+    exchanger = ScriptedExchanger(**{"ListGroups": listed(errors.INVALID_GROUP_ID), **handlers})
+    outcome = attempt(case, Wire(exchanger, SCENE, [("h", 9)]), exchanger, {}, lambda: True)
+    again = ReplayExchanger(exchanger.tape)
+    assert attempt(case, Wire(again, SCENE, [("h", 9)]), again, {}, lambda: True) == outcome
+    assert again.left == 0
+    return outcome
+
+
+def test_all_that_is_wrong_is_listed_and_each_has_its_own_signature():
+    def case(wire):
+        for name in ("one", "two", "three"):
+            with wire.part(name):
+                wire.ask(request("ListGroups"))  # not looked at: the end of the part settles it
+        with wire.part("the cluster"):
+            wire.ask(request("DescribeCluster")).must_succeed()
+        wire.ask(request("ListGroups")).must_be_refused(errors.INVALID_GROUP_ID)
+
+    outcome = tried(case, DescribeCluster=described)
+    assert outcome.verdict is Verdict.FAIL
+    first, second = outcome.failures
+    assert "INVALID_GROUP_ID" in first.signature and "INVALID_REQUEST" in second.signature
+    assert first.sentence.startswith("one: ListGroups") and first.sentence.endswith("(likewise: two, three)")
+    assert outcome.reason.sentence == first.sentence
+    assert [line.what for line in second.evidence] == ["request", "answer"]
+
+
+def test_what_ends_the_case_comes_last():
+    def case(wire):
+        with wire.part("one"):
+            wire.ask(request("ListGroups"))
+        wire.must(False, "it is no good")
+        raise AssertionError("it goes no further")
+
+    assert [one.signature for one in tried(case).failures][1:] == ["statement:it is no good"]
+
+
+def test_what_was_proven_stands_though_the_case_does_not_come_to_its_end():
+    def case(wire):
+        with wire.part("one"):
+            wire.ask(request("ListGroups"))
+        wire.unclear("nothing came of it")
+
+    outcome = tried(case)
+    assert outcome.verdict is Verdict.FAIL and len(outcome.failures) == 1
+    assert outcome.warnings == ("the case did not come to its end: nothing came of it",)
+
+
+def test_silence_ends_the_case_and_so_does_the_third_long_wait():
+    def silent(wire):
+        with wire.part("one"):
+            wire.ask(request("DescribeCluster"))
+        raise AssertionError("it goes no further")
+
+    assert tried(silent, DescribeCluster=lambda asked: None).failures[0].signature == "no-answer:DescribeCluster"
+
+    def slow(wire):
+        for number in range(5):
+            with wire.part(f"{number}"):
+                wire.rest(LONG_S + 1)
+                wire.must(False, f"it is no good, {'abcde'[number]}")
+
+    outcome = tried(slow)
+    assert [one.signature[-1] for one in outcome.failures] == ["a", "b", "c"]
+
+
+def test_parts_that_hold_change_nothing():
+    def case(wire):
+        with wire.part("one"):
+            wire.ask(request("ListGroups"))
+
+    outcome = tried(case, ListGroups=listed(0))
+    assert (outcome.verdict, outcome.failures) == (Verdict.PASS, ())
