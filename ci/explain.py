@@ -28,6 +28,7 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import by_id
 from suites.guarantees import Guarantee, registry
+from suites.naming import shortening_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 PATIENCE_S = 60.0
@@ -110,7 +111,9 @@ def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
         outcome = judged(case, history)
         told = [(anomaly, True) for anomaly in outcome.anomalies]
         told += [(anomaly, True) for anomaly in found.anomalies if anomaly not in outcome.anomalies]
-    return told + [(anomaly, False) for anomaly in found.permitted]
+    told += [(anomaly, False) for anomaly in found.permitted]
+    short = shortening_of(history)
+    return [(short.anomaly(anomaly), held) for anomaly, held in told]
 
 
 def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:

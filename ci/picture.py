@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from histories.header import HistoryRefused
 from histories.reader import History
+from suites.naming import shortening_of
 
 WIDTH, LEFT, RIGHT = 880.0, 54.0, 12.0
 TOP, PANEL, GAP, AXIS = 26.0, 78.0, 20.0, 22.0
@@ -81,12 +82,12 @@ def read(history: History) -> Series | None:
 
 
 def _shades(history: History, last: float) -> Iterator[Shade]:
-    start, open_since = history.title.started_ns, dict[str, tuple[float, str]]()
+    start, open_since, short = history.title.started_ns, dict[str, tuple[float, str]](), shortening_of(history)
     for event in history.rows("events"):
         kind, window = getattr(event, "kind", ""), getattr(event, "window", None)
         at = (getattr(event, "at_ns", start) - start) / 1e9
         if kind == "window-begin" and window:
-            open_since[window] = (at, _name(window, getattr(event, "fields", None)))
+            open_since[window] = (at, short(_name(window, getattr(event, "fields", None))))
         elif kind in ("window-end", "window-healed") and window in open_since:
             begin, text = open_since.pop(window)
             yield Shade(begin, at, text)

@@ -11,6 +11,7 @@ from checkers.anomaly import Anomaly
 from checkers.minimise.part import CONTEXT, Part
 from histories.reader import History
 from histories.rows import Batch, Event, Membership, Operation, Record
+from suites.naming import shortening_of
 
 FEW = 6
 """Records of one call that are told one by one."""
@@ -66,7 +67,10 @@ def proof_of(history: History, anomaly: Anomaly, part: Part) -> Proof:
     lines.sort(key=lambda line: (line.begin if line.begin is not None else last + 1, line.op or 0))
     times = [at for line in lines for at in (line.begin, line.end) if at is not None]
     windows = tuple(_windows(history, min(times), max(times))) if times else ()
-    place = _only_place(part)
+    short = shortening_of(history)
+    place = short(_only_place(part))
+    lines = [replace(line, lane=short(line.lane), text=short(line.text), short=short(line.short)) for line in lines]
+    windows = tuple(replace(window, text=short(window.text)) for window in windows)
     brief = (replace(line, short=(line.short or line.text).replace(f"{place}  ", "")) for line in lines)
     return Proof(anomaly, history.title.started_ns, tuple(brief) if place else tuple(lines), windows, place)
 
@@ -151,8 +155,12 @@ def _batches(part: Part) -> Iterator[Line]:
     for row in part.rows("batches"):
         assert isinstance(row, Batch)
         offsets = f"{row.base_offset}" if row.base_offset == row.last_offset else f"{row.base_offset}-{row.last_offset}"
-        kind = f"{row.control} marker" if row.control else f"sequence {row.base_sequence}"
-        text = f"{row.topic}-{row.partition}  offset {offsets}  producer {row.producer_id}/{row.producer_epoch}  {kind}"
+        parts = [f"{row.topic}-{row.partition}", f"offset {offsets}"]
+        if row.producer_id >= 0:
+            parts.append(f"producer {row.producer_id}/{row.producer_epoch}")
+        if row.control or row.base_sequence >= 0:
+            parts.append(f"{row.control} marker" if row.control else f"sequence {row.base_sequence}")
+        text = "  ".join(parts)
         yield Line("on the wire", row.request_ns or row.response_ns, row.response_ns, f"batch ({row.seen_at})", text)
 
 

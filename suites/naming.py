@@ -14,6 +14,7 @@ from random import Random
 import msgspec
 
 from checkers.anomaly import Anomaly
+from histories.reader import History
 from suites.outcome import Outcome
 from suites.result import Evidence, Failure, Reason
 
@@ -57,10 +58,17 @@ def shortened(outcome: Outcome, names: Mapping[str, str]) -> Outcome:
         failures=tuple(map(replace.failure, outcome.failures)),
         anomalies=tuple(map(replace.anomaly, outcome.anomalies)),
         permitted=tuple(map(replace.anomaly, outcome.permitted)),
+        schedule=replace(outcome.schedule),
     )
     if not replace.seen:
         return outcome
     return msgspec.structs.replace(shown, facts={**outcome.facts, "names": ", ".join(replace.seen)})
+
+
+def shortening_of(history: History) -> Shortening:
+    """Short names for what the run of this history made; none for what others recorded."""
+    names = history.header.settings.get("named", {})
+    return Shortening(names if isinstance(names, dict) else {})
 
 
 class Shortening:

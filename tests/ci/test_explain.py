@@ -23,17 +23,23 @@ from histories.rows import Client, Event, Operation, Record
 
 START = 1_000_000_000_000
 VALUES = 60
+NAME = "qzxwv-lake-lamp-41"
+"""What the broker calls the topic `t`."""
+
+
+def _header() -> Header:
+    return Header(case="tests/explain", target="a broker", nodes=3, seed=5, settings={"named": {NAME: "t"}})
 
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A history in which one of sixty records is lost while a fault is active."""
     folder = tmp_path_factory.mktemp("explain") / "h"
-    with Recorder.create(folder, Header(case="tests/explain", target="a broker", nodes=3, seed=5)) as recorder:
+    with Recorder.create(folder, _header()) as recorder:
         recorder.title.started_ns = START
         recorder.add(Client(client="p", library="librdkafka", acks=-1, idempotence=True))
         recorder.add(Client(client="r", library="librdkafka", isolation="read_uncommitted", mode="assign"))
-        place = {"topic": "t", "partition": 0, "outcome": "ok"}
+        place = {"topic": NAME, "partition": 0, "outcome": "ok"}
         for value in range(VALUES):
             call = START + value * 1_000_000
             recorder.add(
@@ -61,7 +67,12 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )  # fmt: skip
             before = value
         recorder.add(
-            Event(kind="window-begin", window="w1", at_ns=START + 30_000_000, fields='{"text": "kill node 1"}')
+            Event(
+                kind="window-begin",
+                window="w1",
+                at_ns=START + 30_000_000,
+                fields=f'{{"text": "kill leader({NAME},0)"}}',
+            )
         )
         recorder.add(Event(kind="window-healed", window="w1", at_ns=START + 50_000_000))
     return folder
@@ -87,8 +98,9 @@ def test_the_story_and_the_page(lossy, capsys, tmp_path):
 
     assert status == 0, err
     for words in ("What Kafka promises", "https://kafka.apache.org/", "Value 41", "2 operations, out of a history",
-                  "w1 kill node 1", "(op 41)  <- proves it", "(op 100)  <- proves it", str(page)):  # fmt: skip
+                  "w1 kill leader(t,0)", "(op 41)  <- proves it", "(op 100)  <- proves it", str(page)):  # fmt: skip
         assert words in out
+    assert NAME not in out.replace(str(page), "") and NAME not in page.read_text(encoding="utf-8")
     html = page.read_text(encoding="utf-8")
     picture = re.search(r"<svg class=.proof.*</svg>", html, re.S)
     assert picture and "value 41 at 41" in picture.group() and "value 42 at 42 (after 40)" in picture.group()
@@ -128,7 +140,9 @@ def test_a_call_that_never_returned_and_a_call_too_many_are_drawn():
 def test_the_report_of_a_failed_case_has_the_picture(lossy):
     anomaly = judge(History.open(lossy), ["lost-write"]).anomalies[0]
 
-    assert "value 41 at 41" in first_proof(lossy, anomaly, patience_s=60.0)
+    picture = first_proof(lossy, anomaly, patience_s=60.0)
+    assert "value 41 at 41" in picture and ">t-0<" in picture and "kill leader(t,0)" in picture
+    assert NAME not in picture and "-1/-1" not in picture
     assert first_proof(lossy, structs.replace(anomaly, offsets=(7,))) == ""
     assert first_proof(lossy / "none", anomaly) == ""
 
