@@ -4,9 +4,9 @@
     output   a'      c'         -> the copy of b is lost
     output   a'  b'  c'  b"     -> b was copied twice, by two transactions that both count
 
-A copy is a record sent with `derived_from`; what a read_committed reader was shown counts, an aborted copy does not. A
-copy can be lost only of an input that a committed transaction's offsets have passed, and only where the output was read
-to its end at read_committed.
+A copy is a record sent with `derived_from` in a transaction; what a read_committed reader was shown counts, an aborted
+copy does not. Outside transactions twice is right, and `at-least-once` judges. A copy can be lost only of an input that
+a committed transaction's offsets have passed, and only where the output was read to its end at read_committed.
 Source: KIP-98, "consume-transform-produce"; KIP-447; catalogue txn-013.
 """
 
@@ -18,12 +18,12 @@ OBSERVES = ("commit_txn",)
 STANDS_ALONE = ("doubled-copy",)
 HARMS = True
 NEEDS = ("records.derived_from", "records.value", "records.txn", "clients.isolation", "events.offset")
-SUBJECT = "SELECT DISTINCT s.history FROM sent s WHERE s.derived_from IS NOT NULL"
-OTHERWISE = "nothing was derived from other records"
+SUBJECT = "SELECT DISTINCT s.history FROM sent s WHERE s.derived_from IS NOT NULL AND s.txn IS NOT NULL"
+OTHERWISE = "nothing was copied in transactions"
 GAPS = """
     SELECT DISTINCT s.history, s.topic, s.partition FROM sent s
     LEFT JOIN committed_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
-    WHERE s.derived_from IS NOT NULL AND s.partition >= 0 AND f.topic IS NULL
+    WHERE s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND s.partition >= 0 AND f.topic IS NULL
     """
 WITHHELD = "{topic}-{partition} was not read to its end at read_committed"
 QUERY = """
@@ -46,11 +46,11 @@ QUERY = """
     LEFT JOIN shown_copies d ON d.history = i.history AND d.source = i.value
     WHERE d.source IS NULL
         AND i.log_offset >= (SELECT MIN(e.log_offset) FROM inputs e
-            JOIN sent s ON s.history = e.history AND s.derived_from = e.value
+            JOIN sent s ON s.history = e.history AND s.derived_from = e.value AND s.txn IS NOT NULL
             WHERE e.history = i.history AND e.topic = i.topic AND e.partition = i.partition)
         AND NOT EXISTS (SELECT 1 FROM sent s
             LEFT JOIN committed_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
-            WHERE s.history = i.history AND s.derived_from IS NOT NULL AND f.topic IS NULL)
+            WHERE s.history = i.history AND s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND f.topic IS NULL)
     GROUP BY i.history, i.topic, i.partition, i.log_offset, i.value, i.op
     """
 SENTENCE = "Of value {value_a}, the input at {topic}-{partition} offset {offset_a}, {copies} copies {what}."

@@ -12,7 +12,7 @@ Source: Kafka protocol guide, OffsetCommit; catalogue grp-024, grp-009.
 NAME = "zombie-commit"
 GUARANTEE = "grp-024"
 STRENGTH = "integrity"
-OBSERVES = ("commit",)
+OBSERVES = ("commit", "commit-seen")
 SHOWING = ("generation",)
 STANDS_ALONE = True
 NEEDS = ("operations.generation", "operations.group", "operations.committed_offset", "clients.protocol")

@@ -79,7 +79,7 @@ def two_owners(facts: Facts) -> Iterator[Found]:
 def exactly_once(facts: Facts) -> Iterator[Found]:
     """An input of which read_committed readers were shown two copies; or none, though a transaction is past it."""
     inputs = [row for row in facts.sent if row.outcome == "ok" and row.offset is not None and row.derived_from is None]
-    copies = [row for row in facts.sent if row.derived_from is not None]
+    copies = [row for row in facts.sent if row.derived_from is not None and row.txn is not None]
     shown = {row.value for row in facts.seen if facts.committed_only(row.client)}
     for row in inputs:
         mine = [copy for copy in copies if copy.derived_from == row.value and copy.value in shown]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Membership, Operation
+from histories.rows import Membership
+from suites.workloads.committing import commit_positions
 from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import send_steadily
@@ -129,32 +130,7 @@ class _Member:
             positions.append(TopicPartition(place[0], place[1], last + 1))
             self.stage.seen("the group", place, last)
         self.stage.acknowledged("deliveries to the group", 0)
-        self._commit(positions)
-
-    def _commit(self, positions: list[TopicPartition]) -> None:
-        self.stage.clock.tick()
-        op, call_ns, outcome = self.stage.recorder.next_op(), now_ns(), "ok"
-        try:
-            done = self.reader.consumer.commit(offsets=positions, asynchronous=False)
-            failed = {(part.topic, part.partition) for part in done if part.error is not None}
-        except KafkaException:
-            outcome, failed = "info", set()
-        for part in positions:
-            told = "info" if (part.topic, part.partition) in failed else outcome
-            self.stage.recorder.add(
-                Operation(
-                    op=op,
-                    client=self.client,
-                    kind="commit",
-                    topic=part.topic,
-                    partition=part.partition,
-                    call_ns=call_ns,
-                    return_ns=now_ns(),
-                    outcome=told,
-                    committed_offset=part.offset,
-                    group=self.group,
-                )
-            )
+        commit_positions(self.stage, self.reader.consumer, self.client, self.group, positions)
 
     def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         for part in parts:

@@ -83,6 +83,8 @@ class Writer:
         self.client = client
         self.size = size
         self.fatal: str | None = None
+        self.unsure = 0
+        """Records that were not acknowledged, whatever became of them."""
         self._idempotent = idempotent or transactional_id is not None
         self._transactional_id = transactional_id
         self._values = stage.value_range()
@@ -214,6 +216,7 @@ class Writer:
         return_ns: int | None,
         epoch: int | None = None,
     ) -> None:
+        self.unsure += outcome != "ok"
         topic, partition = sent.place
         kafka_error = error if error is not None and error > 0 else None
         self.stage.recorder.add(

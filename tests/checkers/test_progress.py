@@ -164,3 +164,14 @@ def test_an_output_that_was_not_read_withholds_a_pass(copying):
 
     assert judged.anomalies == []
     assert "was not read to its end" in judged.inconclusive["at-least-once"]
+
+
+def test_copies_outside_transactions_are_promised_once_at_least_and_not_at_most(copying):
+    copying.reader("c", isolation="read_committed")
+    copies(copying, 10, 11)
+    copying.send(210, at=2, partition=1)
+    copying.rows[-1].derived_from = 10
+    copying.read((0, 110), (1, 111), (2, 210), client="c", partition=1)
+    judged = copying.judge("exactly-once")
+
+    assert judged.not_applicable == {"exactly-once": "nothing was copied in transactions"}

@@ -83,8 +83,16 @@ def test_every_guarantee_of_a_trial_is_decided_by_a_check_that_is_made_there():
 
 
 def test_checks_of_cleaning_expiry_and_ownership_are_fed_by_trials_that_name_them():
-    """Nothing but a trial over a compacted or an expiring topic, or a group left alone, gives these data."""
+    """Nothing but a trial over a compacted or an expiring topic, a group left alone or a pipeline gives these data."""
     named = {guarantee for case in all_cases() if case.kind == "trial" for guarantee in case.guarantees}
-    fed = ("lost-latest", "moved-record", "cleaned-early", "early-deletion", "orphan-partition")
+    fed = (
+        "lost-latest",
+        "moved-record",
+        "cleaned-early",
+        "early-deletion",
+        "orphan-partition",
+        "at-least-once",
+        "zombie-commit",
+    )
     for name in fed:
         assert named & set(all_checks()[name].decides), f"no trial feeds {name}"

@@ -1,0 +1,39 @@
+"""Consume, produce, commit without transactions while members and coordinators fail: at least once."""
+
+from faults.kinds import cut, hold, kill
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.trial import Trial
+from suites.workloads import Pipeline
+
+
+@case(
+    "commits/a-pipeline-loses-nothing",
+    guarantees=["cmt-005", "grp-024", "prod-002"],
+    needs=["kill", "restart", "proxy"],
+    apis={"JoinGroup": 0},
+    fails_on=["M02a", "M23"],
+)
+def what_a_pipeline_committed_is_in_its_output():
+    """Of every input that a group has committed after its copy was acknowledged a copy MUST be in the output.
+
+    The coordinator is killed meanwhile, and then a member is cut off for longer than its session lasts: what it had
+    not committed is copied again by others, and its last commit, which arrives when the group has gone on without it,
+    must be refused.
+    """
+    return Trial(
+        workload=Pipeline(members=3, partitions=4),
+        schedule=Windows(
+            kill("coordinator({group})", begin=at_op(1_000), end=after("w1", "begin", delay_ms=1_000)),
+            hold(
+                api="OffsetCommit",
+                client="*p1*",
+                times=1,
+                begin=after("w1", "end", delay_ms=3_000),
+                end=after("w3", "end", delay_ms=300),
+            ),
+            cut(client="*p1*", begin=after("w2", "hit", delay_ms=100), end=after("w3", "begin", delay_ms=9_000)),
+        ),
+        longest_s=60.0,
+    )

@@ -1,0 +1,38 @@
+"""A member commits where it stands, and the history has one row a partition."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from histories.clock import now_ns
+from histories.rows import Operation
+from suites.workloads.stage import Stage
+
+
+def commit_positions(
+    stage: Stage, consumer: Consumer, client: str, group: str, positions: list[TopicPartition]
+) -> bool:
+    """Commits and waits for the answer; whether every one of them was acknowledged."""
+    stage.clock.tick()
+    op, call_ns, outcome = stage.recorder.next_op(), now_ns(), "ok"
+    try:
+        done = consumer.commit(offsets=positions, asynchronous=False)
+        failed = {(part.topic, part.partition) for part in done if part.error is not None}
+    except KafkaException:
+        outcome, failed = "info", set()
+    for part in positions:
+        stage.recorder.add(
+            Operation(
+                op=op,
+                client=client,
+                kind="commit",
+                topic=part.topic,
+                partition=part.partition,
+                call_ns=call_ns,
+                return_ns=now_ns(),
+                outcome="info" if (part.topic, part.partition) in failed else outcome,
+                committed_offset=part.offset,
+                group=group,
+            )
+        )
+    return outcome == "ok" and not failed
