@@ -14,9 +14,12 @@ from suites.workloads import GroupChurn
     fails_on=[edit_answer("assignment.topic_partitions[0].partitions[0]", drop=True, api="ConsumerGroupHeartbeat")],
 )
 def a_group_at_peace_leaves_no_partition_alone():
-    """While no member comes or goes, every partition that the group reads MUST have an owner, all the time."""
+    """While no member comes or goes, every partition that the group reads MUST have an owner, all the time.
+
+    Ownership is told once and lasts: each partition is one observation, and four of them were too few to decide.
+    """
     return Trial(
-        workload=GroupChurn(members=2, partitions=4, stay_s=600, rate=40.0, protocol="consumer"),
+        workload=GroupChurn(members=2, partitions=12, stay_s=600, rate=40.0, protocol="consumer"),
         length=2_000,
         at_least_s=90.0,
         longest_s=120.0,
