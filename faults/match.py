@@ -10,6 +10,7 @@ import msgspec
 from wire.messages import Struct
 
 _REPLICA = re.compile(r"(leader|followers?)\(\s*([^,()\s]+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
+_OTHERS = re.compile(r"others\((.+)\)$")
 _COORDINATOR = re.compile(r"(coordinator|transaction_coordinator)\((.+)\)$")
 
 
@@ -22,7 +23,8 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     `client` is a pattern for client.id. `node` is `any`, an id, or a role: `leader(topic,partition)`,
     `follower(topic,partition)` (the first in the order of the replicas, `follower(topic,partition,2)` the second),
-    `followers(topic,partition)` (all of them), `coordinator(group)`, `transaction_coordinator(id)`, `controller`.
+    `followers(topic,partition)` (all of them), `coordinator(group)`, `transaction_coordinator(id)`, `controller`, and
+    `others(role)`, every other node.
     `fields` names fields of the request: {"acks": -1}. Of those that match, the first `skip` are let go, then each
     `every`-th is picked, with probability `p`, `count` times.
     """
@@ -81,6 +83,7 @@ class Facts(Protocol):
 
     leaderless: bool
     controller: int | None
+    nodes: frozenset[int]
 
     def leader(self, topic: str, partition: int) -> int | None: ...
     def followers(self, topic: str, partition: int) -> tuple[int, ...] | None: ...
@@ -101,6 +104,9 @@ def resolve(selector: str, facts: Facts) -> tuple[int, ...] | None:
         return (int(selector),)
     if selector == "controller":
         return _one(facts.controller)
+    if named := _OTHERS.match(selector):
+        nodes = resolve(named[1].strip(), facts)
+        return None if nodes is None else tuple(sorted(facts.nodes.difference(nodes))) or None
     if (named := _COORDINATOR.match(selector)) and named[1] == "coordinator":
         return _one(facts.coordinator(named[2].strip()))
     if named:
@@ -109,8 +115,8 @@ def resolve(selector: str, facts: Facts) -> tuple[int, ...] | None:
         return _replicas(named[1], named[2], int(named[3]), int(named[4] or 1), facts)
     raise BadSelector(
         f"{selector!r} names no node; known are any, a node id, leader(topic,partition), follower(topic,partition), "
-        "follower(topic,partition,n), followers(topic,partition), coordinator(group), transaction_coordinator(id) and "
-        "controller."
+        "follower(topic,partition,n), followers(topic,partition), coordinator(group), transaction_coordinator(id), "
+        "controller and others(role)."
     )
 
 

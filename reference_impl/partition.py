@@ -63,6 +63,8 @@ class Partition:
         now_s = self._clock.monotonic()
         if placement.leader_epoch > self.leader_epoch:
             taken_over = self.leader_epoch >= 0
+            if self.leading is not None and placement.leader != self._me and bugs.on("M32e"):
+                return
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
             self.leading, mark_before = None, self._mark_before
             self._mark_before = self.high_watermark
@@ -72,6 +74,8 @@ class Partition:
                 if taken_over and bugs.on("M33c"):
                     truncation.truncate(self.log, mark_before)
                     self.high_watermark = self.log.end_offset
+                for segment in self.log.segments if taken_over and bugs.on("M16b") else ():
+                    segment.forget_aborted()
                 end = self.log.end_offset
                 self.log.epochs.assign(placement.leader_epoch, end)
                 self.leading = Leading(
@@ -92,7 +96,7 @@ class Partition:
     @property
     def end_is_known(self) -> bool:
         """False after an election until the high watermark has reached the new epoch: it may lag behind the old one."""
-        return self.leading is None or self.high_watermark >= self.leading.epoch_start
+        return self.leading is None or self.high_watermark >= self.leading.epoch_start or bugs.on("M33h")
 
     def _advance(self) -> None:
         """Moves the high watermark as far as it can go, and wakes whoever waits for news."""
@@ -122,9 +126,13 @@ class Partition:
         """An in-sync set to ask the controller for."""
         if self.leading is None:
             return None
-        return self.leading.proposal(
+        found = self.leading.proposal(
             self.high_watermark, self.log.end_offset, self._clock.monotonic(), max_lag_s, alive
         )
+        if found is not None and len(found.isr) < len(self.leading.isr) and bugs.on("M33e"):
+            self.leading.isr, self.leading.proposed, found = frozenset(found.isr), None, None
+            self._advance()
+        return found
 
     # Replication: the follower's side
 

@@ -13,7 +13,7 @@ Source: Jepsen's kafka workload; Kafka documentation, "Message Delivery Semantic
 NAME = "lost-write"
 GUARANTEE = "prod-002"
 STRENGTH = "durability"
-DECIDES = ("prod-002", "ord-006", "prod-018", "repl-001", "repl-012", "fetch-015")
+DECIDES = ("prod-002", "ord-006", "prod-018", "repl-001", "repl-010", "repl-012", "fetch-015")
 OBSERVES = ("send",)
 STANDS_ALONE = True
 HARMS = True

@@ -13,6 +13,7 @@ class SeenFacts:
     def __init__(self, leaderless: bool = False) -> None:
         self.leaderless = leaderless
         self.controller: int | None = None
+        self.nodes: frozenset[int] = frozenset()
         self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
         self._replicas: dict[tuple[str, int], tuple[int, ...]] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
@@ -41,6 +42,7 @@ class SeenFacts:
         """Takes in a Metadata answer; the (topic, partition, leader, epoch) that are news."""
         if answer.controller_id >= 0:
             self.controller = answer.controller_id
+        self.nodes = frozenset(broker.node_id for broker in answer.brokers) or self.nodes
         news = []
         for topic in answer.topics:
             if topic.name is None:

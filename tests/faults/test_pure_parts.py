@@ -27,7 +27,8 @@ PARTITION = {"partition_index": 0, "leader_id": 4, "leader_epoch": 2, "replica_n
 def facts() -> SeenFacts:
     seen = SeenFacts()
     topic = {"name": "t", "partitions": [PARTITION]}
-    seen.saw_metadata(response("Metadata", controller_id=6, topics=[topic]))
+    brokers = [{"node_id": node} for node in (4, 6, 7, 9)]
+    seen.saw_metadata(response("Metadata", controller_id=6, brokers=brokers, topics=[topic]))
     return seen
 
 
@@ -49,6 +50,7 @@ def test_followers_are_the_replicas_that_do_not_lead_now() -> None:
     assert resolve("follower(t,0)", seen) == (9,) and resolve("follower(t, 0, 2)", seen) == (7,)
     assert node_test("followers(t,0)")(7, seen) and not node_test("followers(t,0)")(4, seen)
     assert resolve("follower(t,0,3)", seen) is None and resolve("followers(t,1)", seen) is None
+    assert resolve("others(leader(t,0))", seen) == (6, 7, 9) and node_test("others(controller)")(4, seen)
     seen.saw_leader("t", 0, 9, 3)
     assert resolve("followers(t,0)", seen) == (4, 7) and resolve("follower(t,0)", seen) == (4,)
 

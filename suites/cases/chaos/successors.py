@@ -1,0 +1,60 @@
+"""Coordinators that are lost for good on a cluster: whoever coordinates next knows what was decided."""
+
+from faults.kinds import kill, pause
+from faults.schedule import Windows
+from faults.triggers import after, at_op
+from suites.case import case
+from suites.cases.chaos.replicas import FAIL_OVER_MS
+from suites.trial import Trial
+from suites.workloads import Commits, Transactions
+
+
+@case(
+    "commits/known-to-the-next-coordinator",
+    guarantees=["cmt-002", "cmt-017"],
+    needs=["three-nodes", "leaders", "pause", "kill", "restart"],
+    fails_on=["M21c", "M21d"],
+)
+def the_next_coordinator_knows_every_acknowledged_commit():
+    """An offset whose commit was acknowledged MUST be the one that the next coordinator tells.
+
+    The other nodes are frozen before the coordinator dies: what it writes meanwhile it has alone, and must not
+    acknowledge.
+    """
+    return Trial(
+        workload=Commits(registers=4),
+        schedule=Windows(
+            pause("others(coordinator({group}))", begin=at_op(400), end=after("w2", "begin", delay_ms=300)),
+            kill(
+                "coordinator({group})",
+                begin=after("w1", "begin", delay_ms=700),
+                end=after("w2", "begin", delay_ms=FAIL_OVER_MS),
+            ),
+        ),
+        longest_s=60.0,
+    )
+
+
+@case(
+    "transactions/known-to-the-next-coordinator",
+    guarantees=["txn-001", "txn-002", "txn-011"],
+    needs=["three-nodes", "leaders", "kill", "restart"],
+    fails_on=["M16b", "M18e"],
+)
+def the_next_coordinator_ends_what_was_begun():
+    """A transaction MUST be whole for read_committed readers though another node coordinates it, and another leads one
+    of its partitions, from its middle on.
+
+    The coordinator is away for so long that both move, and comes back to lead again.
+    """
+    return Trial(
+        workload=Transactions(producers=3, partitions=3),
+        schedule=Windows(
+            kill(
+                "transaction_coordinator({transactional_id})",
+                begin=at_op(300),
+                end=after("w1", "begin", delay_ms=FAIL_OVER_MS),
+            ),
+        ),
+        longest_s=60.0,
+    )
