@@ -46,7 +46,36 @@ class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def link(self) -> str:
         """The issue as a link."""
-        return f"[{self.issue}]({(JIRA if self.issue.startswith('KAFKA') else KIPS) + self.issue})"
+        return linked(self.issue)
+
+
+class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A defect that takes more than a case on one node to see; `page` of docs/ tells it with its replay."""
+
+    page: str
+    issues: tuple[str, ...]
+    guarantees: tuple[str, ...]
+    replay: str
+    says: str
+    since: str = msgspec.field(name="from")
+    until: str = msgspec.field(name="to", default="")
+
+    def __post_init__(self) -> None:
+        if not all(re.fullmatch(r"(KAFKA|KIP)-\d+", issue) for issue in self.issues):
+            raise ValueError(f"{self.page}: issues are KAFKA-... or KIP-..., not {self.issues!r}")
+        if not (number(self.since) and self.says):
+            raise ValueError(f"{self.page}: from and says must be there")
+
+
+def findings(path: Path = DEFECTS) -> list[Finding]:
+    """All that have a page of their own."""
+    found = tomllib.loads(path.read_text(encoding="utf-8")).get("finding", [])
+    return [msgspec.convert(each, Finding) for each in found]
+
+
+def linked(issue: str) -> str:
+    """An issue as a link."""
+    return f"[{issue}]({(JIRA if issue.startswith('KAFKA') else KIPS) + issue})"
 
 
 def defects(path: Path = DEFECTS) -> list[Defect]:

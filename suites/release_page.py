@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from checkers.verdict import Verdict
 from suites.case import Case
 from suites.proof_notes import Note
-from suites.release_notes import Defect, Shelf
+from suites.release_notes import Defect, Finding, Shelf, linked
 from suites.since import number
 
 HEAD = """# Apache Kafka's releases on trial
@@ -21,11 +21,20 @@ and look at answers; *trials* let clients work under faults and judge what they 
 | release | run | on | pass | fail | warn | inconclusive | not applicable |
 |---|---|---|---|---|---|---|---|
 """
+FOUND = """
+## Findings with a page of their own
+Seen in trials or on several nodes, where a run on one node may pass by them.
+
+| releases | issues | guarantees | what it is | replay |
+|---|---|---|---|---|
+"""
 TABLE = "| release | case | verdict | issue | what it is |\n|---|---|---|---|---|\n"
 BAD = ("fail", "warn", "inconclusive")
 
 
-def page(shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect]) -> str:
+def page(
+    shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect], found: Sequence[Finding] = ()
+) -> str:
     """The whole text."""
     rows = "".join(_summary(shelf, cases) for shelf in shelves)
     bad = [_row(shelf, note, cases, known) for shelf, note in _not_passed(shelves, cases)]
@@ -35,7 +44,19 @@ def page(shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect
         + rows
         + "\n## What does not pass\n"
         + (TABLE + table if bad else "Nothing: every applicable case passed.\n")
+        + section(found)
     )
+
+
+def section(found: Sequence[Finding]) -> str:
+    """The findings that have a page of their own; empty where there are none."""
+    return FOUND + "".join(map(_finding, found)) if found else ""
+
+
+def _finding(each: Finding) -> str:
+    releases = f"{each.since} to {each.until}" if each.until else f"{each.since} and later"
+    issues, broken = ", ".join(map(linked, each.issues)), ", ".join(each.guarantees)
+    return f"| {releases} | {issues} | {broken} | {each.says} [More]({each.page}) | `{each.replay}` |\n"
 
 
 def problems(shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect]) -> list[str]:

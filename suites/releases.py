@@ -21,7 +21,7 @@ from pathlib import Path
 from histories.scratch import Scratch
 from suites.case import Case, all_cases
 from suites.plugin import arguments
-from suites.release_notes import Shelf, defects
+from suites.release_notes import Shelf, defects, findings
 from suites.release_page import page, problems
 from suites.since import number
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     files = sorted(options.notes.glob("*.jsonl"), key=lambda path: number(path.stem))
     shelves = [Shelf(path.stem, path) for path in files]
     cases, known = all_cases(), defects()
-    options.to.write_text(page(shelves, cases, known), encoding="utf-8")
+    options.to.write_text(page(shelves, cases, known, findings()), encoding="utf-8")
     found = problems(shelves, cases, known)
     print("\n".join(found) or f"{len(shelves)} releases: every failure is explained ({options.to})")
     return 1 if found else 0

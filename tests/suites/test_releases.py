@@ -10,9 +10,10 @@ import pytest
 from suites import releases
 from suites.built_from import text_hash
 from suites.case import all_cases, by_id
+from suites.guarantees import registry
 from suites.proof_notes import Note
-from suites.release_notes import Defect, Shelf, defects
-from suites.release_page import page, problems
+from suites.release_notes import Defect, Shelf, defects, findings
+from suites.release_page import page, problems, section
 from suites.since import number
 
 CASE = by_id()["offsets/newest-time"]
@@ -98,3 +99,12 @@ def test_enough_releases_are_run() -> None:
     minors = {number(release)[:2] for release in releases.RELEASES}
     assert minors >= {(3, minor) for minor in range(3, 10)} | {(4, minor) for minor in range(5)}
     assert len(releases.RELEASES) >= 14 and len(all_cases()) > 200
+
+
+def test_findings_are_in_the_page_and_their_pages_tell_of_the_same() -> None:
+    assert findings() and releases.PAGE.read_text(encoding="utf-8").endswith(section(findings()))
+    assert page([], [CASE], [], findings()).endswith(section(findings())) and not section([])
+    for each in findings():
+        text = (releases.PAGE.parent / each.page).read_text(encoding="utf-8")
+        assert all(said in text for said in (*each.issues, *each.guarantees, each.replay, each.since, each.until))
+        assert set(each.guarantees) <= registry().keys()
