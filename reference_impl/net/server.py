@@ -281,8 +281,12 @@ class Connection(asyncio.Protocol):
             return
         if self._kept_answer is None and bugs.on("M38c"):
             self._kept_answer = buffers
+            self._node.clock.call_later(_HELD_BACK_S, self._send_kept)  # behind no other: late, and not lost
             return
         self._send(*buffers)
+        self._send_kept()
+
+    def _send_kept(self) -> None:
         kept, self._kept_answer = self._kept_answer, None
         if kept is not None:
             self._send(*kept)
