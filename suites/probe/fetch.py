@@ -120,7 +120,10 @@ class Fetched(Answer):
     def must_reach(self, offset: int) -> Self:
         """A batch with this offset must be in the answer."""
         held = any(part.header.base_offset <= offset <= part.header.last_offset for part in self.batches)
-        return self.must(held, f"no batch of the answer holds offset {offset}", f"{self.row}.records")
+        if not held:
+            step = "position" if self.asked.step == "read" else ""
+            self._is_false(f"no batch of the answer holds offset {offset}", f"{self.row}.records", step=step)
+        return self
 
 
 class Log:

@@ -12,7 +12,7 @@ from suites.probe.answer import Answer, Asked
 from suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
 from wire import errors
 from wire.messages import request
-from wire.records import NO_TIMESTAMP, Record, RecordsMalformed, build_batch
+from wire.records import NO_TIMESTAMP, BatchHeader, Record, RecordsMalformed, build_batch
 from wire.records import batches as read_batches
 
 P = TypeVar("P", bound=Answer)
@@ -126,6 +126,21 @@ class ProducedToMany(Answer):
 class ProduceFamily(Core):
     """`wire.produce(topic, batch("a"))`"""
 
+    _numbered: frozenset[tuple[str, int, bytes]] = frozenset()
+    """The batches of idempotent producers that were sent."""
+
+    def _step_of(self, batches: Mapping[tuple[str, int], Batchlike], transactional_id: str | None) -> str:
+        """An ordinary batch is one step; a batch of an idempotent producer that is sent again is another."""
+        (place, content), *others = batches.items()
+        header = None if others or transactional_id is not None else _ordinary(content)
+        if header is None or header.is_transactional:
+            return ""
+        if header.producer_id < 0:
+            return "write"
+        sent = (*place, as_batch(content))
+        again, self._numbered = sent in self._numbered, self._numbered | {sent}
+        return "retry" if again else ""
+
     def produce(
         self,
         topic: str,
@@ -140,10 +155,12 @@ class ProduceFamily(Core):
         via: str = "main",
         wait: bool = True,
         retry: bool = True,
+        step: str = "",
     ) -> Produced:
         """Sends a batch (or several, one after the other in one field) to the leader, or to the node named.
 
         Values or records instead of bytes become one batch. With acks=0 there is no answer: do not look at it.
+        `step` is for `Producer`: which step the next batch of a producer is.
         """
         return self._produce(
             {(topic, partition): batches},
@@ -156,6 +173,7 @@ class ProduceFamily(Core):
             via,
             wait,
             retry and to is None,
+            step,
         )
 
     def produce_all(
@@ -189,8 +207,10 @@ class ProduceFamily(Core):
         via: str,
         wait: bool,
         retry: bool,
+        step: str = "",
     ) -> P:
         topic, partition = next(iter(batches))
+        step = step or self._step_of(batches, transactional_id)
         rows: dict[str, list[dict[str, Any]]] = {}
         for (name, index), content in batches.items():
             rows.setdefault(name, []).append({"index": index, "records": as_batch(content)})
@@ -218,28 +238,17 @@ class ProduceFamily(Core):
             may_take_s=timeout_ms / 1000,
             retry_on=unsettled if retry else (),
             refresh=lambda: self.refresh_metadata(topic),
-            step=_step(batches, transactional_id) if plain and self._is_led_by(to, topic, partition) else "",
+            step=step if plain and self._is_led_by(to, topic, partition) else "",
         )
 
 
-def _step(batches: Mapping[tuple[str, int], Batchlike], transactional_id: str | None) -> str:
-    """Which step the writing of one ordinary batch is; empty where it is an odd one, or one of several."""
-    if len(batches) != 1:
-        return ""
+def _ordinary(content: Batchlike) -> BatchHeader | None:
+    """The header of one whole batch that is not compressed and ends no transaction; None where it is something odd."""
     try:
-        made = [part.header for part in read_batches(as_batch(next(iter(batches.values()))), cut_allowed=False)]
+        made = [part.header for part in read_batches(as_batch(content), cut_allowed=False)]
     except RecordsMalformed:
-        return ""
-    if (
-        len(made) != 1
-        or made[0].codec
-        or made[0].is_control
-        or made[0].is_transactional != (transactional_id is not None)
-    ):
-        return ""
-    if transactional_id is not None:
-        return "transaction"
-    return "idempotent-write" if made[0].producer_id >= 0 else "write"
+        return None
+    return None if len(made) != 1 or made[0].codec or made[0].is_control else made[0]
 
 
 def as_batch(content: Batchlike) -> bytes:

@@ -62,6 +62,9 @@ class Producer:
         made = self.batch(*values, sequence=first, epoch=epoch, **settings)
         if sequence is None:
             self.sequences[place] = (first + max(len(values), len(settings.get("records", ())))) & 0x7FFFFFFF
+        step = "transaction" if transactional else "idempotent-write"
+        if sequence is not None or epoch is not None or settings:
+            step = ""
         version = None
         if transactional and not self._implicit:
             version = min(11, max(self.wire.versions("Produce"), default=11))
@@ -73,6 +76,7 @@ class Producer:
             version=version,
             wait=wait,
             via=via or self.via,
+            step=step,
         )
         return answer
 
