@@ -43,6 +43,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
                 clients.until(
                     lambda: (
                         clients.acked >= trial.length
+                        and clients.stage.log_starts_risen >= trial.log_starts_rise
                         and _all_bitten(schedule, faults.hits)
                         and faults.finished
                         and now_ns() >= enough_ns

@@ -35,6 +35,10 @@ class Trial:
     """Within which everything must move again after the heal."""
     session_s: float = 0.0
     """The session timeout of members that are cut off: within two of them another must have what they owned."""
+    log_starts_rise: int = 0
+    """How often the start of a log must have been seen to rise before the faults are healed."""
+    settings: tuple[tuple[str, int], ...] = ()
+    """Settings of the brokers, and how high each may be at the most: else the trial is not applicable."""
     checks: tuple[str, ...] = ()
     """Checks that are made only where a case names them; all others are made anyway."""
     alone: bool = False

@@ -47,6 +47,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         trial = _trial_of(case).at_scale(session.profile)
         if (lack := _lacks(case, trial, session)) is not None:
             return lack
+        for name, at_most in trial.settings:
+            wire.needs_setting(name, at_most=at_most)
         topics, names = _names(trial, wire)
         if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
             return not_applicable("no-permission", f"no permission: {lack_of}")

@@ -32,6 +32,8 @@ def ask_for_ends(stage: Stage, name: str) -> None:
             found = reader.consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CALL_S)
         except KafkaException:
             found = None
+        if found is not None:
+            stage.log_starts_at((topic, partition), found[0])
         stage.recorder.add(
             Operation(
                 op=op,
@@ -91,6 +93,7 @@ def _watch_fetch(stage: Stage, name: str, wire: Wire, place: Place, isolation: s
     call_ns = now_ns()
     answer = wire.fetch(*place, offset=start, isolation=isolation, partition_max_bytes=1, leader_epoch=epoch)
     answer.must_succeed()
+    stage.log_starts_at(place, answer.log_start_offset)
     _told(
         stage,
         name,

@@ -79,6 +79,8 @@ class Stage:
         self._acked_offset: dict[Place, int] = {}
         self._acked_outside: dict[Place, int] = {}
         self._seen_offset: dict[tuple[str, Place], int] = {}
+        self._log_start: dict[Place, int] = {}
+        self.log_starts_risen = 0
 
     @property
     def places(self) -> list[Place]:
@@ -115,6 +117,13 @@ class Stage:
         with self._lock:
             key = (reader, place)
             self._seen_offset[key] = max(self._seen_offset.get(key, -1), offset)
+
+    def log_starts_at(self, place: Place, offset: int) -> None:
+        """A client was told where the log of a partition starts."""
+        with self._lock:
+            if offset > self._log_start.get(place, 0):
+                self._log_start[place] = offset
+                self.log_starts_risen += 1
 
     @property
     def acked(self) -> int:
