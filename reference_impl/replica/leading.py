@@ -109,7 +109,7 @@ class Leading:
             one
             for one, progress in self.followers.items()
             if one not in self.isr
-            and (progress.end_offset >= max(high_watermark, self.epoch_start) or bugs.on("M33d"))
+            and progress.end_offset >= max(high_watermark, self.epoch_start)
             and (one, progress.broker_epoch) in alive
             and not bugs.on("M33f")
         }

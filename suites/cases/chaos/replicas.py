@@ -1,6 +1,6 @@
 """What replication promises: leaders that die, followers left behind, restarts in turn, too few replicas."""
 
-from faults.kinds import edit_answer, kill, pause, terminate
+from faults.kinds import drop_request, edit_answer, kill, pause, terminate
 from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
@@ -73,20 +73,21 @@ def who_was_left_behind_does_not_lead():
     fails_on=["M33d"],
 )
 def who_has_not_caught_up_is_not_in_sync():
-    """What was acknowledged while a follower was away MUST be there when the leader dies as soon as it is back.
+    """What was acknowledged while a follower was away MUST be there although it comes back first when all were lost.
 
-    The follower that is next in line has ten seconds of one partition to catch up with, and the leader dies a moment
-    after it goes on.
+    The follower that is next in line freezes until it is given up; then the two that went on without it die, and it
+    wakes up alone: it must not lead before one of them is back.
     """
     return Trial(
-        workload=SendAndRead(producers=6, partitions=1, readers_=1, rate=150.0, size=2_000, in_flight=ONE_AT_A_TIME),
+        workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("follower({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=10_000)),
+            pause("follower({topic},0)", begin=at_op(600), end=after("w3", "begin", delay_ms=500)),
             kill(
-                "leader({topic},0)",
-                begin=after("w1", "end", delay_ms=250),
-                end=after("w2", "begin", delay_ms=FAIL_OVER_MS),
+                "follower({topic},0,2)",
+                begin=after("w1", "begin", delay_ms=6_000),
+                end=after("w2", "begin", delay_ms=9_000),
             ),
+            kill("leader({topic},0)", begin=after("w2", "begin"), end=after("w3", "begin", delay_ms=6_000)),
         ),
         longest_s=60.0,
     )
@@ -116,24 +117,31 @@ def a_rolling_restart_loses_and_doubles_nothing():
 @case(
     "replication/ends-never-go-back",
     guarantees=["repl-011", "ord-007"],
-    needs=["three-nodes", "leaders", "pause", "kill", "restart"],
+    needs=["three-nodes", "leaders", "pause", "kill", "restart", "proxy"],
     fails_on=["M33h"],
 )
 def consumers_do_not_go_back_after_a_fail_over():
     """After a fail-over no listed end MUST be below what was acknowledged, read or listed before (KIP-207).
 
-    The leader freezes before it can say of its last batches that they are committed, and dies with the second of its
-    followers: the first leads and cannot know the end before another is back. Seldom written, for a follower learns of
-    a batch being committed with the next one.
+    A follower learns of a batch being committed with an answer after it, and the slower of two at once. So the second
+    stands still for a moment, and the writer, which sends one at a time, is kept from sending the next; the leader
+    freezes at once, and dies with the second: the first leads, and cannot know the end before another is back.
     """
     return Trial(
-        workload=SendAndRead(producers=3, partitions=6, readers_=3, askers=3, rate=40.0, in_flight=ONE_AT_A_TIME),
+        workload=SendAndRead(producers=1, partitions=1, readers_=3, askers=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("leader({topic},0)", begin=at_op(600), end=after("w3", "begin")),
-            kill("follower({topic},0,2)", begin=after("w1", "begin"), end=after("w2", "begin", delay_ms=4_000)),
-            kill("leader({topic},0)", begin=after("w2", "begin"), end=after("w3", "begin", delay_ms=FAIL_OVER_MS)),
+            pause("follower({topic},0,2)", begin=at_op(600), end=after("w1", "begin", delay_ms=30)),
+            drop_request(
+                api="Produce",
+                client="*w*",
+                begin=after("w1", "begin", delay_ms=10),
+                end=after("w5", "begin", delay_ms=4_000),
+            ),
+            pause("leader({topic},0)", begin=after("w2", "hit"), end=after("w5", "begin")),
+            kill("follower({topic},0,2)", begin=after("w3", "begin"), end=after("w4", "begin", delay_ms=4_000)),
+            kill("leader({topic},0)", begin=after("w4", "begin"), end=after("w5", "begin", delay_ms=FAIL_OVER_MS)),
         ),
-        length=1_200,
+        length=1_500,
         checks=("log-recency",),
         longest_s=60.0,
     )

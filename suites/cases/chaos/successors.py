@@ -22,7 +22,7 @@ def the_next_coordinator_knows_every_acknowledged_commit():
     acknowledge.
     """
     return Trial(
-        workload=Commits(registers=4),
+        workload=Commits(registers=8, askers=4),
         schedule=Windows(
             pause("others(coordinator({group}))", begin=at_op(400), end=after("w2", "begin", delay_ms=300)),
             kill(
