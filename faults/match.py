@@ -26,7 +26,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     `followers(topic,partition)` (all of them), `coordinator(group)`, `transaction_coordinator(id)`, `controller`, and
     `others(role)`, every other node.
     `fields` names fields of the request: {"acks": -1}. Of those that match, the first `skip` are let go, then each
-    `every`-th is picked, with probability `p`, `count` times.
+    `every`-th is picked, `count` times.
     """
 
     client: str = "*"
@@ -40,7 +40,6 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     skip: int = 0
     every: int = 1
     count: int | None = None
-    p: float = 1.0
 
     def needs_body(self) -> bool:
         """Whether the header of a request does not suffice to decide."""
@@ -53,7 +52,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         )
 
     def picks(self, ordinal: int) -> bool:
-        """Whether the matching message number `ordinal` (from 1) is one to disturb; `count` and `p` come after."""
+        """Whether the matching message number `ordinal` (from 1) is one to disturb; `count` comes after."""
         return ordinal > self.skip and (ordinal - self.skip) % self.every == 0
 
     def words(self, noun: str, preposition: str) -> str:
@@ -68,7 +67,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         text = " ".join(parts)
         text += f", each {ordinal(self.every)}" if self.every != 1 else ""
         text += f" after {self.skip}" if self.skip else ""
-        return text + (f", with probability {self.p:g}" if self.p < 1 else "")
+        return text
 
     def _conditions(self) -> Iterator[str]:
         for name in ("topic", "partition", "group", "transactional_id"):

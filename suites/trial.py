@@ -41,8 +41,6 @@ class Trial:
     """Settings of the brokers, and how high each may be at the most: else the trial is not applicable."""
     checks: tuple[str, ...] = ()
     """Checks that are made only where a case names them; all others are made anyway."""
-    alone: bool = False
-    """No schedule on purpose: the workload itself is what is tried."""
 
     def at_scale(self, profile: str) -> Trial:
         """The smoke profile takes half of everything that costs time."""

@@ -8,7 +8,6 @@ from faults.kinds import fault_of
 from faults.match import Facts, Match, body_matches, client_test, node_test
 from faults.proxy.passing import Passing
 from faults.schedule import BadSchedule, Window
-from faults.streams import chance
 from wire import apis
 
 
@@ -64,8 +63,6 @@ class OpenWindow:
             return False
         place = (message.client, message.node, message.connection, message.key)
         self._ordinals[place] += 1
-        if match.p < 1 and chance(self._seed, self.window.id, *place, self._ordinals[place]) >= match.p:
-            return False
         message.draws_from(self._seed, self.window.id, *place, self._ordinals[place])
         self.picked += 1
         return True

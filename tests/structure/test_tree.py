@@ -23,7 +23,6 @@ IMPORT_NAMES = {
     "google-crc32c": "google_crc32c",
     "google-re2": "re2",
     "confluent-kafka": "confluent_kafka",
-    "toxiproxy-python": "toxiproxy",
 }
 TOLD_APART = {"jinja2": "markupsafe"}  # a dependency of jinja2 by its own declaration
 
