@@ -78,7 +78,6 @@ SETUPS = {
             "offsets.topic.num.partitions=1",
             "offsets.topic.compression.codec=2",
             "transaction.state.log.num.partitions=1",
-            "transaction.state.log.segment.bytes=16384",
         )
     ),
     "no-cleaner": Setup(("log.cleaner.enable=false",)),
