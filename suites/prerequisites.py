@@ -31,6 +31,8 @@ class Prerequisite(msgspec.Struct, frozen=True):
 
     what: str
     owners: tuple[str, ...]
+    stated: bool = False
+    """Several cases state it themselves: one that fails in it may well have come to its statement."""
 
 
 WRITES = "produce/base-offset"
@@ -45,7 +47,7 @@ PREREQUISITES: dict[str, Prerequisite] = {
     "write": Prerequisite("an ordinary record that is written", (DATA, WRITES)),
     "ends": Prerequisite("the ends of a partition", (WRITES, "offsets/ends")),
     "read": Prerequisite("an ordinary record that is read", (WRITES,)),
-    "position": Prerequisite("a fetch from inside a batch", ("fetch/inside-a-batch",)),
+    "position": Prerequisite("a fetch from inside a batch", ("fetch/inside-a-batch",), stated=True),
     "coordinator": Prerequisite("the coordinator of a group", (COMMITS, JOINS)),
     "commit": Prerequisite("an offset that is committed", (COMMITS,)),
     "committed": Prerequisite("a committed offset that is told", (COMMITS,)),
@@ -54,7 +56,9 @@ PREREQUISITES: dict[str, Prerequisite] = {
     "consumer": Prerequisite("a consumer group that is joined (KIP-848)", ("groups/consumer-joins",)),
     "producer-id": Prerequisite("a producer id", ("idempotence/gap-is-refused",)),
     "idempotent-write": Prerequisite("a batch of an idempotent producer", ("idempotence/gap-is-refused",)),
-    "retry": Prerequisite("a batch that is sent again and acknowledged", ("idempotence/retry-is-written-once",)),
+    "retry": Prerequisite(
+        "a batch that is sent again and acknowledged", ("idempotence/retry-is-written-once",), stated=True
+    ),
     "transactional-id": Prerequisite("a producer with a transactional id", (COMMITTED,)),
     "transaction": Prerequisite("a transaction that is written and ended", (COMMITTED,)),
     "settings": Prerequisite("settings that are described", ("admin/described-settings",)),
@@ -78,14 +82,16 @@ def step_of(error: BrokerAtFault, ours: str) -> str:
 def known_from(results: Iterable[CaseResult]) -> Known:
     """What the owners have shown so far."""
     failed: list[Met] = []
-    held: list[str] = []
+    decided: list[str] = []
     for result in results:
         mine = [name for name, entry in PREREQUISITES.items() if result.case in entry.owners]
         if result.verdict is Verdict.PASS:
-            held += mine
-        elif result.is_failure:
+            decided += mine
+        elif result.verdict is Verdict.FAIL:
+            decided += [name for name in mine if name in {_name(one.step) for one in result.failures}]
+        if result.is_failure:
             failed += [Met(one.step, result.case) for one in result.failures if _name(one.step) in mine]
-    return Known(tuple(failed), tuple(dict.fromkeys(held)))
+    return Known(tuple(failed), tuple(dict.fromkeys(decided)))
 
 
 def excused(outcome: Outcome, case: str, known: Known) -> Outcome:
@@ -99,7 +105,7 @@ def excused(outcome: Outcome, case: str, known: Known) -> Outcome:
     if not left:
         return not_applicable(NEEDS, _needs(outcome.failures[0], case, known))
     first, name = left[0], _name(left[0].step)
-    if name and case not in PREREQUISITES[name].owners and name not in known.held:
+    if name and not PREREQUISITES[name].stated and case not in PREREQUISITES[name].owners and name not in known.decided:
         left[0] = msgspec.structs.replace(first, sentence=f"could not get to its statement: {first.sentence}")
     excuses = [_needs(one, case, known) for one in outcome.failures if one not in (first, *left)]
     return msgspec.structs.replace(

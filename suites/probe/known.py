@@ -16,9 +16,5 @@ class Known(msgspec.Struct, frozen=True):
     """What the cases that decide these steps have shown so far; stored with the scene, so that `check` knows it too."""
 
     failed: tuple[Met, ...] = ()
-    held: tuple[str, ...] = ()
-    """The steps of which an owner has passed."""
-
-    def has_failed(self, step: str) -> bool:
-        """Whether a step is known to fail, in whatever way."""
-        return any(one.step.partition(":")[0] == step for one in self.failed)
+    decided: tuple[str, ...] = ()
+    """The steps that an owner has taken, or failed to take."""

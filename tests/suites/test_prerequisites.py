@@ -54,11 +54,11 @@ def lost(step: str = GONE) -> Failure:
         (Known((Met(GONE, DATA),)), "a/b", Verdict.NOT_APPLICABLE, "needs an ordinary record that is written, which"),
         (Known((Met(GONE, DATA),)), "produce/base-offset", Verdict.NOT_APPLICABLE, "needs an ordinary record"),
         (Known((Met(GONE, "a/b"),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
-        (Known((Met("write: statement:refused", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement"),
+        (Known((Met("write: statement:refused", DATA),), ("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
         (Known((Met("read: no-answer", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
         (Known(), "a/b", Verdict.FAIL, "could not get to its statement: Produce v9 got no answer"),
         (Known(), "produce/base-offset", Verdict.FAIL, "Produce v9 got no answer"),
-        (Known(held=("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
+        (Known(decided=("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
     ],
 )
 def test_only_the_same_failure_of_another_case_excuses(known, case, verdict, headline):
@@ -86,11 +86,11 @@ def result(case: str, level: str = "must", verdict: Verdict = Verdict.FAIL, step
 
 
 def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
-    assert known_from([result(DATA)]).failed == (Met(GONE, DATA),)
-    assert known_from([result(DATA, level="should")]) == Known()
+    assert known_from([result(DATA)]) == Known((Met(GONE, DATA),), ("write",))
+    assert known_from([result(DATA, level="should")]) == Known(decided=("write",))
     assert known_from([result("fetch/at-the-end")]) == Known()
     assert known_from([result(DATA, step="consumer: no-answer")]) == Known(), "that is not for it to decide"
-    assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).held
+    assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).decided
 
 
 OTHERS = ["records/round-trip", "offsets/ends", "commits/round-trip", "protocol/acks-0-has-no-answer"]
