@@ -91,6 +91,12 @@ class Applied:
             return [window.text() for window in self._open.values()]
 
     @property
+    def holds_a_node(self) -> bool:
+        """Whether a window is open that keeps a node from its work."""
+        with self._wake:
+            return any(self._nodes.is_node_window(window) for window in self._open.values())
+
+    @property
     def finished(self) -> bool:
         """Whether every window has come and gone (those that last until the heal: has come)."""
         with self._wake:

@@ -28,6 +28,8 @@ STOP_S = 120.0
 """For all clients together, from the word to stop: a call of a client library that meets no answer ends by then."""
 QUIET_S = 30.0
 """The same while no client ends and nothing is acknowledged."""
+HURRY_S = 5.0
+"""The same when the verdict is certain already."""
 GIVE_UP_S = 3.0
 """The same when the run is interrupted: they are threads that end with the process."""
 
@@ -96,14 +98,17 @@ class Clients:
         self._lags = self.stage.behind(goals)
         return [str(lag) for lag in self._lags]
 
-    def fresh_start(self, within_s: float) -> str:
-        """Does by fresh clients around the proxy what was stuck; what they met, empty when all of it worked."""
+    def fresh_start(self, within_s: float, unless: Callable[[], bool] = lambda: False) -> str:
+        """Does by fresh clients around the proxy what was stuck; what they met, empty when all of it worked, or when
+        there is no need any more."""
         deadline_ns = now_ns() + int(within_s * 1e9)
         while True:
             try:
                 self._workload.fresh(Fresh(self._ground.wire, self.stage), self.stage, self._ground.names, self._lags)
                 return ""
             except NoFreshProgress as problem:
+                if unless():
+                    return ""
                 if now_ns() > deadline_ns:
                     return str(problem)
             self._never.wait(0.5)
@@ -113,21 +118,36 @@ class Clients:
         self.stage.trouble("the run was interrupted")
         self._stop_s = GIVE_UP_S
 
-    def stop(self) -> list[str]:
-        """Ends all clients; those that did not end, as a call of a library may never do, and what they are in."""
+    def hurry(self) -> None:
+        """The verdict is certain: no client waits for the answers still due."""
+        self.stage.hurried.set()
+        self._stop_s = HURRY_S
+
+    def end(self, died: Callable[[], bool], quiet_s: float) -> bool:
+        """Tells all clients to end, and waits for as long as they do, or anything is acknowledged; whether all ended.
+
+        Where the target is found to have died, nobody waits for its answers.
+        """
         self.stage.stopping.set()
-        limit_s = min(self._stop_s, self._ground.limit(QUIET_S))
         began_ns, moved_ns, moved = now_ns(), now_ns(), (-1, -1)
         while left := [actor for actor in self._actors if actor.is_alive()]:
             left[0].join(min(LOOK_S, self._stop_s / 4))
+            if not self.stage.hurried.is_set() and died():
+                self.hurry()
             if moved != (now := (len(left), self.acked)):
                 moved, moved_ns = now, now_ns()
-            if now_ns() - moved_ns > limit_s * 1e9 or now_ns() - began_ns > self._stop_s * 1e9:
+            if now_ns() - moved_ns > min(self._stop_s, quiet_s) * 1e9 or now_ns() - began_ns > self._stop_s * 1e9:
                 break
+        return not left
+
+    def stop(self, died: Callable[[], bool] = lambda: False) -> list[str]:
+        """Ends all clients; those that did not end, as a call of a library may never do, and what they are in."""
+        self.end(died, self._ground.limit(QUIET_S))
         left = [actor for actor in self._actors if actor.is_alive()]
         if left:  # what their producers have under way may be in the log
             for writer in self.stage.writers:
                 writer.abandon()
+        limit_s = min(self._stop_s, self._ground.limit(QUIET_S))
         return [f"client {actor.name} did not end within {limit_s:g} s{_what_it_is_in(actor)}" for actor in left]
 
     @property

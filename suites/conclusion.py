@@ -61,6 +61,11 @@ class Conclusion(msgspec.Struct):
     leaks: list[str] = []
     lag_ms: float = 0.0
 
+    @property
+    def certain(self) -> bool:
+        """Whether the verdict cannot become another: dead and killed by nobody, or stuck for everybody."""
+        return bool(self.fresh) or not (self.alive or self.unhealed)
+
     def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
         self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)
 

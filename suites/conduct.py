@@ -13,28 +13,37 @@ from suites.clients import Clients
 from suites.conclusion import Conclusion
 from suites.final_read import FinalRead
 from suites.ground import Ground
+from suites.load import Load
 from suites.trial import Trial
 
 WARM_UP_S = 30.0
-FINAL_READ_S = 75.0
-FRESH_S = 10.0
-"""For fresh clients to make progress, once the recovery limit has passed without any: a try begun by then is ended."""
+FRESH_AFTER_S = 15.0
+"""Of the warm-up, before fresh clients try what has not moved once; the clients of the workload go on meanwhile."""
 STUCK_TOO_S = 5.0
-"""For readers, where the recovery limit has passed already without progress."""
+"""Beyond the limit that was for all, for what depends on it."""
+FRESH_S = 15.0
+"""For fresh clients to make progress, once the recovery limit has passed without any: a try begun by then is ended."""
+SILENT_S = 10.0
+"""For clients that are to end: as long as none of them does and nothing is acknowledged, before it is asked why."""
+FINAL_READ_S = 75.0
+CERTAIN_READ_S, CERTAIN_ANSWER_S = 6.0, 2.0
+"""For the final read, and for one answer to it, where the verdict is certain: it may show more of what is wrong."""
 
 
 def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
-    """Runs one trial: warm up, disturb, heal, recover, read everything. Every phase has a deadline."""
+    """Runs one trial: warm up, disturb, heal, recover, read everything. Every phase has a deadline.
+
+    Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too.
+    """
     seen = Conclusion(latency_ms=ground.scene.latency_ms)
     with ground.links() as links:
         clients = Clients(trial.workload, ground, links)
+        load = Load(clients, ground)
         try:
             ground.phase("warm-up")
             clients.start()
-            seen.warm = clients.until(lambda: clients.acked >= trial.warm_up, ground.limit(WARM_UP_S))
+            _warm_up(trial, ground, clients, seen, load)
             if not seen.warm:
-                seen.stuck = clients.stuck(0)
-                seen.fresh = clients.fresh_start(ground.limit(STUCK_TOO_S))
                 return seen
 
             ground.phase("faults")
@@ -42,11 +51,14 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
                 enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(
                     lambda: (
-                        clients.acked >= trial.length
-                        and clients.stage.log_starts_risen >= trial.log_starts_rise
-                        and _all_bitten(schedule, faults.hits)
-                        and faults.finished
-                        and now_ns() >= enough_ns
+                        (
+                            clients.acked >= trial.length
+                            and clients.stage.log_starts_risen >= trial.log_starts_rise
+                            and _all_bitten(schedule, faults.hits)
+                            and faults.finished
+                            and now_ns() >= enough_ns
+                        )
+                        or load.leads_nowhere(faults)
                     ),
                     ground.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
@@ -56,26 +68,21 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
             seen.take_faults(faults.hits, faults.unhealed, faults.failed)
 
             ground.phase("recovery")
-            healed_ns = now_ns()
             seen.alive = ground.alive()
-            _recover(trial, ground, clients, seen, healed_ns)
-            if (seen.stuck or seen.behind) and clients.stage.hung_calls:  # others have taken over since
-                _recover(trial, ground, clients, seen, healed_ns)
-            if seen.stuck or seen.behind:
-                seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
-                if not (seen.fresh or seen.stuck):  # a transaction that the fresh ones ended may have been in the way
-                    seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S))
+            if not seen.certain:
+                _recover(trial, ground, clients, seen, load)
+            if not (seen.certain or clients.end(load.died, ground.limit(SILENT_S)) or seen.stuck or seen.behind):
+                _ask_why(ground, clients, seen)
         except KeyboardInterrupt:
             clients.give_up()
             raise
         finally:
-            seen.take_clients(clients.stop(), clients.problems, clients.acked, clients.stage.hung_calls)
+            if seen.certain:
+                clients.hurry()
+            seen.take_clients(clients.stop(load.died), clients.problems, clients.acked, clients.stage.hung_calls)
 
         ground.phase("final read")
-        final = FinalRead(ground.wire(), ground.recorder)
-        final.everything(clients.places, ground.limit(FINAL_READ_S), bool(trial.workload.transactional_ids))
-        seen.take_final_read(final.incomplete, final.hanging)
-        seen.take_malformed(final.malformed)
+        _read_everything(trial, ground, clients, seen)
         seen.take_links(links.leaks(), links.lag()["p99"])
         links.flush(last=True)
         links.drain(ground.recorder.add)
@@ -84,11 +91,78 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
     return seen
 
 
-def _recover(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, healed_ns: int) -> None:
-    """Waits, within the limit, until all that must move has moved since the heal, and every reader has caught up."""
-    clients.until(lambda: not clients.stuck(healed_ns), ground.limit(trial.recovery_s))
-    seen.stuck = clients.stuck(healed_ns)
-    seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S if seen.stuck else trial.recovery_s))
+def _warm_up(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load) -> None:
+    """Waits until there is enough, and everything has moved once.
+
+    What does not is tried by fresh clients, while those of the workload go on: where neither gets anywhere within the
+    limit, no fault is needed to tell.
+    """
+    deadline_ns = now_ns() + int(ground.limit(WARM_UP_S) * 1e9)
+
+    def moves() -> bool:
+        return clients.acked >= trial.warm_up and not clients.stuck(0)
+
+    moved = clients.until(lambda: moves() or load.died(), ground.limit(FRESH_AFTER_S)) and moves()
+    seen.alive = moved or ground.alive()
+    if not (moved or seen.certain or clients.problems):
+        seen.fresh = clients.fresh_start(_left_s(deadline_ns) + STUCK_TOO_S, unless=moves)
+        if not seen.fresh:
+            clients.until(moves, _left_s(deadline_ns))
+    seen.warm = not seen.fresh and clients.acked >= trial.warm_up
+    if not seen.warm:
+        seen.stuck = clients.stuck(0) or ["the warm-up"]
+
+
+def _recover(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load) -> None:
+    """Waits until all that must move has moved since the heal; what has not is tried by fresh clients.
+
+    Where those do make progress, clients that have taken over from hung ones get the same time again.
+    """
+    _await(trial, ground, clients, seen, load, load.undisturbed_since_ns or now_ns())
+    if not (seen.stuck or seen.behind):
+        return
+    seen.alive = ground.alive()
+    if seen.certain:
+        return
+    seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
+    if seen.fresh:
+        return
+    if clients.stage.hung_calls:
+        _await(trial, ground, clients, seen, load, now_ns())
+    elif not seen.stuck:  # a transaction that the fresh ones ended may have been in the way
+        seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S))
+
+
+def _await(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load, since_ns: int) -> None:
+    """Waits, within the limit, for progress everywhere, and then for every reader to catch up; for none if it died."""
+    limit_s = ground.limit(trial.recovery_s)
+    clients.until(lambda: not clients.stuck(since_ns) or load.died(), _left_s(since_ns + int(limit_s * 1e9)))
+    seen.stuck = clients.stuck(since_ns)
+    seen.behind = clients.readers_behind(0.0 if seen.stuck else limit_s)
+
+
+def _read_everything(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion) -> None:
+    """The final read. What is certain already does not wait for transactions to time out, and says nothing of them."""
+    wire = ground.wire()
+    if seen.certain:
+        wire.at_most_s = CERTAIN_ANSWER_S
+    final = FinalRead(wire, ground.recorder)
+    within_s = CERTAIN_READ_S if seen.certain else FINAL_READ_S
+    final.everything(clients.places, ground.limit(within_s), bool(trial.workload.transactional_ids))
+    seen.take_final_read(final.incomplete, {} if seen.certain else final.hanging)
+    seen.take_malformed(final.malformed)
+
+
+def _ask_why(ground: Ground, clients: Clients, seen: Conclusion) -> None:
+    """Clients are still in a call: the library hangs, or the broker does, and then it does for fresh clients too."""
+    seen.alive = ground.alive()
+    if not seen.certain:
+        seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
+        seen.stuck = ["calls that have no answer yet"] if seen.fresh else []
+
+
+def _left_s(deadline_ns: int) -> float:
+    return max(0.0, (deadline_ns - now_ns()) / 1e9)
 
 
 def _all_bitten(schedule: Schedule, hits: dict[str, int]) -> bool:

@@ -29,7 +29,9 @@ from suites.selection import quick_first, select, within_budget
 from suites.session import Session
 from suites.targets import TargetNotReady, TargetProblem, open_target
 
-WIRE_S, TRIAL_S, SMOKE_TRIAL_S = 0.4, 22.0, 12.0
+WIRE_S = 0.4
+LOAD_SHARE, BESIDE_LOAD_S = 2 / 3, 12.0
+"""Of the longest that the load of a trial may last, and for all else where it must last long."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -83,10 +85,11 @@ class Run:
         return self.cases
 
     def estimate(self, case: Case) -> float:
-        """Seconds that a case usually takes."""
+        """Seconds that a case may well take: a healthy target takes less, one that fails about twice as long."""
         if case.kind == "wire":
             return WIRE_S
-        return SMOKE_TRIAL_S if self.options.profile == "smoke" else TRIAL_S
+        trial = case.function().at_scale(self.options.profile)
+        return float(max(trial.longest_s * LOAD_SHARE, trial.at_least_s + BESIDE_LOAD_S))
 
     def start(self) -> bool:
         """Starts the target and learns what it offers; False when it never became ready."""

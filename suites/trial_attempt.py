@@ -15,7 +15,7 @@ from faults.schedule import Schedule
 from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
-from suites.case import Case
+from suites.case import Case, by_id
 from suites.conclusion import KIND
 from suites.conduct import conduct
 from suites.ground import Ground
@@ -32,7 +32,8 @@ from suites.result import Evidence
 from suites.takeover import SESSIONS
 from suites.topic_settings import tell_settings
 from suites.trial import Trial
-from suites.trial_verdict import judged
+from suites.trial_verdict import NO_PROGRESS, UNDISTURBED, judged
+from suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from suites.session import Session
@@ -87,8 +88,19 @@ def _trial_of(case: Case) -> Trial:
 def _lacks(case: Case, trial: Trial, session: Session) -> Outcome | None:
     if (reason := lacking_apis(case.id, trial.workload.apis, session.offer)) is not None:
         return not_applicable(reason.kind, reason.sentence)
+    if (failed_in := _never_began(trial.workload, session)) is not None:
+        return not_applicable("needs", f"needs clients that get anywhere before any fault, which failed in {failed_in}")
     if missing := sorted(trial.schedule.needs() - session.target.capabilities - SYSTEM):
         return not_applicable("missing-capability", f"the target cannot be made to: {', '.join(missing)}")
+    return None
+
+
+def _never_began(workload: Workload, session: Session) -> str | None:
+    """The case that failed before its first fault, for nothing moved, with clients of the same kind."""
+    for result in session.results:
+        stuck = any(a.name == NO_PROGRESS and a.sentence.startswith(UNDISTURBED) for a in result.anomalies)
+        if result.is_failure and stuck and type(_trial_of(by_id()[result.case]).workload) is type(workload):
+            return result.case
     return None
 
 

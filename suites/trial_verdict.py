@@ -28,6 +28,7 @@ Put = Callable[[History, Collection[str] | None], Judgement]
 
 SHOWN_ANOMALIES = 3
 SHOWN_STUCK = 3
+NO_PROGRESS, UNDISTURBED = "no-progress-after-heal", "Before any fault"
 LAG_MS = 50.0
 
 
@@ -160,9 +161,9 @@ def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
     if not seen.fresh or seen.unhealed or seen.failed_windows or not seen.alive:
         return None
     what = _few(seen.stuck or seen.behind)
-    since = "After the heal" if seen.warm else "Before any fault"
+    since = "After the heal" if seen.warm else UNDISTURBED
     return Anomaly(
-        name="no-progress-after-heal",
+        name=NO_PROGRESS,
         guarantee=case.guarantees[0],
         topic=None,
         partition=None,

@@ -65,6 +65,8 @@ class Stage:
         self._aliases = Aliases(scene.prefix, scene.salt)
         self.clock = OperationClock()
         self.stopping = threading.Event()
+        self.hurried = threading.Event()
+        """Nobody waits for the answers still due."""
         self.problems: list[str] = []
         self.hung_calls: list[str] = []
         self.writers: list[Abandonable] = []

@@ -162,7 +162,7 @@ class Writer:
     def flush(self, within_s: float) -> None:
         """Waits for the answers still due; no longer than that, and not when the library or the trial has given up."""
         deadline_ns = now_ns() + int(within_s * 1e9)
-        while self._under_way and self.fatal is None and not self.stage.problems:
+        while self._under_way and self.fatal is None and not (self.stage.problems or self.stage.hurried.is_set()):
             if (left_s := (deadline_ns - now_ns()) / 1e9) <= 0:
                 return
             try:

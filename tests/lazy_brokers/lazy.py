@@ -24,7 +24,9 @@ from wire.messages import Struct
 
 Trick = Callable[[Struct, Struct, Context], Struct | Awaitable[Struct]]
 SUITE = ("brokertrial", "bt-", "w1", "r1", "m1")
-LATE_S, SLOW_S = 4.0, 0.5
+LATE_S, SLOW_S, FOR_EVER_S = 4.0, 0.5, 3_600.0
+A_WHILE = 120
+"""Writes of a broker that works at first."""
 _counts: dict[str, int] = {}
 
 
@@ -151,6 +153,25 @@ def permits_no_more_commits(request: Struct, answer: Struct, context: Context) -
     return permits_no_commits(request, answer, context) if _nth(request._api) > 60 else answer
 
 
+def falls_silent(request: Struct, answer: Struct, context: Context) -> Struct | Awaitable[Struct]:
+    """A while of work, and then no write is ever answered."""
+    return _after(FOR_EVER_S, answer) if request._api == "Produce" and _nth("Produce") > A_WHILE else answer
+
+
+def dies_at_work(request: Struct, answer: Struct, context: Context) -> Struct:
+    """A while of work, and then it is gone."""
+    if request._api == "Produce" and _nth("Produce") > A_WHILE:
+        os._exit(1)
+    return answer
+
+
+def assigns_nothing(request: Struct, answer: Struct, context: Context) -> Struct:
+    """Members join, and none is ever told what is its own."""
+    if request._api == "SyncGroup":
+        answer.error_code, answer.assignment = errors.REBALANCE_IN_PROGRESS, b""
+    return answer
+
+
 TRICKS: dict[str, Trick] = {
     "none": lambda request, answer, context: answer,
     "invalid-config": refuses_topics(errors.INVALID_CONFIG),
@@ -172,6 +193,9 @@ TRICKS: dict[str, Trick] = {
     "permits-no-transactions": permits_no_transactions,
     "permits-no-commits": permits_no_commits,
     "permits-no-more-commits": permits_no_more_commits,
+    "falls-silent": falls_silent,
+    "dies-at-work": dies_at_work,
+    "assigns-nothing": assigns_nothing,
 }
 
 

@@ -179,3 +179,18 @@ def _fresh(folder: Path) -> Path:
 
 # L12 (no fsync) shows in a power cut alone, which the README says. L18 (nothing can be decided) is 6:
 # tests/suites/test_exit_status.py.
+
+
+def test_a_broker_that_dies_at_work_is_not_waited_for(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "dies-at-work", "ordering/pipelined-sends")
+    (result,) = (result for name, result in ended.results.items() if name == "ordering/pipelined-sends")
+    assert result.reason is not None and result.reason.kind == "died"
+    assert result.duration_s < 60 and len(result.attempts) == 1
+
+
+def test_a_group_in_which_nobody_owns_anything_fails_before_any_fault(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "assigns-nothing", "groups/churn-delivers-everything", "groups/member-cut-off")
+    first, second = (ended.results[name] for name in ("groups/churn-delivers-everything", "groups/member-cut-off"))
+    assert first.reason is not None and first.reason.sentence.startswith("Before any fault there was no progress")
+    assert first.duration_s < 120
+    assert second.reason is not None and second.reason.kind == "needs"
