@@ -51,7 +51,7 @@ def concluded(outcome: Outcome, attempts: Sequence[Attempt]) -> Outcome:
 
 
 def severity(level: str, outcome: Outcome) -> str:
-    """The level that counts: a record that was harmed is a failure, also in a case about a `should`."""
+    """The level that counts: harm to a record, or to the target, is a failure also in a case about a `should`."""
     harmed = any(anomaly.harms and anomaly.attribution == "broker" for anomaly in outcome.anomalies)
     harmed = harmed or any(failure.harms for failure in outcome.failures)
-    return "must" if outcome.verdict is Verdict.FAIL and harmed else level
+    return "must" if outcome.verdict is Verdict.FAIL and (harmed or outcome.fatal) else level

@@ -30,7 +30,7 @@ def result_of(
     ended, target = now_ns(), session.target
     proof, level, warnings = proof_of(case, session.offer.nodes), severity(case.level, outcome), list(outcome.warnings)
     warnings += [f"node {line.node}: {line.text}" for line in target.alarms(began, ended)][:ALARMS_SHOWN]
-    accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must"
+    accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must" and not outcome.fatal
     if accuses and (why := _not_proven(proof, session.offer.nodes)):
         level = "should"
         warnings.append(f"{why}: it can only warn")

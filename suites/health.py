@@ -1,6 +1,6 @@
-"""How a target fares between two cases: how long an acknowledgement takes.
+"""Whether a target is well: a record is written and read back, which needs its store; and how long that takes.
 
-Measured before each attempt, on a topic of its own: a target that was slow once does not loosen every limit of a run.
+Asked after each attempt, on a topic of its own: a target that was slow once does not loosen every limit of a run.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from suites.case import Case
 from suites.floor import statement
 from suites.prerequisites import step_of
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, Unclear
 from suites.probe.produce import batch
 from suites.probe.promptness import is_slow, said_of
 from suites.probe.wire import Wire
 from suites.promises import REQUIRES, broken
-from suites.result import CaseResult, Reason
+from suites.result import CaseResult
 
 CANNOT_WRITE = f"{REQUIRES}data"
 SETTLES_WITHIN_S = 10.0
@@ -30,6 +29,10 @@ QUICK_MS = 20.0
 """One acknowledgement as quick as this is measure enough."""
 UNKNOWN_MS = 50.0
 """A target that cannot even acknowledge is judged by the cases, with patience."""
+READ_WITHIN_S = 5.0
+SICK_AFTER_S = 5.0
+REFUSES_FOR_S = 20.0
+"""An error code is a word that a client has to take: it is asked again for longer than where nothing is said at all."""
 
 
 class Health:
@@ -40,22 +43,22 @@ class Health:
         self._probe = probe
         self._wire: Wire | None = None
         self._topic = ""
+        self._written = 0
+        self._offset = 0
+        self._reads: bool | None = None
+        """Whether what is written can be read back; unknown before it was tried."""
         self._said_slow = False
         self._fault: BrokerAtFault | None = None
         self._step = ""
         self._not_before = 0.0
+        self._was_well = False
         self.unwritable: BrokerAtFault | None = None
         """Why not one record could be written when the run began."""
 
     def open(self) -> None:
         """Measures for the first time; what cannot be written to is asked for a while, for it may be settling."""
-        deadline = time.monotonic() + SETTLES_WITHIN_S
-        pause = threading.Event()
         self.measure()
-        while self._fault is not None and time.monotonic() < deadline:
-            pause.wait(0.2)
-            self._not_before = 0.0
-            self.measure()
+        self._settle(SETTLES_WITHIN_S, lambda: False)
         self.unwritable = self._fault
 
     def broken(self) -> list[CaseResult]:
@@ -67,11 +70,17 @@ class Health:
         failures = tuple(replace(one, step=self._step) for one in made.failures)
         return [replace(made, evidence=self.unwritable.evidence, failures=failures)]
 
-    def lacking(self, case: Case) -> Reason | None:
-        """A trial is nothing but ordinary clients: where not one record can be written it cannot be judged."""
-        if self.unwritable is None or case.kind != "trial":
+    def fault(self, gone: Callable[[], bool]) -> BrokerAtFault | None:
+        """Why the target takes no record any more, or gives none back, though it did; None where it is well.
+
+        It is asked for a while, on new connections and a new topic; a target that is gone altogether is not.
+        """
+        self.measure()
+        if self._fault is None or not self._was_well:
             return None
-        return Reason("needs", f"needs a target that takes a record, which failed in {CANNOT_WRITE}")
+        self._topic = ""
+        self._settle(SICK_AFTER_S if isinstance(self._fault, NoAnswer) else REFUSES_FOR_S, gone)
+        return self._fault
 
     def measure(self) -> None:
         """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick.
@@ -87,6 +96,7 @@ class Health:
             taken = [self._acknowledged_ms()]
             while taken[0] > QUICK_MS and len(taken) < SAMPLES:
                 taken.append(self._acknowledged_ms())
+            self._read_back()
         except (BrokerAtFault, NotApplicable, Unclear) as problem:
             self._fault = problem if isinstance(problem, BrokerAtFault) else None
             ours = self._wire.scene.prefix if self._wire is not None else ""
@@ -96,6 +106,7 @@ class Health:
             self._not_before = time.monotonic() + COSTS * (time.monotonic() - began)
             return
         self.latency_ms = max(statistics.median(taken), 0.1)
+        self._was_well = True
 
     def slowness(self) -> tuple[str, ...]:
         """That the target is too slow for demands on time: said once."""
@@ -104,12 +115,57 @@ class Health:
         self._said_slow = True
         return (said_of(self.latency_ms),)
 
+    def restarted(self) -> None:
+        """The target was started anew: it is asked on new connections, and as patiently as at first."""
+        self._let_go()
+        self._not_before = 0.0
+        self.measure()
+        self._settle(SETTLES_WITHIN_S, lambda: False)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the last record was written, and read back."""
+        return self._fault is None
+
+    def _settle(self, within_s: float, gone: Callable[[], bool]) -> None:
+        """Asks again until there is no fault."""
+        deadline = time.monotonic() + within_s
+        pause = threading.Event()
+        while self._fault is not None and time.monotonic() < deadline and not gone():
+            pause.wait(0.2)
+            self._not_before = 0.0
+            self.measure()
+
     def _acknowledged_ms(self) -> float:
         if self._wire is None:
             self._wire = self._probe()
-            self._topic = self._topic or self._wire.new_topic()
         wire = self._wire
-        return wire.produce(self._topic, batch("warm", timestamp=wire.now_ms())).must_succeed().took_ms
+        self._topic = self._topic or wire.new_topic()
+        self._written += 1
+        answer = wire.produce(self._topic, batch(str(self._written), timestamp=wire.now_ms())).must_succeed()
+        self._offset = answer.offset
+        return answer.took_ms
+
+    def _read_back(self) -> None:
+        """Where reading was refused, or is not offered, from the beginning, what is written stands for the store."""
+        wire = self._wire
+        if wire is None or self._reads is False:
+            return
+        try:
+            self._reads = bool(wire.versions("Fetch")) and self._holds_what_was_written(wire)
+        except (BrokerAtFault, NotApplicable, Unclear):
+            if self._reads:
+                raise
+            self._reads = False
+            self._let_go()
+
+    def _holds_what_was_written(self, wire: Wire) -> bool:
+        value = str(self._written).encode()
+        return wire.until(
+            lambda: value in wire.fetch(self._topic, offset=self._offset).values,
+            within=READ_WITHIN_S,
+            what="a record that was acknowledged is read back",
+        )
 
     def _let_go(self) -> None:
         if self._wire is not None:

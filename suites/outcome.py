@@ -9,6 +9,8 @@ from checkers.verdict import Verdict
 from suites.result import Evidence, Failure, Reason
 from suites.signature import signature
 
+FATAL = ("died", "sick")
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """A verdict with its reason and its proof."""
@@ -22,6 +24,11 @@ class Outcome(msgspec.Struct, frozen=True):
     facts: dict[str, str | int | float] = {}
     schedule: str = ""
     failures: tuple[Failure, ...] = ()
+
+    @property
+    def fatal(self) -> bool:
+        """Whether a failure is about the target and no statement of the case: whatever request does this is one."""
+        return self.verdict is Verdict.FAIL and self.reason is not None and self.reason.kind in FATAL
 
 
 def passed() -> Outcome:

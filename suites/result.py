@@ -42,6 +42,7 @@ ReasonKind = Literal[
     "protocol",
     "no-answer",
     "died",
+    "sick",  # it takes no record any more, and did before
     "anomaly",
     "claim",
     "requires",  # an area that `--require` names is not offered

@@ -28,6 +28,7 @@ from suites.events import CaseFinished, CaseStarted, Event
 from suites.floor import CORE, required
 from suites.health import Health
 from suites.interruption import Interruption
+from suites.liveness import Liveness
 from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
@@ -88,6 +89,8 @@ class Session:
         self.names = NameJournal(run_dir)
         self.metadata_version = Scene("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
+        edited = disturbance is not None and disturbance.refute
+        self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
         self.required: tuple[str, ...] = ()
         self.topic_policy = False
         self.permitted: set[str] = set()
@@ -129,10 +132,11 @@ class Session:
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         forget(wire)
         self.metadata_version = wire.metadata_version
-        self.health.open()
+        self.liveness.open()
 
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""
+        self.liveness.close()
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
             clean(self._janitor(), self.names.names())
         if self.disturbance is not None:
@@ -216,7 +220,7 @@ class Session:
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
         """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""
         began = now_ns()
-        if (reason := lacking(case, self.offer) or self.health.lacking(case)) is not None:
+        if (reason := lacking(case, self.offer) or self.liveness.lacking(case)) is not None:
             self.emit(CaseStarted(case.id, index, total))
             return self._finish(case, began, [], Outcome(Verdict.NOT_APPLICABLE, reason), 1)
         attempts: list[Attempt] = []
@@ -224,13 +228,16 @@ class Session:
         try:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
-                self.health.measure()
+                self.liveness.begin(case)
                 with self.disturbance.around(case) if self.disturbance else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
-                folder = self._folder(case, number)
-                attempts.append(attempt_of(outcome, self.seed + number - 1, folder))
                 self._interruption.check()
-                warned = (*outcome.warnings, *self._bring_back(case), *self.health.slowness())
+                unsettled = self._bring_back(case)
+                outcome = self.liveness.after(outcome)
+                attempts.append(attempt_of(outcome, self.seed + number - 1, self._folder(case, number)))
+                cured = self.liveness.cure(case)
+                unsettled += self._unsettled() if cured else ()
+                warned = (*outcome.warnings, *cured, *unsettled, *self.health.slowness())
                 outcome = msgspec.structs.replace(outcome, warnings=warned)
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
                     break
@@ -280,7 +287,11 @@ class Session:
         if not self.target.alive():
             self.target.recover()
             forget_run(self.run_dir)
-        if len(self.victims()) < 2 or not case.hurts:
+        return self._unsettled() if case.hurts else ()
+
+    def _unsettled(self) -> tuple[str, ...]:
+        """What of several nodes does not lead again what it led; waits for that."""
+        if len(self.victims()) < 2:
             return ()
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()

@@ -13,6 +13,7 @@ from histories.reader import History
 from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
 from suites.cluster_settings import SetUp
+from suites.condition import WELL
 from suites.naming import shortened
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics
@@ -78,7 +79,8 @@ def _wire(case: Case, history: History) -> Outcome:
     wire = PlainTopics(exchanger, scene, [("", 0)] * addresses)
     wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), SetUp)
     try:
-        outcome = attempt(case, wire, exchanger, {}, lambda: True)
+        watched = _settings(history).get("watched", False)
+        outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None)
     except TapeMismatch as mismatch:
         return _changed(case, history, str(mismatch))
     if exchanger.left and outcome.reason is None:

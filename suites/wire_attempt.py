@@ -29,11 +29,12 @@ def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Ou
         tape = TapeWriter(recorder)
         exchanger = LiveExchanger(tape)
         wire = session.probe(scene, exchanger)
+        look = None if session.liveness.blind else session.liveness.look
         try:
             if not case.hurts:
-                return attempt(case, wire, exchanger, {}, session.target.alive)
+                return attempt(case, wire, exchanger, {}, session.target.alive, look)
             with journaled(session.victims(), session.run_dir / JOURNALS / f"{folder.name}.jsonl") as victims:
-                return attempt(case, wire, exchanger, victims, session.target.alive)
+                return attempt(case, wire, exchanger, victims, session.target.alive, look)
         finally:
             exchanger.close_all()
             tape.close()
@@ -56,5 +57,6 @@ def _header(session: Session, case: Case, scene: Scene) -> Header:
             "content": case.content_hash,
             "addresses": len(session.bootstrap()),
             "set_up": msgspec.to_builtins(session.set_up),
+            "watched": not session.liveness.blind,
         },
     )

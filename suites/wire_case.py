@@ -15,6 +15,7 @@ import msgspec
 from checkers.verdict import Verdict
 from faults.victim import Victim
 from suites.case import Case
+from suites.condition import DIED, WELL, Condition, on_tape
 from suites.harm import harm_in
 from suites.naming import shortened
 from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
@@ -34,31 +35,60 @@ WITNESS_S = 20.0
 
 
 def attempt(
-    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
+    case: Case,
+    wire: Wire,
+    exchanger: Exchanger,
+    victims: Mapping[int, Victim],
+    alive: Callable[[], bool],
+    condition: Callable[[], Condition] | None = None,
 ) -> Outcome:
-    """One attempt at a wire case; raises TapeMismatch alone, and only when played back."""
-    return shortened(_attempt(case, wire, exchanger, victims, alive), wire.named)
+    """One attempt at a wire case; raises TapeMismatch alone, and only when played back.
 
-
-def _attempt(
-    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
-) -> Outcome:
+    `condition` looks how the target fares afterwards; it is not asked where the case hurt a node.
+    """
     if case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
-    return _with_harm(_judged_to_the_end(case, wire, exchanger, victims, alive), wire)
-
-
-def _judged_to_the_end(
-    case: Case, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim], alive: Callable[[], bool]
-) -> Outcome:
     nodes = Nodes(wire, exchanger, victims)
-    outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, alive), wire)
+    outcome = _judged_to_the_end(case, wire, exchanger, nodes, _Target(exchanger, nodes, alive, condition))
+    return shortened(_with_harm(outcome, wire), wire.named)
+
+
+class _Target:
+    """How the target itself fares, the case apart; what each look found is on the tape."""
+
+    def __init__(
+        self,
+        exchanger: Exchanger,
+        nodes: Nodes,
+        alive: Callable[[], bool],
+        condition: Callable[[], Condition] | None,
+    ) -> None:
+        self._exchanger = exchanger
+        self._nodes = nodes
+        self._alive = alive
+        self._condition = condition
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether what happens to it is laid to a request: not where the case stops nodes itself."""
+        return self._condition is not None and not self._nodes.hurt
+
+    def lives(self) -> bool:
+        return self._exchanger.act("alive", lambda: "yes" if self._alive() else "no") == "yes"
+
+    def condition(self) -> Condition:
+        return on_tape(self._exchanger, self._condition) if self._condition is not None and self.looked_at else WELL
+
+
+def _judged_to_the_end(case: Case, wire: Wire, exchanger: Exchanger, nodes: Nodes, target: _Target) -> Outcome:
+    outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
     outcome = excused(outcome, case.id, wire.scene.known)
-    healed = _judged(nodes.heal, wire, exchanger, alive)
+    healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
-    if outcome.verdict is not Verdict.FAIL and not _alive(exchanger, alive):
-        return failed("died", "the target died of this case", wire.traffic.under_way() or outcome.evidence)
+    outcome = target.condition().upon(outcome, wire.traffic)
+    if outcome.verdict is not Verdict.FAIL and not target.lives():
+        return Condition("died", DIED).upon(outcome, wire.traffic)
     return outcome
 
 
@@ -93,7 +123,7 @@ def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:
     return {name: makers[name]() for name in case.parameters}
 
 
-def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Callable[[], bool]) -> Outcome:
+def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:
     try:
         run()
     except NotApplicable as error:
@@ -101,7 +131,7 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, alive: Ca
     except Unclear as error:
         return inconclusive(error.kind, error.sentence)
     except NoAnswer as error:
-        return _unanswered(error, wire, exchanger, alive)
+        return _unanswered(error, wire, exchanger, target)
     except BrokerAtFault as error:
         if excuse := wire.permissions.excuse(error.ops):
             return not_applicable("no-permission", f"no permission: {excuse}")
@@ -124,14 +154,17 @@ def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:
     return failed(error.kind, sentence or error.sentence, error.evidence, **told)
 
 
-def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, alive: Callable[[], bool]) -> Outcome:
+def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:
     """No answer is a failure while the broker serves others, or when it died of the question."""
-    served = _witness(wire, exchanger)
-    if served:
+    died = Condition("died", f"{error.sentence}; the target is dead")
+    unanswered = inconclusive("unreachable", error.sentence, error.evidence)
+    if target.looked_at and not target.lives():  # who is dead is not waited for
+        return died.upon(unanswered, wire.traffic)
+    if _witness(wire, exchanger):
         sentence = f"{error.sentence}; another connection was served meanwhile"
         return _failed(error, wire, sentence)
-    if not _alive(exchanger, alive):
-        return failed("died", f"{error.sentence}; the target is dead", wire.traffic.under_way() or error.evidence)
+    if not target.lives():
+        return died.upon(unanswered, wire.traffic)
     if wire.answered:
         sentence = f"{error.sentence}; nor is any other connection served any more"
         return _failed(error, wire, sentence)
@@ -152,7 +185,3 @@ def _witness(wire: Wire, exchanger: Exchanger) -> bool:
             line.close()
             return True
     return False
-
-
-def _alive(exchanger: Exchanger, alive: Callable[[], bool]) -> bool:
-    return exchanger.act("alive", lambda: "yes" if alive() else "no") == "yes"

@@ -81,7 +81,7 @@ class Line:
             frame = written(correlation_id)
         sent_ns = self._exchanger.send(self.name, frame, request._api, version)
         asked = Asked(request, version, frame, sent_ns, self._where(), self._arrive)
-        asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked)
+        asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked, ns=sent_ns)
         if answered:
             self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))
         return asked
@@ -90,7 +90,7 @@ class Line:
         """Sends bytes as they are, well formed or not; returns when."""
         self.connect()
         sent_ns = self._exchanger.send(self.name, frame, what)
-        self._traffic.sent(self.name, self._where(), frame, what)
+        self._traffic.sent(self.name, self._where(), frame, what, ns=sent_ns)
         return sent_ns
 
     def receive_bytes(self, within_s: float | None = None, what: str = "") -> bytes:
@@ -158,7 +158,7 @@ class Line:
             self.open = False
             self._traffic.closed(self.name)
             raise
-        self._traffic.answered(self.name, asked)
+        self._traffic.answered(self.name, asked, found[1])
         return found
 
     def _broken(self, asked: Asked, sentence: str) -> None:

@@ -26,6 +26,8 @@ class Nodes:
         self._wire = wire
         self._exchanger = exchanger
         self._victims = dict(victims)
+        self.hurt = False
+        """Whether the case stopped or froze one."""
         self._down: list[int] = []
         self._paused: list[int] = []
 
@@ -46,12 +48,14 @@ class Nodes:
     def kill(self, node: int) -> None:
         """kill -9; connections to it are dropped."""
         self._wire.drop_lines(node)
+        self.hurt = True
         self._down.append(node)
         self._do("kill", node, lambda victim: victim.kill())
 
     def terminate(self, node: int) -> None:
         """Asks it to stop and waits until it has."""
         self._wire.drop_lines(node)
+        self.hurt = True
         self._down.append(node)
         self._do("terminate", node, lambda victim: victim.terminate())
 
@@ -66,6 +70,7 @@ class Nodes:
             raise failure
 
     def pause(self, node: int) -> None:
+        self.hurt = True
         self._paused.append(node)
         self._do("pause", node, lambda victim: victim.pause())
 

@@ -154,6 +154,19 @@ class Target(ABC):
         """Brings every node back after a case; raises TargetNotReady where that is not possible."""
 
     @property
+    def restartable(self) -> bool:
+        """Whether a target that is not well may be started anew."""
+        return False
+
+    def restart(self) -> None:
+        """Ends every node, however it fares, and starts it with its data; raises TargetNotReady where that fails."""
+        raise TargetNotReady(f"{self.name} cannot be started anew from here")
+
+    def ails(self) -> str:
+        """What its own health command finds wrong; empty where it has none, or finds nothing."""
+        return ""
+
+    @property
     def nodes(self) -> dict[int, Victim]:
         """The nodes that can be hurt one by one, by the id that Metadata gives them."""
         return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from suites.targets import readiness
@@ -11,6 +12,8 @@ from suites.targets.base import Target, TargetNotReady, UnknownTarget
 from suites.targets.strangers import LOGIN, what_is_there
 
 _LOOK_FOR_S = 5.0
+_BACK_WITHIN_S = 60.0
+"""Whoever runs it may bring it back."""
 
 
 class Bootstrap(Target):
@@ -42,18 +45,18 @@ class Bootstrap(Target):
 
     def alive(self) -> bool:
         try:
-            self._ask()
+            self._ask(readiness.PATIENT_S)
         except (readiness.NotYet, TargetNotReady):
             return False
         return True
 
     def recover(self) -> None:
-        self.start()
+        readiness.wait_until(f"{self.name} did not answer again", self._ask, _BACK_WITHIN_S, lambda: None)
 
-    def _ask(self) -> None:
+    def _ask(self, timeout_s: float = 2.0) -> None:
         """All addresses at once: several that are silent take no longer than one."""
         with ThreadPoolExecutor(len(self._places)) as pool:
-            answers = list(pool.map(_one, self._places))
+            answers = list(pool.map(partial(_one, timeout_s=timeout_s), self._places))
         for seen in answers:
             if isinstance(seen, readiness.Seen):
                 self._version = seen.version
@@ -65,10 +68,10 @@ class Bootstrap(Target):
         raise readiness.NotYet("; ".join(str(answer) for answer in answers))
 
 
-def _one(place: tuple[str, int]) -> readiness.Seen | readiness.NotYet | str:
+def _one(place: tuple[str, int], timeout_s: float) -> readiness.Seen | readiness.NotYet | str:
     """What a broker there says; a sentence where something else listens; NotYet where nothing does."""
     try:
-        return readiness.ask(place)
+        return readiness.ask(place, timeout_s)
     except readiness.NotYet as reason:
         login = LOGIN if reason.asked == "Metadata" and reason.closed else None
         stranger = login or what_is_there(place)

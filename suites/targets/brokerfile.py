@@ -18,9 +18,10 @@ from suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (
     *("nodes", "process", "start", "before", "after", "version", "ports", "ready", "stop", "logs", "alarm"),
-    *("actions", "reach", "claims", "leaderless", "kafka"),
+    *("actions", "health", "reach", "claims", "leaderless", "kafka"),
 )
 ACTIONS = ("kill", "pause", "resume", "restart")
+RESTART, LEAVE = "restart", "leave"
 
 EXAMPLE = """\
 # A broker that a command starts, for `brokertrial run --target file:broker.toml`.
@@ -48,7 +49,7 @@ ports   = "free"              # or a list, such as [9092, 9093, 9094] or ["broke
 ready   = { within_s = 30 }   # by protocol: every node answers ApiVersions, Metadata names all nodes
 stop    = { signal = "TERM", within_s = 10 }
 logs    = ["{data}/broker.log"]         # stdout and stderr are always kept
-alarm   = "panicked at"       # such a line during a case is a warning in that case
+alarm   = "panicked at"       # such a line during a case is a warning in that case, and the broker is started anew
 
 # Only for brokers that are not our children (containers, virtual machines): how one is hurt and healed.
 # Without `start` the nodes run already; `ports` must then say where.
@@ -57,6 +58,14 @@ alarm   = "panicked at"       # such a line during a case is a warning in that c
 # pause   = ["docker", "pause", "broker-{node}"]
 # resume  = ["docker", "unpause", "broker-{node}"]
 # restart = ["docker", "restart", "broker-{node}"]
+
+# After each case a record is written and read back. A broker that is sick, for it did this before and does it no
+# more, is killed and started anew with its data, and so is one whose log has the `alarm`: one case must not turn the
+# others red. Where that cannot be, the cases that follow are not applicable.
+# [health]
+# command  = ["./is-it-well", "127.0.0.1:{port}"]   # asked of every node besides: status 0 says that it is well
+# within_s = 10
+# on_sick  = "restart"        # with [actions] only where this is said; "leave": it is never started anew
 
 # An advertised address that does not resolve here, and where it does.
 # [reach]
@@ -91,6 +100,9 @@ class BrokerFile:
     logs: tuple[str, ...] = ()
     alarm: str = ""
     actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    health: tuple[str, ...] = ()
+    health_within_s: float = 10.0
+    on_sick: str = ""  # empty: nothing was said
     reach: Mapping[str, str] = field(default_factory=dict)
     claims: Mapping[str, bool] = field(default_factory=dict)
     leaderless: bool = False
@@ -123,6 +135,9 @@ class _Reader:
         ready = self._table("ready", content.get("ready", {}), {"within_s": (int, float)})
         stop = self._table("stop", content.get("stop", {}), {"signal": str, "within_s": (int, float)})
         actions = self._table("actions", content.get("actions", {}), dict.fromkeys(ACTIONS, list))
+        health = self._table(
+            "health", content.get("health", {}), {"command": list, "within_s": (int, float), "on_sick": str}
+        )
         reach = content.get("reach", {})
         if not isinstance(reach, dict) or not all(isinstance(place, str) for place in reach.values()):
             raise self._wrong("reach", 'a table of "advertised address" = "real address"', reach)
@@ -141,6 +156,9 @@ class _Reader:
             logs=self._command("logs", content["logs"]) if content.get("logs") else (),
             alarm=self._text("alarm", content.get("alarm", "")),
             actions={name: self._command(f"actions.{name}", command) for name, command in actions.items()},
+            health=self._command("health.command", health["command"]) if "command" in health else (),
+            health_within_s=float(health.get("within_s", 10)),
+            on_sick=self._choice("health.on_sick", health["on_sick"], (RESTART, LEAVE)) if "on_sick" in health else "",
             reach=dict(reach),
             claims=claims,
             leaderless=leaderless,

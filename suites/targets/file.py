@@ -11,7 +11,7 @@ from suites.targets import readiness
 from suites.targets.acted import ActedNode, run
 from suites.targets.address import Address, reached
 from suites.targets.base import LogLine, TargetNotReady, UnknownTarget
-from suites.targets.brokerfile import EXAMPLE, BrokerFile, fill
+from suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
 from suites.targets.ports import free_ports, is_free
 from suites.targets.process import Plan
 from suites.targets.processes import ProcessTarget
@@ -142,6 +142,29 @@ class FileTarget(ProcessTarget):
         else:
             super().recover()
 
+    @property
+    def restartable(self) -> bool:
+        if self._acted:
+            return self.file.on_sick == RESTART and "restart" in self.file.actions
+        return self.file.on_sick != LEAVE
+
+    def restart(self) -> None:
+        if not self._acted:
+            super().restart()
+            return
+        for node in self._acted.values():
+            node.restart()
+        self.wait_until_ready()
+
+    def ails(self) -> str:
+        for node in self._places if self.file.health else ():
+            command = fill(self.file.health, self._values(node))
+            try:
+                run("[health] command", command, self.folder, self.file.health_within_s)
+            except TargetNotReady as problem:
+                return str(problem)
+        return ""
+
     def alarms(self, begin_ns: int, end_ns: int) -> list[LogLine]:
         if not self.file.alarm:
             return []
@@ -208,7 +231,7 @@ class FileTarget(ProcessTarget):
 
 def _answers(node: ActedNode) -> bool:
     try:
-        readiness.ask(node.address)
+        readiness.ask(node.address, readiness.PATIENT_S)
     except readiness.NotYet:
         return False
     return True

@@ -64,6 +64,10 @@ class Mock(ProcessTarget):
             return self._brokers
         raise NotYet("its helper process has not said where it listens")
 
+    @property
+    def restartable(self) -> bool:
+        return False  # it would be found nowhere that the run knows
+
     def recover(self) -> None:
         if not self.alive():
             self._nodes[1].kill()

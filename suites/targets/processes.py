@@ -117,6 +117,16 @@ class ProcessTarget(Target):
                 node.launch()
             self.wait_until_ready()
 
+    @property
+    def restartable(self) -> bool:
+        return True
+
+    def restart(self) -> None:
+        for node in (*self._helpers, *self._nodes.values()):
+            node.kill()
+            node.launch()
+        self.wait_until_ready()
+
     def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
         return self.watch.lines(begin_ns, end_ns)
 

@@ -17,6 +17,8 @@ from wire.codec import Malformed
 from wire.conversation import api_versions_request
 from wire.messages import Struct, request
 
+PATIENT_S = 20.0
+"""Who only takes his time is alive."""
 _PAUSE_S = 0.05
 Result = TypeVar("Result")
 _METADATA = 8

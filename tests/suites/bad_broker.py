@@ -22,7 +22,9 @@ from wire import errors  # noqa: E402
 from wire.records import batches  # noqa: E402
 
 Habit = Callable[[Any, Any], None]
+SLOW = {"CreateTopics": 1.0, "Produce": 0.4}
 _state = {"poisoned": False}
+_transports: list[Any] = []
 
 
 def _close(why: str) -> None:
@@ -62,7 +64,32 @@ def poisoned_by_delete_records(request: Any, context: Any) -> None:
 
 
 def cannot_write(request: Any, context: Any) -> None:
-    """See `_refuse`."""
+    """See `_refuse_to_write`."""
+
+
+def lets_nobody_read(request: Any, context: Any) -> None:
+    """See `_refuse_to_read`."""
+
+
+def slow(request: Any, context: Any) -> None:
+    """See `SLOW`."""
+
+
+def nothing_bad(request: Any, context: Any) -> None:
+    """The bundled broker as it is."""
+
+
+def panics_and_lives(request: Any, context: Any) -> None:
+    if request._api == "DeleteRecords":
+        print("panicked at DeleteRecords", flush=True)
+
+
+def closes_all_connections(request: Any, context: Any) -> None:
+    """Those of others too, as one does that is short of memory; it goes on listening."""
+    if request._api == "DeleteRecords":
+        for transport in list(_transports):
+            transport.abort()
+        _close("all connections at once")
 
 
 def dies_of_delete_records(request: Any, context: Any) -> None:
@@ -78,29 +105,47 @@ HABITS: dict[str, Habit] = {
 }
 
 
-def _refuse(answer: Any) -> Any:
+def _refuse_to_write(answer: Any) -> Any:
     for topic in answer.responses if answer is not None else ():
         for part in topic.partition_responses:
             part.error_code, part.base_offset = errors.KAFKA_STORAGE_ERROR, -1
     return answer
 
 
-async def _refused(answer: Any) -> Any:
-    return _refuse(await answer)
+def _refuse_to_read(answer: Any) -> Any:
+    for topic in answer.responses:
+        for part in topic.partitions:
+            part.error_code, part.records = errors.TOPIC_AUTHORIZATION_FAILED, None
+    return answer
+
+
+EDITS = {"cannot_write": ("Produce", _refuse_to_write), "lets_nobody_read": ("Fetch", _refuse_to_read)}
+
+
+async def _answered(answer: Any, edit: Callable[[Any], Any], after_s: float) -> Any:
+    await asyncio.sleep(after_s)
+    return edit(await answer if asyncio.iscoroutine(answer) or asyncio.isfuture(answer) else answer)
 
 
 def plant(name: str) -> None:
     """Gives every connection of this process the habit."""
-    habit, served_as = HABITS[name], server.dispatch
+    habit, served_as, made = HABITS[name], server.dispatch, server.Connection.connection_made
+    late = SLOW if name == "slow" else {}
+    edited, edit = EDITS.get(name, ("", lambda answer: answer))
 
     def dispatch(served: Any, request: Any, context: Any) -> Any:
         habit(request, context)
         answer = served_as(served, request, context)
-        if name == "cannot_write" and request._api == "Produce":
-            return _refused(answer) if asyncio.iscoroutine(answer) or asyncio.isfuture(answer) else _refuse(answer)
-        return answer
+        if request._api not in (*late, edited):
+            return answer
+        return _answered(answer, edit, late.get(request._api, 0.0))
+
+    def connection_made(self: Any, transport: Any) -> None:
+        _transports.append(transport)
+        made(self, transport)
 
     server.dispatch = dispatch  # type: ignore[assignment]
+    server.Connection.connection_made = connection_made  # type: ignore[method-assign]
 
 
 def toml(folder: Path, habit: str, *, supervised: bool = False, more: str = "") -> str:

@@ -34,10 +34,13 @@ def test_the_example_is_valid_and_means_what_its_comments_say(tmp_path: Path) ->
 
 def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> None:
     keys = ("# before", "# kafka", "# after", "# [", "# kill", "# pause", "# resume", "# restart", '# "broker-1')
+    keys += ("# command", "# within_s", "# on_sick")
     lines = [line[2:] if line.startswith(keys) else line for line in example().splitlines()]
     made = read(tmp_path, "\n".join(lines))
     assert set(made.actions) == {"kill", "pause", "resume", "restart"}
     assert made.reach == {"broker-1:9092": "127.0.0.1:19092"}
+    assert made.health == ("./is-it-well", "127.0.0.1:{port}")
+    assert (made.health_within_s, made.on_sick) == (10, "restart")
     assert made.before == (("./start-storage",),)
     assert made.release == (3, 5)
 
@@ -58,6 +61,8 @@ def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> Non
         ({"start": START, "ports": "any"}, '`ports` is "free" or a list'),
         ({"start": START, "ports": ["9092"]}, "`ports` is ports such as 9092"),
         ({"start": START, "before": ["./prepare"]}, "`before` is a list of words"),
+        ({"start": START, "health": {"comand": ["./well"]}}, "`comand` is no key of [health].\n  Did you mean command"),
+        ({"start": START, "health": {"on_sick": "cure"}}, '`health.on_sick` is "restart" or "leave", not'),
         ({"start": START, "ready": {"within": 3}}, "`within` is no key of [ready].\n  Did you mean within_s"),
         ({"start": START, "ready": {"within_s": "soon"}}, "`ready.within_s` is a number"),
         ({"start": START, "stop": {"signal": "TREM"}}, "`TREM` is no signal.\n  Did you mean TERM"),

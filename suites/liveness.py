@@ -1,0 +1,180 @@
+"""One case must not turn the others red: after each, the target is looked at, and started anew where it is not well.
+
+What a case did to it is that case's failure, once. Where it cannot be started anew, the cases that follow are not
+applicable until it takes a record again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from histories.clock import now_ns
+from suites.case import Case
+from suites.condition import DIED, THIS_CASE, WELL, Condition
+from suites.health import CANNOT_WRITE, Health
+from suites.outcome import Outcome
+from suites.result import Reason
+from suites.targets import Target, readiness
+from suites.targets.address import reached
+from suites.watch import Place, Watch
+
+HURTS = frozenset({"kill", "terminate", "pause", "restart"})
+"""What a schedule needs that ends a node, or freezes it."""
+BACK_WITHIN_S = 60.0
+"""For a supervisor to bring a broker back: Kubernetes waits for 10 s, then for 20 s, before it tries again."""
+
+
+class Liveness:
+    """`bootstrap` are the target's own addresses; `blind` where answers are edited on purpose, and prove nothing."""
+
+    def __init__(
+        self, target: Target, health: Health, bootstrap: Callable[[], Sequence[Place]], *, blind: bool = False
+    ) -> None:
+        self.blind = blind
+        self._target = target
+        self._health = health
+        self._bootstrap = bootstrap
+        self._places: list[Place] = []
+        self._watch = Watch()
+        self._hurt = self._looked = False
+        self._condition = WELL
+        self._heard_ns = now_ns()
+        self._ails = ""
+        """What its own health command said last."""
+        self._lost_in = ""
+        """The case since which it takes no record, where it could not be started anew."""
+
+    def open(self) -> None:
+        """What is wrong from the beginning is no case's doing."""
+        self._health.open()
+        self._ails = self._target.ails()
+
+    def close(self) -> None:
+        """Nobody watches any more."""
+        self._watch.dismiss()
+
+    def lacking(self, case: Case) -> Reason | None:
+        """Why a case cannot be judged on a target that takes no record; it is asked each time whether it does again."""
+        if self._lost_in:
+            self._health.measure()
+            self._lost_in = "" if self._health.is_well else self._lost_in
+        failed_in = self._lost_in
+        if self._health.unwritable is not None and case.kind == "trial":  # it is nothing but ordinary clients
+            failed_in = CANNOT_WRITE
+        return (
+            Reason("needs", f"needs a target that takes a record, which failed in {failed_in}") if failed_in else None
+        )
+
+    def begin(self, case: Case) -> None:
+        """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `spare`."""
+        self._looked, self._condition, self._hurt = False, WELL, case.hurts
+        if case.kind == "trial":
+            self._watch.dismiss()
+        else:
+            self._stand_watch()
+
+    def spare(self, needs: frozenset[str]) -> None:
+        """What the faults of a trial need: where that hurts no node, a node that dies was killed by a request."""
+        if not needs & HURTS:
+            self._hurt = False
+            self._stand_watch()
+
+    def look(self) -> Condition:
+        """How the target fares, now that a case which hurt no node has asked its last."""
+        self._looked = True
+        self._condition = self._death() or self._sickness()
+        if self._condition.kind != "died" and (gone := self._death()) is not None:
+            self._condition = gone
+        return self._condition
+
+    def after(self, outcome: Outcome) -> Outcome:
+        """The outcome of an attempt in view of how the target fares, unless that was looked at already."""
+        if self._looked:
+            return outcome
+        if self.blind:
+            self._health.measure()
+        elif self._hurt:  # every node has been brought back
+            self._condition = self._sickness()
+        else:
+            self.look()
+        return self._condition.upon(outcome)
+
+    def cure(self, case: Case) -> tuple[str, ...]:
+        """Starts a target anew that is sick, or whose log raised the alarm; a warning says so."""
+        now, since = now_ns(), self._heard_ns
+        self._heard_ns = now
+        alarms = self._target.alarms(since, now)
+        if self._condition.kind == "died":
+            self._recover()
+            return ()
+        sick = self._condition.kind == "sick"
+        if not (sick or alarms):
+            return ()
+        why = self._condition.sentence if sick else f"its log raised the alarm: {alarms[0].text}"
+        if self._target.restartable:
+            self._watch.dismiss()
+            self._target.restart()
+            self._renew()
+            if self._health.is_well:
+                return (f"the target was started anew: {why}",)
+        self._lost_in = case.id if sick and not self._health.is_well else ""
+        return ()
+
+    # what there is to see
+
+    def _death(self) -> Condition | None:
+        if not (died_ns := self._watch.death_ns()):
+            return None if self._target.alive() else Condition("died", DIED)
+        brought_back = ", and was brought back by its supervisor" if self._comes_back() else ""
+        return Condition("died", f"{DIED}{brought_back}", died_ns)
+
+    def _comes_back(self) -> bool:
+        """Whether somebody else starts it again; where that is our part nobody is waited for."""
+        deadline = time.monotonic() + BACK_WITHIN_S
+        pause = threading.Event()
+        while not self._serves():
+            if time.monotonic() >= deadline or (self._target.restartable and not self._target.alive()):
+                return False
+            pause.wait(0.1)
+        return True
+
+    def _serves(self) -> bool:
+        try:
+            return all(readiness.ask(place).brokers for place in self._places)
+        except readiness.NotYet:
+            return False
+
+    def _sickness(self) -> Condition:
+        if (fault := self._health.fault(lambda: not self._target.alive())) is not None:
+            return Condition("sick", f"since {THIS_CASE} the target takes no record: {fault.sentence}")
+        before, self._ails = self._ails, self._target.ails()
+        if self._ails and not before:
+            return Condition("sick", f"since {THIS_CASE} its own health command fails: {self._ails}")
+        return WELL
+
+    # what is done about it
+
+    def _stand_watch(self) -> None:
+        if self.blind:
+            return
+        if not self._places:
+            self._places = list(self._bootstrap())
+            with suppress(readiness.NotYet):
+                told = readiness.ask(self._places[0]).brokers.values()
+                self._places = [reached(*place, self._target.reach) for place in told] or self._places
+        self._watch.post(self._places)
+
+    def _recover(self) -> None:
+        """Its own supervisor, if it has one, was waited for long enough."""
+        if not (self._target.alive() and self._serves()):
+            self._target.recover()
+        self._renew()
+
+    def _renew(self) -> None:
+        self._places = []
+        self._health.restarted()
+        self._ails = self._target.ails()
+        self._heard_ns = now_ns()

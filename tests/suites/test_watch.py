@@ -1,0 +1,107 @@
+"""A death is proven by a refused connection; a connection that ends proves nothing, whoever ended it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from histories.clock import now_ns
+from suites import watch
+from suites.probe.traffic import Traffic
+from suites.watch import Watch
+
+
+class Listener:
+    """A port on which everything is accepted and nothing said."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", port))
+        self.socket.listen()
+        self.place: tuple[str, int] = self.socket.getsockname()
+
+    def accept(self) -> socket.socket:
+        return self.socket.accept()[0]
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    yield made
+    made.socket.close()
+
+
+@pytest.fixture
+def posted(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+    monkeypatch.setattr(watch, "LOOKS_S", 0.2)
+    made = Watch()
+    made.post([listener.place])
+    yield made
+    made.dismiss()
+
+
+def test_one_that_is_gone_and_back_has_died(listener: Listener, posted: Watch) -> None:
+    line, before = listener.accept(), now_ns()
+    listener.socket.close()
+    line.close()
+    assert before < posted.death_ns() < now_ns()
+    back = Listener(listener.place[1])
+    assert posted.death_ns(), "what is known stays known"
+    posted.post([listener.place])
+    assert not posted.death_ns(), "until somebody stands there again"
+    posted.dismiss()
+    back.socket.close()
+
+
+def test_one_that_closes_what_is_idle_lives(listener: Listener, posted: Watch) -> None:
+    listener.accept().close()
+    assert not posted.death_ns()
+
+
+def test_one_that_stands_has_seen_nothing(posted: Watch) -> None:
+    assert not posted.death_ns()
+
+
+def test_what_we_end_ourselves_is_no_death(listener: Listener, posted: Watch) -> None:
+    posted.dismiss()
+    listener.socket.close()
+    assert not posted.death_ns()
+
+
+def test_a_node_that_cannot_be_reached_is_not_watched() -> None:
+    nobody = Listener()
+    nobody.socket.close()
+    watching = Watch()
+    watching.post([nobody.place])
+    assert not watching.death_ns()
+
+
+def test_what_was_sent_and_answered_after_the_death_has_no_part_in_it() -> None:
+    """The broker was back and answered others before anybody looked."""
+    traffic = Traffic()
+    traffic.sent("a", "node 1", b"first", "first", ns=100)
+    traffic.answered("a", None, 110)
+    traffic.sent("b", "node 1", b"deadly", "deadly", ns=200)
+    traffic.closed("b")
+    traffic.sent("c", "node 1", b"after", "after", ns=900)
+    traffic.answered("c", None, 910)
+    assert [sent.name for sent in traffic.under_way(300)] == ["deadly bytes"]
+
+
+def test_a_frame_of_which_nobody_heard_is_shown_with_the_one_that_was_lost() -> None:
+    traffic = Traffic()
+    traffic.sent("own", "node 1", b"deadly", "deadly", ns=200)
+    traffic.sent("main", "node 1", b"innocent", "innocent", ns=210)
+    traffic.closed("main")
+    assert [sent.name for sent in traffic.under_way()] == ["deadly bytes", "innocent bytes"]
+
+
+def test_where_nothing_was_under_way_the_last_that_was_sent_is_shown() -> None:
+    traffic = Traffic()
+    assert not traffic.under_way() and not traffic.suspects()
+    traffic.sent("a", "node 1", b"first", "first", ns=100)
+    traffic.answered("a", None, 110)
+    assert [sent.name for sent in traffic.under_way(300)] == ["first bytes"] == [s.name for s in traffic.suspects()]
