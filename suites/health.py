@@ -108,6 +108,11 @@ class Health:
         self.latency_ms = max(statistics.median(taken), 0.1)
         self._was_well = True
 
+    def measure_again(self) -> None:
+        """Takes the latency anew where it was not quick: a target that was slow then is not let off now."""
+        if self.latency_ms > QUICK_MS:
+            self.measure()
+
     def slowness(self) -> tuple[str, ...]:
         """That the target is too slow for demands on time: said once."""
         if self._said_slow or not is_slow(self.latency_ms):

@@ -71,6 +71,7 @@ class Liveness:
     def begin(self, case: Case) -> None:
         """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `spare`."""
         self._looked, self._condition, self._hurt = False, WELL, case.hurts
+        self._health.measure_again()
         if case.kind == "trial":
             self._watch.dismiss()
         else:
