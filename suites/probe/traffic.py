@@ -126,8 +126,10 @@ class Traffic:
     def suspects(self) -> list[Sent]:
         """What was sent since the target last took a record, the first of each kind that may have changed something."""
         since = list(takewhile(lambda entry: not entry.wrote, reversed(self._sent)))[::-1] or list(self._sent)[-1:]
-        changes = {entry.name: entry for entry in reversed(since) if entry.changes}
-        return sorted(changes.values(), key=lambda entry: entry.number)[:SUSPECTS] or since[-1:]
+        changes = [entry for entry in since if entry.changes]
+        before = list(takewhile(lambda entry: entry.api != "Produce", changes))  # one that is not taken shows it only
+        first = {entry.name: entry for entry in reversed(before or changes)}
+        return sorted(first.values(), key=lambda entry: entry.number)[:SUSPECTS] or since[-1:]
 
     def latest_answer(self) -> tuple[Evidence, ...]:
         """The newest exchange that has an answer."""
