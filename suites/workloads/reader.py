@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from histories.clock import now_ns
 from histories.payload import read_back
@@ -45,6 +45,7 @@ class Reader:
         self.stage = stage
         self.client = client
         self.streams: dict[Place, Stream] = {}
+        self._denied: dict[Place, int] = {}
         self.consumer = Consumer(
             stage.consumer_settings(
                 client,
@@ -72,11 +73,13 @@ class Reader:
     def assign(self, places: Iterable[Place], offset: int = 0) -> None:
         """A new stream on each partition, from an offset."""
         listed = list(places)
+        self._denied.clear()
         self.consumer.assign([TopicPartition(topic, partition, offset) for topic, partition in listed])
         self.streams = {place: Stream(self.stage.next_stream(), offset - 1) for place in listed}
 
     def poll(self, seconds: float = 0.1) -> dict[Place, list[int]]:
         """One poll; the values by partition. Records and one operation a partition go to the history."""
+        self._ask_again()
         call_ns = now_ns()
         messages = self.consumer.consume(POLL_RECORDS, seconds)
         return_ns = now_ns()
@@ -96,6 +99,7 @@ class Reader:
 
     def _take(self, op: int, place: Place, messages: list[Message], call_ns: int, return_ns: int) -> list[int]:
         topic, partition = place
+        self._denied.pop(place, None)
         add = self.stage.recorder.add
         add(
             Operation(
@@ -155,7 +159,19 @@ class Reader:
             self.stage.recorder.event(
                 "out-of-range", client=self.client, topic=place[0], partition=place[1], offset=offset
             )
-            self.consumer.seek(TopicPartition(place[0], place[1], offset))
+            self._denied[place] = offset
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        """Back to each position that was denied, once the library is ready to go there."""
+        for place, offset in list(self._denied.items()):
+            try:
+                self.consumer.seek(TopicPartition(place[0], place[1], offset))
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._STATE:
+                    raise
+            else:
+                del self._denied[place]
 
     def rewind(self, place: Place, offset: int = 0) -> None:
         """Reads a partition again from an offset, as a new stream."""

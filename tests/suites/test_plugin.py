@@ -151,8 +151,9 @@ def test_a_signal_where_python_knows_no_line_is_shown_like_any_other():
 
     anywhere.__code__ = anywhere.__code__.replace(co_linetable=b"")  # drawing that ends in a TypeError
     finished = []
-    run = SimpleNamespace(start=lambda: True, finish=finished.append, over=False)
-    item = SimpleNamespace(config=SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=anywhere)))
+    run = SimpleNamespace(start=lambda: True, finish=finished.append, over=False, awaits=lambda _: True)
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=anywhere))
+    item = SimpleNamespace(name="anywhere", config=config)
     session = SimpleNamespace(config=SimpleNamespace(stash={plugin.RUN: run}), items=[item], shouldstop=False)
     with pytest.raises(KeyboardInterrupt) as shown:
         plugin.pytest_runtestloop(session)

@@ -251,6 +251,28 @@ def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(stage, de
     assert ("out-of-range", {"client": "r1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
 
 
+def test_a_reader_goes_back_once_the_library_is_ready(stage):
+    """A seek is refused as erroneous state while the leader of the partition is away."""
+    sought, not_ready = [], [KafkaException(KafkaError(KafkaError._STATE))]
+
+    def seek(_, place):
+        if not_ready:
+            raise not_ready.pop()
+        sought.append(place.offset)
+
+    stage.recorder = Rows()
+    reader = Reader(stage, "r1")
+    reader.assign([("t", 0)])
+    reader.consumer.close()
+    reader.consumer = type("Consumer", (), {"seek": seek, "consume": lambda *_: []})()
+    reader._told_out_of_range(OutOfRange(), 1, 2)
+    assert sought == []
+    reader.poll()
+    reader.poll()
+
+    assert sought == [0]
+
+
 def test_commits_ask_a_broker_for_no_producer_id(stage, rows):
     """A broker without InitProducerId is not asked for what the workload does not name among its APIs."""
     workload = Commits()
