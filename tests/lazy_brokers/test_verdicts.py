@@ -103,6 +103,13 @@ def test_l6_try_again_for_ever_is_no_answer(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_l7_a_broker_that_answers_no_write_any_more_fails(tmp_path: Path) -> None:
+    ended = tried(tmp_path, "falls-silent", "commits/lost-answers")
+    assert (ended.status, ended.failed) == (1, {"commits/lost-answers"}), ended.line
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_l7_a_group_that_nobody_can_join_is_the_brokers_failure(tmp_path: Path) -> None:
     ended = tried(tmp_path, "lets-nobody-join", "groups/churn-delivers-everything")

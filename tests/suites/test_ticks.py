@@ -1,13 +1,14 @@
 """Every call of a workload that becomes an operation ticks once, so that `at_op` means the same in each of them."""
 
 import types
+from typing import Any
 
 import pytest
 
 from histories.header import Header
 from histories.recorder import Recorder
 from suites.probe.conditions import Scene
-from suites.workloads.group_churn import _Member
+from suites.workloads.committing import commit_positions
 from suites.workloads.session import Session
 from suites.workloads.stage import Stage
 
@@ -37,8 +38,6 @@ def test_a_transaction_ticks_as_it_begins_and_as_it_ends(stage, abort):
 
 
 def test_a_commit_of_a_group_ticks(stage):
-    member = _Member.__new__(_Member)
-    member.stage, member.client, member.group = stage, "m1", "g"
-    member.reader = types.SimpleNamespace(consumer=types.SimpleNamespace(commit=lambda **how: []))
-    member._commit([])
+    consumer: Any = types.SimpleNamespace(commit=lambda **how: [])
+    commit_positions(stage, consumer, "m1", "g", [])
     assert stage.clock.operations() == 1
