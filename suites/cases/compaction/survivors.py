@@ -169,7 +169,9 @@ PART = "responses[0].partitions[0].records"
 
 
 def cleanable(wire, topic_of, **settings):
-    """A topic that is cleaned soon."""
+    """A topic that is cleaned soon; on a cluster whose cleaner is off nothing ever is, and no case can decide."""
+    if wire.setting("log.cleaner.enable") == "false":
+        wire.not_applicable("log.cleaner.enable is false on this cluster: nothing is compacted", "cluster-setting")
     wire.needs_setting("log.cleaner.backoff.ms", at_most=5_000)
     return topic_of(configs={**COMPACT, **settings})
 
