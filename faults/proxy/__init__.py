@@ -20,8 +20,8 @@ import msgspec
 from faults.channel import Setup, Tell
 from faults.discovery import discover
 from faults.proxy.control import Control
-from faults.proxy.house import House
-from faults.proxy.nodes import PortInUse
+from faults.proxy.node_listeners import PortInUse
+from faults.proxy.proxy import Proxy
 
 __all__ = ["main", "run", "serve"]
 
@@ -43,13 +43,13 @@ async def serve(setup: Setup) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    house = House(setup, _print_events)
-    house.open()
-    print(f"bootstrap {house.nodes.bootstrap}", flush=True)
+    proxy = Proxy(setup, _print_events)
+    proxy.open()
+    print(f"bootstrap {proxy.nodes.bootstrap}", flush=True)
     try:
         await ended.wait()
     finally:
-        await house.close()
+        await proxy.close()
 
 
 async def _serve_channel(channel: socket.socket) -> None:
@@ -57,8 +57,8 @@ async def _serve_channel(channel: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     _, control = await loop.create_connection(Control, sock=channel)
     await control.ended
-    if control.house is not None:
-        await control.house.close()
+    if control.proxy is not None:
+        await control.proxy.close()
 
 
 def main(argv: list[str] | None = None) -> int:

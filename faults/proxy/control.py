@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from faults.channel import Ask, Setup, Tell, Unpacker, pack
-from faults.proxy.house import House
+from faults.proxy.proxy import Proxy
 from faults.schedule import Window
 
 
@@ -17,7 +17,7 @@ class Control(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.house: House | None = None
+        self.proxy: Proxy | None = None
         self._unpacker = Unpacker()
         self._transport: asyncio.Transport | None = None
 
@@ -26,7 +26,7 @@ class Control(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for body in self._unpacker.feed(data):
-            if self.house is None:
+            if self.proxy is None:
                 self._set_up(body)
             else:
                 self._carry_out(msgspec.msgpack.decode(body, type=Ask))
@@ -36,26 +36,26 @@ class Control(asyncio.Protocol):
             self.ended.set_result(None)
 
     def _set_up(self, body: bytes) -> None:
-        house = House(msgspec.msgpack.decode(body, type=Setup), self._send)
+        proxy = Proxy(msgspec.msgpack.decode(body, type=Setup), self._send)
         try:
-            house.open()
+            proxy.open()
         except OSError as problem:
             self._send(Tell(id=0, error=f"the proxy cannot listen: {problem.strerror or problem}"))
             return
-        self.house = house
-        self._send(Tell(id=0, result={"bootstrap": house.nodes.bootstrap}))
+        self.proxy = proxy
+        self._send(Tell(id=0, result={"bootstrap": proxy.nodes.bootstrap}))
 
     def _carry_out(self, ask: Ask) -> None:
-        assert self.house is not None
+        assert self.proxy is not None
         act = _ACTS.get(ask.what)
         try:
             if act is None:
                 raise ValueError(f"the proxy cannot {ask.what!r}")
-            result = act(self.house, ask.args)
+            result = act(self.proxy, ask.args)
         except (ValueError, LookupError, msgspec.ValidationError) as problem:
             self._send(Tell(id=ask.id, error=str(problem)))
             return
-        self.house.outbox.flush(Tell(id=ask.id, result=result))
+        self.proxy.outbox.flush(Tell(id=ask.id, result=result))
 
     def _send(self, message: Tell) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -66,39 +66,39 @@ def _window(args: dict[str, Any]) -> Window:
     return msgspec.json.decode(args["window"], type=Window)
 
 
-def _begin(house: House, args: dict[str, Any]) -> None:
-    house.begin(_window(args))
+def _begin(proxy: Proxy, args: dict[str, Any]) -> None:
+    proxy.begin(_window(args))
 
 
-def _arm(house: House, args: dict[str, Any]) -> None:
-    house.arm(_window(args))
+def _arm(proxy: Proxy, args: dict[str, Any]) -> None:
+    proxy.arm(_window(args))
 
 
-def _watch(house: House, args: dict[str, Any]) -> None:
-    house.watch(args["window"], args["condition"])
+def _watch(proxy: Proxy, args: dict[str, Any]) -> None:
+    proxy.watch(args["window"], args["condition"])
 
 
-def _requests(house: House, args: dict[str, Any]) -> list[tuple[int, str, int]]:
-    return [(node, client, count) for (node, client), count in house.requests.items()]
+def _requests(proxy: Proxy, args: dict[str, Any]) -> list[tuple[int, str, int]]:
+    return [(node, client, count) for (node, client), count in proxy.requests.items()]
 
 
-_ACTS: dict[str, Callable[[House, dict[str, Any]], Any]] = {
+_ACTS: dict[str, Callable[[Proxy, dict[str, Any]], Any]] = {
     "begin": _begin,
     "arm": _arm,
     "watch": _watch,
-    "end": lambda house, args: house.end(args["window"]),
-    "unwatch": lambda house, args: house.board.unwatch(args["window"]),
-    "last": lambda house, args: house.tell_lasting(),
-    "forget": lambda house, args: house.board.done.clear(),
-    "state": lambda house, args: house.state(),
-    "hits": lambda house, args: house.board.hits(),
-    "lag": lambda house, args: house.lag.take(),
+    "end": lambda proxy, args: proxy.end(args["window"]),
+    "unwatch": lambda proxy, args: proxy.active_faults.unwatch(args["window"]),
+    "last": lambda proxy, args: proxy.report_open_memberships(),
+    "forget": lambda proxy, args: proxy.active_faults.done.clear(),
+    "state": lambda proxy, args: proxy.state(),
+    "hits": lambda proxy, args: proxy.active_faults.hits(),
+    "lag": lambda proxy, args: proxy.lag.take(),
     "requests": _requests,
-    "resolve": lambda house, args: house.resolve(args["selector"]),
-    "nodes": lambda house, args: house.nodes.ids(),
-    "place": lambda house, args: house.nodes.place(args["node"], args["host"], args["port"]),
-    "ports": lambda house, args: {
-        "nodes": {node: port for node, (port, _, _) in house.nodes.map().items()},
-        "bootstrap": house.nodes.bootstrap_ports(),
+    "resolve": lambda proxy, args: proxy.resolve(args["selector"]),
+    "nodes": lambda proxy, args: proxy.nodes.ids(),
+    "place": lambda proxy, args: proxy.nodes.place(args["node"], args["host"], args["port"]),
+    "ports": lambda proxy, args: {
+        "nodes": {node: port for node, (port, _, _) in proxy.nodes.map().items()},
+        "bootstrap": proxy.nodes.bootstrap_ports(),
     },
 }  # fmt: skip

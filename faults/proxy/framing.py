@@ -5,7 +5,7 @@ import struct
 _SIZE = struct.Struct(">i")
 
 
-class NotKafka(Exception):
+class NotAKafkaFrame(Exception):
     """Bytes that are no Kafka frame. `kind` names what they look like; the message is one sentence for people."""
 
     def __init__(self, kind: str, sentence: str) -> None:
@@ -28,7 +28,7 @@ class Frames:
         self._smallest = smallest
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that are complete with these bytes; NotKafka when the stream cannot be Kafka's."""
+        """The frames that are complete with these bytes; NotAKafkaFrame when the stream cannot be Kafka's."""
         if self._parts:
             self._parts.append(data)
             self._have += len(data)
@@ -68,13 +68,15 @@ class Frames:
         self._parts.append(rest)
         self._need = 4 + _SIZE.unpack_from(rest)[0] if self._have >= 4 else 4
 
-    def _refused(self, start: bytes, size: int) -> NotKafka:
+    def _refused(self, start: bytes, size: int) -> NotAKafkaFrame:
         if start[:2] in (b"\x16\x03", b"\x15\x03"):
             what = "a TLS handshake" if start[0] == 0x16 else "a TLS alert"
-            return NotKafka("tls", f"{what} arrived where Kafka without TLS is spoken (first bytes {start.hex(' ')}).")
+            return NotAKafkaFrame(
+                "tls", f"{what} arrived where Kafka without TLS is spoken (first bytes {start.hex(' ')})."
+            )
         if start[:4] in (b"HTTP", b"GET ", b"POST", b"PUT ", b"HEAD"):
-            return NotKafka("not-kafka", f"HTTP arrived where Kafka is spoken: {start.decode('latin-1')!r}.")
-        return NotKafka(
+            return NotAKafkaFrame("not-kafka", f"HTTP arrived where Kafka is spoken: {start.decode('latin-1')!r}.")
+        return NotAKafkaFrame(
             "not-kafka",
             f"a frame of {size} bytes is announced (first bytes {start.hex(' ')}); limit {self._limit} bytes.",
         )

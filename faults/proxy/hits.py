@@ -1,14 +1,14 @@
 """Every bite of every window, counted and told, with the broker's own answer where there is one."""
 
-from faults.proxy.board import OpenWindow
+from faults.proxy.active_faults import ActiveFault
+from faults.proxy.exchange import ProxiedExchange
 from faults.proxy.outbox import Outbox
-from faults.proxy.passing import Passing
 from faults.refusals import first_error
 from histories.clock import now_ns
 
-UNTOLD_AFTER = 100
+UNREPORTED_AFTER = 100
 _HEAD = ("api_of", "key", "version", "correlation_id", "client", "node", "connection", "frame", "at_ns", "readable")
-Hit = tuple[OpenWindow, int, str, int]
+Hit = tuple[ActiveFault, int, str, int]
 """The window, when, what was decided, and the how-manieth of this window."""
 
 
@@ -18,11 +18,11 @@ class Hits:
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
 
-    def bite(self, window: OpenWindow, message: Passing, what: str, later: bool) -> None:
+    def record(self, window: ActiveFault, message: ProxiedExchange, what: str, later: bool) -> None:
         """Counts a hit and tells of it, if `later` together with what the broker answered."""
         number = window.hit()
-        message.bitten.add(window.window.id)
-        if not window.fault.telling and number > UNTOLD_AFTER:
+        message.hit_by.add(window.window.id)
+        if not window.fault.telling and number > UNREPORTED_AFTER:
             return
         hit = (window, now_ns(), what, number)
         if later:
@@ -30,7 +30,7 @@ class Hits:
         else:
             self._tell(hit, message, None)
 
-    def settle(self, message: Passing) -> None:
+    def settle(self, message: ProxiedExchange) -> None:
         """Nothing more can happen to it: its hits are told."""
         if message.hits:
             code = broker_code(message) if any(hit[0].fault.telling for hit in message.hits) else None
@@ -38,7 +38,7 @@ class Hits:
                 self._tell(hit, message, code)
             message.hits.clear()
 
-    def _tell(self, hit: Hit, message: Passing, code: int | None) -> None:
+    def _tell(self, hit: Hit, message: ProxiedExchange, code: int | None) -> None:
         window, at_ns, what, number = hit
         fields = {
             "n": number,
@@ -54,11 +54,11 @@ class Hits:
         self._outbox.event("hit", at_ns=at_ns, fields=fields, **columns)
 
 
-def broker_code(message: Passing) -> int | None:
+def broker_code(message: ProxiedExchange) -> int | None:
     """The broker's own error code in an answer (0: no error); None: there is no readable answer."""
     if message.answer_frame is None:
         return None
-    fresh = Passing(**{name: getattr(message, name) for name in _HEAD})
+    fresh = ProxiedExchange(**{name: getattr(message, name) for name in _HEAD})
     fresh.answer_frame = message.answer_frame
     answer = fresh.readable_answer()
     return None if answer is None else first_error(answer)

@@ -7,18 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from faults.actions import Drop
-from faults.proxy.framing import Frames, NotKafka
-from faults.proxy.lane import Lane
-from faults.proxy.nodes import Door
-from faults.proxy.passing import Passing
-from faults.proxy.plan import Plan, bites, decision
-from faults.proxy.rewrite import API_VERSIONS, versions_refused
-from faults.proxy.sockets import Side, Sockets
+from faults.proxy.address_rewriting import API_VERSIONS, versions_refused
+from faults.proxy.delivery_plan import DeliveryPlan, decision, has_effect
+from faults.proxy.exchange import ProxiedExchange
+from faults.proxy.framing import Frames, NotAKafkaFrame
+from faults.proxy.node_listeners import NodeListener
+from faults.proxy.send_queue import SendQueue
+from faults.proxy.sockets import LinkSocket, Sockets
 from histories.clock import now_ns
 from wire import apis
 
 if TYPE_CHECKING:
-    from faults.proxy.house import House
+    from faults.proxy.proxy import Proxy
 
 PRODUCE = 0
 HEAD = struct.Struct(">hhih")
@@ -31,47 +31,47 @@ class Link:
     """Requests and answers of one client connection. The answers leave in the order of the requests, as Kafka's
     clients demand."""
 
-    def __init__(self, house: "House", door: Door, number: int) -> None:
+    def __init__(self, proxy: "Proxy", node_listener: NodeListener, number: int) -> None:
         self.number = number
         self.client_id = ""
-        self._house = house
-        self._door = door
+        self._proxy = proxy
+        self._listener = node_listener
         self._loop = asyncio.get_running_loop()
         self.sockets = Sockets()
-        limit = house.setup.frame_limit
+        limit = proxy.setup.frame_limit
         self._requests = Frames(limit, 0)
         self._answers = Frames(limit, 4)
-        self._pending: deque[Passing] = deque()
+        self._pending: deque[ProxiedExchange] = deque()
         self._client_id_bytes: bytes | None = None
         self._opaque = False
-        self._deaf: Any = None
-        self._mute: Any = None
+        self._requests_blackholed_by: Any = None
+        self._responses_blackholed_by: Any = None
         self._client_closed = False
         self._copies = 0
-        self._disorder_told = False
-        ends, queue = self.sockets, house.setup.queue_limit
-        self.up = Lane(ends.write_upstream, ends.close_upstream, partial(ends.press, "lane", True), queue)
-        self.down = Lane(ends.write_client, ends.close_client, partial(ends.press, "lane", False), queue)
+        self._disorder_reported = False
+        ends, queue = self.sockets, proxy.setup.queue_limit
+        self.up = SendQueue(ends.write_upstream, ends.close_upstream, partial(ends.press, "lane", True), queue)
+        self.down = SendQueue(ends.write_client, ends.close_client, partial(ends.press, "lane", False), queue)
 
     @property
     def node(self) -> int:
-        return self._door.node
+        return self._listener.node
 
     # --- life
 
     def client_made(self, transport: asyncio.Transport) -> None:
         self.sockets.set_client(transport)
-        self._house.links.add(self)
-        self._house.run(self._connect())
+        self._proxy.links.add(self)
+        self._proxy.run(self._connect())
 
     async def _connect(self) -> None:
-        host, port = self._door.upstream
+        host, port = self._listener.upstream
         try:
-            async with asyncio.timeout(self._house.setup.connect_timeout_s):
-                await asyncio.get_running_loop().create_connection(lambda: Side(self, False), host, port)
+            async with asyncio.timeout(self._proxy.setup.connect_timeout_s):
+                await asyncio.get_running_loop().create_connection(lambda: LinkSocket(self, False), host, port)
         except OSError as problem:  # TimeoutError is one
             why = "no answer" if isinstance(problem, TimeoutError) else problem.strerror or str(problem)
-            self._house.tell("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
+            self._proxy.tell("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
             self.sockets.abort()
 
     def upstream_made(self, transport: asyncio.Transport) -> None:
@@ -89,10 +89,10 @@ class Link:
             self.up.push(rest)
         for waiting in self.up.waiting():
             if waiting.held and waiting.gate is not None and not waiting.gate.ended:
-                self._house.park(waiting.gate, self.node, waiting.data or b"", waiting.about)
+                self._proxy.hold(waiting.gate, self.node, waiting.data or b"", waiting.about)
                 if waiting.about in self._pending:
                     self._pending.remove(waiting.about)
-                self._house.hits.settle(waiting.about)
+                self._proxy.hits.settle(waiting.about)
         self.up.keep_timed_only()
         self.up.push(None)
         if self.sockets.upstream is None:
@@ -106,7 +106,7 @@ class Link:
         if self._client_closed:
             self._forget()
             return
-        gate = next((w for w in self._house.board.gates if self._bars_answers(w)), None)
+        gate = next((w for w in self._proxy.active_faults.gates if self._bars_answers(w)), None)
         self.down.push(None, gate=gate)
 
     def _bars_answers(self, window: Any) -> bool:
@@ -115,14 +115,14 @@ class Link:
 
     def _forget(self) -> None:
         for message in self._pending:
-            self._house.observer.unanswered(message)
-            self._house.hits.settle(message)
+            self._proxy.observer.unanswered(message)
+            self._proxy.hits.settle(message)
         self._pending.clear()
-        self._house.links.discard(self)
+        self._proxy.links.discard(self)
 
     def window_ended(self, window: Any) -> None:
         """Lets go what the window kept; a connection that lost messages to it is of no use and closes."""
-        if window in (self._deaf, self._mute):
+        if window in (self._requests_blackholed_by, self._responses_blackholed_by):
             self.down.push(None)
         self.up.kick()
         self.down.kick()
@@ -136,12 +136,12 @@ class Link:
         foreign = False
         try:
             frames = self._requests.feed(data)
-        except NotKafka as problem:
+        except NotAKafkaFrame as problem:
             self._foreign(problem, "the client")
             frames, foreign = problem.frames, True
         with self.up.together:
             for frame in frames:
-                if self._deaf is None:
+                if self._requests_blackholed_by is None:
                     self._request(frame)
         if foreign:
             self.up.push(self._requests.rest())
@@ -152,78 +152,78 @@ class Link:
             return
         key, version, correlation, _ = HEAD.unpack_from(frame, 4)
         self._read_client_id(frame)
-        self._house.count(self.node, self.client_id)
+        self._proxy.count(self.node, self.client_id)
         api = _APIS.get(key)
         readable = api is not None and api.min_version <= version <= api.max_version
-        message = Passing(
+        message = ProxiedExchange(
             api, key, version, correlation, self.client_id, self.node, self.number, frame, now_ns(), readable=readable
         )
         if not readable:
             self._unreadable(message)
-        elif key == PRODUCE and self._house.board.quiet:
-            self._produce_at_ease(message)
-        elif key == PRODUCE or self._house.observer.wants(key, version) or self._house.board.concerns(key):
-            message.careful = True
-            self._careful_request(message)
+        elif key == PRODUCE and self._proxy.active_faults.quiet:
+            self._forward_produce_first(message)
+        elif key == PRODUCE or self._proxy.observer.wants(key, version) or self._proxy.active_faults.concerns(key):
+            message.intercepted = True
+            self._intercept_request(message)
         else:
             message.frame = None
             self._pending.append(message)
             self.up.push(frame)
 
-    def _unreadable(self, message: Passing) -> None:
+    def _unreadable(self, message: ProxiedExchange) -> None:
         if message.key == API_VERSIONS and message.api_of is not None and message.version > message.api_of.max_version:
             message.answered = message.local_answer(versions_refused(), version=0)
             self._pending.append(message)
             self._flush()
             return
-        self._house.tell_once(
+        self._proxy.report_once(
             "unknown-api", (message.key, message.version), {"api": message.key, "version": message.version}
         )
         assert message.frame is not None
         self._pending.append(message)
         self.up.push(message.frame)
 
-    def _produce_at_ease(self, message: Passing) -> None:
+    def _forward_produce_first(self, message: ProxiedExchange) -> None:
         """While no window is open a Produce leaves first and is looked at behind: still before its answer can come."""
         assert message.frame is not None
-        message.careful = True
+        message.intercepted = True
         self._pending.append(message)
         self.up.push(message.frame, about=message)
-        self._loop.call_soon(self._look_behind, message)
+        self._loop.call_soon(self._inspect_forwarded, message)
 
-    def _look_behind(self, message: Passing) -> None:
-        unanswered = self._house.observer.saw_produce(message)
+    def _inspect_forwarded(self, message: ProxiedExchange) -> None:
+        unanswered = self._proxy.observer.saw_produce(message)
         self._let_go_of_frame(message)
-        if self not in self._house.links:  # closed meanwhile: its pending requests were told of without their batches
-            self._house.observer.unanswered(message)
+        if self not in self._proxy.links:  # closed meanwhile: its pending requests were told of without their batches
+            self._proxy.observer.unanswered(message)
         elif unanswered:
             self._pending.remove(message)
             self._flush()
 
-    def _let_go_of_frame(self, message: Passing) -> None:
-        if not message.windows and not message.batches and not self._house.observer.wants(message.key, message.version):
+    def _let_go_of_frame(self, message: ProxiedExchange) -> None:
+        if not message.windows and not message.batches and not self._proxy.observer.wants(message.key, message.version):
             message.frame = None
 
-    def _careful_request(self, message: Passing) -> None:
-        answered = not (message.key == PRODUCE and self._house.observer.saw_produce(message))
-        plan = Plan()
-        board = self._house.board
-        if not board.quiet:
-            for windows in (board.picked(message), board.gating(message)):
+    def _intercept_request(self, message: ProxiedExchange) -> None:
+        answered = not (message.key == PRODUCE and self._proxy.observer.saw_produce(message))
+        plan = DeliveryPlan()
+        active_faults = self._proxy.active_faults
+        if not active_faults.quiet:
+            for windows in (active_faults.picked(message), active_faults.gating(message)):
                 for window in windows:
-                    action = self._house.decide(window, message)
-                    if bites(action):
-                        self._house.hits.bite(window, message, decision(action), later=not isinstance(action, Drop))
+                    action = self._proxy.decide(window, message)
+                    if has_effect(action):
+                        self._proxy.hits.record(window, message, decision(action), later=not isinstance(action, Drop))
                     if not window.fault.in_flight:
                         message.windows.append((window, message.draws))
                     plan.take(window, action)
         self._carry_out(message, plan, answered)
 
-    def _carry_out(self, message: Passing, plan: Plan, answered: bool) -> None:
+    def _carry_out(self, message: ProxiedExchange, plan: DeliveryPlan, answered: bool) -> None:
         if plan.reset:
             self.sockets.abort()
         elif plan.drop is not None:
-            self._deaf = plan.dropped_by
+            self._requests_blackholed_by = plan.dropped_by
             if plan.drop.then == "close":
                 message.final = True
                 self._pending.append(message)
@@ -231,14 +231,14 @@ class Link:
         elif plan.answer is not None:
             message.answered = message.local_answer(plan.answer)
             message.delay = plan.delay
-            self._house.hits.settle(message)
+            self._proxy.hits.settle(message)
             if answered:
                 self._pending.append(message)
                 self._flush()
         else:
             self._forward(message, plan, answered)
 
-    def _forward(self, message: Passing, plan: Plan, answered: bool) -> None:
+    def _forward(self, message: ProxiedExchange, plan: DeliveryPlan, answered: bool) -> None:
         if plan.replace is not None:
             message.replace_request(plan.replace)
         assert message.frame is not None
@@ -246,24 +246,24 @@ class Link:
         if answered:
             self._pending.append(message)
         else:
-            self._house.hits.settle(message)
+            self._proxy.hits.settle(message)
         self.up.push(frame, plan.delay, plan.gate, plan.held, message)
         if plan.duplicate is not None:
             copy = self._copy_of(message)
-            message.swallow = plan.duplicate.heard == "second"
-            copy.swallow = not message.swallow
+            message.withhold_response = plan.duplicate.heard == "second"
+            copy.withhold_response = not message.withhold_response
             if answered:
                 self._pending.append(copy)
             assert copy.frame is not None
             self.up.push(copy.frame, plan.delay, plan.gate, plan.held, copy)
         self._let_go_of_frame(message)
 
-    def _copy_of(self, message: Passing) -> Passing:
+    def _copy_of(self, message: ProxiedExchange) -> ProxiedExchange:
         """The same request under a correlation id that no client uses."""
         self._copies += 1
         copy = message.copied(-(1 << 30) - self._copies, now_ns())
         if message.batches:
-            self._house.observer.saw_produce(copy)
+            self._proxy.observer.saw_produce(copy)
         return copy
 
     # --- answers
@@ -275,8 +275,8 @@ class Link:
         foreign = False
         try:
             frames = self._answers.feed(data)
-        except NotKafka as problem:
-            self._foreign(problem, f"node {self.node} at {self._door.upstream[0]}:{self._door.upstream[1]}")
+        except NotAKafkaFrame as problem:
+            self._foreign(problem, f"node {self.node} at {self._listener.upstream[0]}:{self._listener.upstream[1]}")
             frames, foreign = problem.frames, True
         with self.down.together:
             for frame in frames:
@@ -289,13 +289,13 @@ class Link:
         pending = self._pending
         message = pending[0] if pending and pending[0].correlation_id == correlation else self._find(correlation)
         if message is None:
-            self._house.tell(
+            self._proxy.tell(
                 "unknown-correlation", node=self.node, client=self.client_id, fields={"correlation_id": correlation}
             )
             self.down.push(frame)
             return
-        gated = self._house.board.gates
-        if message.careful or gated:
+        gated = self._proxy.active_faults.gates
+        if message.intercepted or gated:
             self._careful_answer(message, frame)
         else:
             message.answered = frame
@@ -305,10 +305,10 @@ class Link:
             pending.remove(message)
             self._send(message)
 
-    def _find(self, correlation: int) -> Passing | None:
+    def _find(self, correlation: int) -> ProxiedExchange | None:
         return next((m for m in self._pending if m.correlation_id == correlation and m.answered is None), None)
 
-    def _out_of_order(self, message: Passing) -> bool:
+    def _out_of_order(self, message: ProxiedExchange) -> bool:
         """Whether the broker answered a later request before an earlier one; that is its doing, and passes on as it
         came."""
         for earlier in self._pending:
@@ -316,38 +316,38 @@ class Link:
                 return False
             if earlier.answered is None and not earlier.final:
                 break
-        if not self._disorder_told:
-            self._disorder_told = True
+        if not self._disorder_reported:
+            self._disorder_reported = True
             fields = {
                 "api": message.api,
                 "correlation_id": message.correlation_id,
                 "expected": self._pending[0].correlation_id,
             }
-            self._house.tell("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
+            self._proxy.tell("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
         return True
 
-    def _careful_answer(self, message: Passing, frame: bytes) -> None:
+    def _careful_answer(self, message: ProxiedExchange, frame: bytes) -> None:
         message.answer_frame = frame
         message.is_response = True
-        self._house.observer.saw_answer(message)
-        plan = Plan()
+        self._proxy.observer.saw_answer(message)
+        plan = DeliveryPlan()
         for window, draws in message.windows:
             message.draws = draws
-            action = self._house.decide(window, message) if not window.ended else None
-            if action is not None and bites(action):
-                self._house.hits.bite(window, message, decision(action), later=True)
+            action = self._proxy.decide(window, message) if not window.ended else None
+            if action is not None and has_effect(action):
+                self._proxy.hits.record(window, message, decision(action), later=True)
                 plan.take(window, action)
-            elif window.window.id not in message.bitten:
+            elif window.window.id not in message.hit_by:
                 window.missed()
-        for window in self._house.board.gating(message):
-            action = self._house.decide(window, message)
-            if bites(action):
-                self._house.hits.bite(window, message, decision(action), later=True)
+        for window in self._proxy.active_faults.gating(message):
+            action = self._proxy.decide(window, message)
+            if has_effect(action):
+                self._proxy.hits.record(window, message, decision(action), later=True)
             plan.take(window, action)
-        self._house.hits.settle(message)
+        self._proxy.hits.settle(message)
         self._finish(message, plan)
 
-    def _finish(self, message: Passing, plan: Plan) -> None:
+    def _finish(self, message: ProxiedExchange, plan: DeliveryPlan) -> None:
         """What the client will be sent, and when."""
         message.delay, message.gate = message.delay + plan.delay, plan.gate
         if plan.reset:
@@ -355,12 +355,14 @@ class Link:
         elif plan.drop is not None and plan.drop.then == "close":
             message.final = True
         elif plan.drop is not None:
-            self._mute = plan.dropped_by
+            self._responses_blackholed_by = plan.dropped_by
         if plan.replace is not None:
             message.replace_answer(plan.replace)
-        message.answered = self._house.answer_bytes(message)
-        if message.heard_as is not None:
-            message.answered = message.answered[:4] + CORRELATION.pack(message.heard_as) + message.answered[8:]
+        message.answered = self._proxy.answer_bytes(message)
+        if message.client_correlation_id is not None:
+            message.answered = (
+                message.answered[:4] + CORRELATION.pack(message.client_correlation_id) + message.answered[8:]
+            )
 
     def _flush(self) -> None:
         """Sends the answers whose turn it is."""
@@ -368,8 +370,8 @@ class Link:
         while pending and (pending[0].answered is not None or pending[0].final):
             self._send(pending.popleft())
 
-    def _send(self, message: Passing) -> None:
-        if message.swallow or self._mute is not None:
+    def _send(self, message: ProxiedExchange) -> None:
+        if message.withhold_response or self._responses_blackholed_by is not None:
             return
         if message.final:
             self.down.push(None)
@@ -383,11 +385,11 @@ class Link:
         raw = frame[14 : 14 + max(length, 0)]
         if raw != self._client_id_bytes:
             self._client_id_bytes = raw
-            self.client_id = self._house.aliases.show(raw.decode("utf-8", "replace"))
+            self.client_id = self._proxy.aliases.show(raw.decode("utf-8", "replace"))
 
-    def _foreign(self, problem: NotKafka, who: str) -> None:
+    def _foreign(self, problem: NotAKafkaFrame, who: str) -> None:
         """No Kafka: say so, and from here on pass bytes as they are: both ends see what they would have seen."""
         self._opaque = True
-        self._house.tell(
+        self._proxy.tell(
             problem.kind, node=self.node, client=self.client_id, fields={"who": who, "what": f"From {who}: {problem}"}
         )

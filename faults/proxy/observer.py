@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from faults.proxy import rewrite
-from faults.proxy.commits import OFFSET_COMMIT, Commits
-from faults.proxy.memberships import Memberships
-from faults.proxy.passing import Passing, Unreadable
+from faults.proxy import address_rewriting
+from faults.proxy.commit_observer import OFFSET_COMMIT, CommitObserver
+from faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from faults.proxy.membership_observer import MembershipObserver
 from histories.clock import now_ns
 from histories.rows import Batch
 from wire.records import RecordsMalformed, batches
 
 if TYPE_CHECKING:
-    from faults.proxy.house import House
+    from faults.proxy.proxy import Proxy
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
 _GROUP_APIS = frozenset({13, 14, 68})
@@ -46,43 +46,43 @@ class SentBatch:
 class Observer:
     """Looks at every message that it `wants`, and at every Produce."""
 
-    def __init__(self, house: "House") -> None:
-        self._house = house
-        patterns = house.setup.record
+    def __init__(self, proxy: "Proxy") -> None:
+        self._proxy = proxy
+        patterns = proxy.setup.record
         self._everything = "*" in patterns
         self._records_topic = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match if patterns else None
-        self.memberships = Memberships(house.facts, lambda row: house.outbox.add(row))
-        self._commits = Commits(house.facts, self._is_recorded, lambda row: house.outbox.add(row))
-        self._rewrites = house.setup.addresses != "leak"
-        self._strips = house.setup.addresses == "strip"
+        self.memberships = MembershipObserver(proxy.facts, lambda row: proxy.outbox.add(row))
+        self._commits = CommitObserver(proxy.facts, self._is_recorded, lambda row: proxy.outbox.add(row))
+        self._rewrites = proxy.setup.addresses != "leak"
+        self._strips = proxy.setup.addresses == "strip"
 
     def wants(self, key: int, version: int) -> bool:
         """Whether the answer to this request must be looked at."""
-        return rewrite.carries_addresses(key, version) or key == API_VERSIONS or key in _TOLD_APIS
+        return address_rewriting.carries_addresses(key, version) or key == API_VERSIONS or key in _TOLD_APIS
 
-    def saw_produce(self, message: Passing) -> bool:
+    def saw_produce(self, message: ProxiedExchange) -> bool:
         """Takes in a Produce request; whether nobody will answer it (acks=0)."""
         try:
             request = message.request
-        except Unreadable:
+        except UndecodableMessage:
             return False
         if self._records_topic is not None:
             message.batches = list(self._batches(request))
         if request.acks == 0:
             for sent in message.batches:
                 self._tell(message, sent, None)
-            message.batches_told = True
+            message.batches_reported = True
         return bool(request.acks == 0)
 
-    def saw_answer(self, message: Passing) -> None:
+    def saw_answer(self, message: ProxiedExchange) -> None:
         """Takes in an answer, and rewrites what it must; an answer that cannot be read passes as it is, and is told
         of."""
         if not (message.batches or self.wants(message.key, message.version)):
             return
         try:
             answer = message.answer
-        except Unreadable as problem:
-            self._house.tell(
+        except UndecodableMessage as problem:
+            self._proxy.tell(
                 "unreadable-answer", node=message.node, client=message.client, fields={"why": str(problem)}
             )
             return
@@ -90,28 +90,28 @@ class Observer:
         if self._changed(message, answer):
             message.answer_is_edited = True
 
-    def unanswered(self, message: Passing) -> None:
+    def unanswered(self, message: ProxiedExchange) -> None:
         """The connection ended before this request was answered."""
-        for sent in () if message.batches_told else message.batches:
+        for sent in () if message.batches_reported else message.batches:
             self._tell(message, sent, None)
 
-    def _changed(self, message: Passing, answer: Any) -> bool:
+    def _changed(self, message: ProxiedExchange, answer: Any) -> bool:
         key, version = message.key, message.version
         if key == API_VERSIONS:
-            return rewrite.cap_versions(answer)
-        if not rewrite.carries_addresses(key, version) or not self._rewrites:
+            return address_rewriting.cap_versions(answer)
+        if not address_rewriting.carries_addresses(key, version) or not self._rewrites:
             return False
-        return rewrite.readdress(answer, key, version, self._house.nodes.place, self._strips)
+        return address_rewriting.rewrite_addresses(answer, key, version, self._proxy.nodes.place, self._strips)
 
-    def _learn(self, message: Passing, answer: Any) -> None:
-        facts = self._house.facts
+    def _learn(self, message: ProxiedExchange, answer: Any) -> None:
+        facts = self._proxy.facts
         if message.key == METADATA:
             for topic, partition, leader, epoch in facts.saw_metadata(answer):
-                self._house.tell_leader(topic, partition, leader, epoch)
+                self._proxy.report_leader(topic, partition, leader, epoch)
         elif message.key == FIND_COORDINATOR:
             for kind, name, node in facts.saw_coordinators(message.request, answer, message.version):
                 fields = {"kind": kind, "key": name}
-                self._house.tell("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
+                self._proxy.tell("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
         elif message.key == PRODUCE:
             self._learn_from_produce(message, answer)
         elif message.key in _GROUP_APIS:
@@ -119,8 +119,8 @@ class Observer:
         elif message.key == OFFSET_COMMIT:
             self._commits.saw(message, answer)
 
-    def _learn_from_produce(self, message: Passing, answer: Any) -> None:
-        facts = self._house.facts
+    def _learn_from_produce(self, message: ProxiedExchange, answer: Any) -> None:
+        facts = self._proxy.facts
         outcome = {}
         for topic in answer.responses:
             name = topic.name or facts.topic_name(topic.topic_id)
@@ -132,14 +132,14 @@ class Observer:
                     and hint.leader_id >= 0
                     and facts.saw_leader(name, part.index, hint.leader_id, hint.leader_epoch)
                 ):
-                    self._house.tell_leader(name, part.index, hint.leader_id, hint.leader_epoch)
+                    self._proxy.report_leader(name, part.index, hint.leader_id, hint.leader_epoch)
         for sent in message.batches:
             self._tell(message, sent, outcome.get((sent.topic, sent.partition)))
-        message.batches_told = True
+        message.batches_reported = True
 
     def _batches(self, request: Any) -> Iterator[SentBatch]:
         for topic in request.topic_data:
-            name = topic.name or self._house.facts.topic_name(topic.topic_id) or str(topic.topic_id)
+            name = topic.name or self._proxy.facts.topic_name(topic.topic_id) or str(topic.topic_id)
             if not self._is_recorded(name):
                 continue
             for part in topic.partition_data:
@@ -150,11 +150,11 @@ class Observer:
     def _is_recorded(self, topic: str) -> bool:
         return self._everything or bool(self._records_topic and self._records_topic(topic))
 
-    def _tell(self, message: Passing, sent: SentBatch, outcome: Any) -> None:
+    def _tell(self, message: ProxiedExchange, sent: SentBatch, outcome: Any) -> None:
         header = sent.header
         good = outcome is not None and outcome.error_code == 0
         base = outcome.base_offset if good else -1
-        self._house.outbox.add(
+        self._proxy.outbox.add(
             Batch(
                 topic=sent.topic,
                 partition=sent.partition,

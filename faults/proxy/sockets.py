@@ -9,7 +9,7 @@ WRITE_BUFFER = 1 << 20
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
-class Ends(Protocol):
+class LinkEvents(Protocol):
     """What a link does with what happens on its sockets."""
 
     sockets: "Sockets"
@@ -22,10 +22,10 @@ class Ends(Protocol):
     def from_upstream(self, data: bytes) -> None: ...
 
 
-class Side(asyncio.Protocol):
+class LinkSocket(asyncio.Protocol):
     """One of the two, as asyncio wants it."""
 
-    def __init__(self, link: Ends, is_client: bool) -> None:
+    def __init__(self, link: LinkEvents, is_client: bool) -> None:
         self._link = link
         self._is_client = is_client
         self.data_received = link.from_client if is_client else link.from_upstream  # type: ignore[method-assign]

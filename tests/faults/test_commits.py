@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faults.proxy.commits import FIRST_OP, KIND
+from faults.proxy.commit_observer import FIRST_OP, KIND
 from wire.messages import request, response
 
 

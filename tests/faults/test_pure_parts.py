@@ -13,9 +13,9 @@ from faults import paths
 from faults.clock import OperationClock
 from faults.leaks import LeakDetector
 from faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
-from faults.proxy.facts import SeenFacts
-from faults.proxy.lane import Lane
-from faults.proxy.passing import Passing
+from faults.proxy.exchange import ProxiedExchange
+from faults.proxy.observed_cluster import ObservedCluster
+from faults.proxy.send_queue import SendQueue
 from faults.refusals import NoPlaceForError, fail, first_error, refusal
 from wire import apis
 from wire.codec import decode, encode
@@ -24,8 +24,8 @@ from wire.messages import request, response
 PARTITION = {"partition_index": 0, "leader_id": 4, "leader_epoch": 2, "replica_nodes": [9, 4, 7]}
 
 
-def facts() -> SeenFacts:
-    seen = SeenFacts()
+def facts() -> ObservedCluster:
+    seen = ObservedCluster()
     topic = {"name": "t", "partitions": [PARTITION]}
     brokers = [{"node_id": node} for node in (4, 6, 7, 9)]
     seen.saw_metadata(response("Metadata", controller_id=6, brokers=brokers, topics=[topic]))
@@ -197,7 +197,7 @@ def test_a_lane_keeps_order_time_and_its_bounds() -> None:
     async def story() -> list[Any]:
         out: list[Any] = []
         pressed: list[bool] = []
-        lane = Lane(out.append, lambda: out.append("closed"), pressed.append, limit=10)
+        lane = SendQueue(out.append, lambda: out.append("closed"), pressed.append, limit=10)
         window = Window()
         lane.push(b"1")
         lane.push(b"2", delay=0.02)
@@ -221,7 +221,7 @@ def test_a_lane_keeps_order_time_and_its_bounds() -> None:
 def test_what_leaves_together_is_written_at_once_and_before_the_end() -> None:
     async def story() -> list[Any]:
         out: list[Any] = []
-        lane = Lane(out.append, lambda: out.append("closed"), lambda on: None, limit=10)
+        lane = SendQueue(out.append, lambda: out.append("closed"), lambda on: None, limit=10)
         with lane.together:
             lane.push(b"a")
             lane.push(b"b")
@@ -259,7 +259,7 @@ def test_bytes_behind_an_answer_travel_on() -> None:
     metadata = apis.by_name("Metadata")
     answer = response("Metadata", brokers=[{"node_id": 1, "host": "far", "port": 1}])
     frame = (7).to_bytes(4, "big") + b"\0" + encode(answer, 13) + b"\0"
-    passing = Passing(metadata, metadata.key, 13, 7, "c", 1, 1, None, 0)
+    passing = ProxiedExchange(metadata, metadata.key, 13, 7, "c", 1, 1, None, 0)
     passing.answer_frame = len(frame).to_bytes(4, "big") + frame
     passing.answer.brokers[0].host = "near"
     passing.answer_is_edited = True

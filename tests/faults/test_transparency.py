@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from faults.links import Links
-from faults.proxy.framing import Frames, NotKafka
+from faults.proxy.framing import Frames, NotAKafkaFrame
 from wire import apis, errors
 from wire.client import ConnectionClosed
 from wire.frames import decode_response, encode_request
@@ -273,7 +273,7 @@ def test_frames_are_the_same_however_they_are_cut(bodies: list[bytes], cuts: lis
 
 
 def test_frames_before_garbage_are_not_lost() -> None:
-    with pytest.raises(NotKafka) as caught:
+    with pytest.raises(NotAKafkaFrame) as caught:
         Frames(1000, 0).feed(bytes([0, 0, 0, 1, 9]) + b"\xff\xff\xff\xff")
     assert caught.value.frames == [bytes([0, 0, 0, 1, 9])]
 

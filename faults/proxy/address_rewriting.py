@@ -6,7 +6,7 @@ from typing import Any
 from wire import apis, errors
 from wire.messages import Struct, response
 
-Place = Callable[[int, str, int], tuple[str, int]]
+MapAddress = Callable[[int, str, int], tuple[str, int]]
 """(node id, host, port) as advertised -> where clients shall go instead; binds that listener first."""
 
 METADATA, FIND_COORDINATOR, API_VERSIONS, DESCRIBE_CLUSTER = 3, 10, 18, 60
@@ -20,7 +20,7 @@ def carries_addresses(key: int, version: int) -> bool:
     return first is not None and version >= first
 
 
-def readdress(answer: Struct, key: int, version: int, place: Place, strip: bool = False) -> bool:
+def rewrite_addresses(answer: Struct, key: int, version: int, place: MapAddress, strip: bool = False) -> bool:
     """Rewrites every node's address in place, by node id; whether anything was there to rewrite. `strip` clears hints
     instead."""
     if strip and key in (0, 1, 78, 79):

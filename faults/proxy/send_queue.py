@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Waiting:
+class QueuedFrame:
     """One frame that may not leave yet; `data` None: close the connection here.
 
     `gate` is the open window that keeps it until that has ended; `held`: it survives its connection.
@@ -22,7 +22,7 @@ class Waiting:
     about: Any = None
 
 
-class Lane:
+class SendQueue:
     """An ordered queue in front of a transport. While it is empty, `push` writes straight through.
 
     Its bytes are bounded: at `limit` it asks for the source to be paused, and lets it go on at half of that.
@@ -36,11 +36,11 @@ class Lane:
         self._close = close
         self._pressure = pressure
         self._limit = limit
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[QueuedFrame] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._full = False
         self._gathered: list[bytes] | None = None
-        self.together = Together(self)
+        self.together = BatchedWrites(self)
         """What leaves while this lasts is written at once: one system call for many small frames."""
         self.waiting_bytes = 0
         self.ended = False
@@ -55,7 +55,7 @@ class Lane:
         if not self._queue and delay <= 0 and (gate is None or gate.ended):
             self._emit(data)
             return
-        self._queue.append(Waiting(data, self._loop.time() + delay, gate, held, about))
+        self._queue.append(QueuedFrame(data, self._loop.time() + delay, gate, held, about))
         self.waiting_bytes += len(data or b"")
         if self.waiting_bytes > self._limit and not self._full:
             self._full = True
@@ -87,7 +87,7 @@ class Lane:
             self._pressure(False)
         self._arm()
 
-    def waiting(self) -> Iterator[Waiting]:
+    def waiting(self) -> Iterator[QueuedFrame]:
         """What has not left yet, in order."""
         return iter(self._queue)
 
@@ -134,13 +134,13 @@ class Lane:
         self.kick()
 
 
-class Together:
+class BatchedWrites:
     """Gathers what leaves a lane for as long as it lasts; every message passes here, and a generator would cost more
     than the rest of it."""
 
     __slots__ = ("_lane",)
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: SendQueue) -> None:
         self._lane = lane
 
     def __enter__(self) -> None:

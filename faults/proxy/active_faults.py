@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from faults.kind import MessageFault
 from faults.kinds import fault_of
 from faults.match import Facts, Match, body_matches, client_test, node_test
-from faults.proxy.passing import Passing
+from faults.proxy.exchange import ProxiedExchange
 from faults.schedule import BadSchedule, Window
 from wire import apis
 
 
-class Test:
+class CompiledMatch:
     """A compiled `Match`: cheap conditions first, the request's body only when it must be."""
 
     def __init__(self, match: Match, facts: Facts) -> None:
@@ -26,7 +26,7 @@ class Test:
         """Whether client, node and API are those that the match asks for."""
         return (not self.keys or key in self.keys) and bool(self._client(client)) and self._node(node, self._facts)
 
-    def whole(self, message: Passing) -> bool:
+    def whole(self, message: ProxiedExchange) -> bool:
         """Whether the message matches in every respect."""
         if not self.header(message.client, message.node, message.key):
             return False
@@ -36,7 +36,7 @@ class Test:
         return request is not None and body_matches(self._match, request, self._facts)
 
 
-class OpenWindow:
+class ActiveFault:
     """One window at work: what it matched, picked and hit so far."""
 
     def __init__(self, window: Window, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
@@ -46,7 +46,7 @@ class OpenWindow:
         self.window = window
         self.fault = fault
         self.match = window.match or Match()
-        self.test = Test(self.match, facts)
+        self.test = CompiledMatch(self.match, facts)
         self.ended = False
         self.seen = 0
         self.picked = 0
@@ -55,7 +55,7 @@ class OpenWindow:
         self._on_hit = on_hit
         self._ordinals: Counter[tuple[str, int, int, int]] = Counter()
 
-    def picks(self, message: Passing) -> bool:
+    def picks(self, message: ProxiedExchange) -> bool:
         """Whether this request, which matches, is one to disturb."""
         self.seen += 1
         match = self.match
@@ -79,17 +79,17 @@ class OpenWindow:
         self.picked -= 1
 
 
-class Watch:
+class MessageTrigger:
     """Waits for the n-th request that matches, then calls back, once."""
 
     def __init__(self, match: Match, n: int, facts: Facts, reached: Callable[[], object]) -> None:
-        self.test = Test(match, facts)
+        self.test = CompiledMatch(match, facts)
         self._match = match
         self._left = n
         self._seen = 0
         self._reached = reached
 
-    def saw(self, message: Passing) -> bool:
+    def saw(self, message: ProxiedExchange) -> bool:
         """Takes in a request; True when the wait is over."""
         if not self.test.whole(message):
             return False
@@ -102,30 +102,30 @@ class Watch:
         return self._left <= 0
 
 
-class Board:
+class ActiveFaults:
     """All windows by id; `quiet` while nothing needs a look at any message."""
 
     def __init__(self, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
         self._facts = facts
         self._seed = seed
         self._on_hit = on_hit
-        self.open: dict[str, OpenWindow] = {}
-        self.done: dict[str, OpenWindow] = {}
-        self._watches: list[tuple[str, Watch]] = []
-        self._order: tuple[OpenWindow, ...] = ()
-        self.gates: tuple[OpenWindow, ...] = ()
+        self.open: dict[str, ActiveFault] = {}
+        self.done: dict[str, ActiveFault] = {}
+        self._watches: list[tuple[str, MessageTrigger]] = []
+        self._order: tuple[ActiveFault, ...] = ()
+        self.gates: tuple[ActiveFault, ...] = ()
         self.quiet = True
 
-    def begin(self, window: Window) -> OpenWindow:
+    def begin(self, window: Window) -> ActiveFault:
         """Opens a window; a second one of the same id is a mistake of the caller."""
         if window.id in self.open:
             raise BadSchedule(f"window {window.id!r} is open already.")
-        made = self.open[window.id] = OpenWindow(window, self._facts, self._seed, self._on_hit)
+        made = self.open[window.id] = ActiveFault(window, self._facts, self._seed, self._on_hit)
         self.done.pop(window.id, None)
         self._changed()
         return made
 
-    def end(self, window_id: str) -> OpenWindow | None:
+    def end(self, window_id: str) -> ActiveFault | None:
         """Ends a window and forgets what waited for it; None when it was not open."""
         self._watches = [(owner, watch) for owner, watch in self._watches if owner != window_id]
         window = self.open.pop(window_id, None)
@@ -137,7 +137,7 @@ class Board:
 
     def watch(self, window_id: str, match: Match, n: int, reached: Callable[[], object]) -> None:
         """Calls back at the n-th request that matches from now on."""
-        self._watches.append((window_id, Watch(match, n, self._facts, reached)))
+        self._watches.append((window_id, MessageTrigger(match, n, self._facts, reached)))
         self._changed()
 
     def unwatch(self, window_id: str) -> None:
@@ -152,7 +152,7 @@ class Board:
             for test in (*(w.test for w in self._order), *(watch.test for _, watch in self._watches))
         )
 
-    def picked(self, message: Passing) -> Iterator[OpenWindow]:
+    def picked(self, message: ProxiedExchange) -> Iterator[ActiveFault]:
         """The windows that disturb this request. Waits come first, so that a window they open can hit this very
         request."""
         for owned in list(self._watches):
@@ -161,7 +161,7 @@ class Board:
                 self._changed()
         return (w for w in self._order if not w.fault.in_flight and w.test.whole(message) and w.picks(message))
 
-    def gating(self, message: Passing) -> Iterator[OpenWindow]:
+    def gating(self, message: ProxiedExchange) -> Iterator[ActiveFault]:
         """The windows that bar the way of whatever passes, request or answer."""
         return (w for w in self.gates if w.test.whole(message) and w.picks(message))
 

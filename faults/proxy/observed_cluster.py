@@ -7,7 +7,7 @@ from wire.messages import ZERO_UUID, Struct
 GROUP, TRANSACTION = 0, 1
 
 
-class SeenFacts:
+class ObservedCluster:
     """Answers `leader(topic, partition)` and the like from what was seen so far; None: not seen yet."""
 
     def __init__(self, leaderless: bool = False) -> None:

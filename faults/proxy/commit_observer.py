@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from faults.match import Facts
-from faults.proxy.passing import Passing
+from faults.proxy.exchange import ProxiedExchange
 from histories.clock import now_ns
 from histories.rows import Operation
 
@@ -19,7 +19,7 @@ FIRST_OP = 1 << 41
 """Above every number that a recorder gives out: the proxy numbers what it saw by itself."""
 
 
-class Commits:
+class CommitObserver:
     """Turns OffsetCommit exchanges of group members into operations, one a partition."""
 
     def __init__(self, facts: Facts, wanted: Callable[[str], bool], add: Callable[[Operation], None]) -> None:
@@ -29,7 +29,7 @@ class Commits:
         self._add = add
         self._ops = count(FIRST_OP)
 
-    def saw(self, message: Passing, answer: Any) -> None:
+    def saw(self, message: ProxiedExchange, answer: Any) -> None:
         """Takes in one exchange; a commit from outside any group states no generation and is left out."""
         request = message.readable_request()
         if request is None or request.generation_id_or_member_epoch < 0:

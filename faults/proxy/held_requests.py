@@ -4,69 +4,69 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faults.proxy.board import OpenWindow
+from faults.proxy.active_faults import ActiveFault
+from faults.proxy.exchange import ProxiedExchange
 from faults.proxy.framing import Frames
 from faults.proxy.hits import broker_code
-from faults.proxy.passing import Passing
 
 if TYPE_CHECKING:
-    from faults.proxy.house import House
+    from faults.proxy.proxy import Proxy
 
 ANSWER_SECONDS = 10.0
 
 
 @dataclass(slots=True)
-class Parked:
+class HeldRequest:
     """One request, and where it was going."""
 
-    window: OpenWindow
+    window: ActiveFault
     node: int
     frame: bytes
-    message: Passing
+    message: ProxiedExchange
 
 
-class Parking:
+class HeldRequests:
     """Bounded in bytes: what does not fit any more is lost, and that is told."""
 
-    def __init__(self, house: "House") -> None:
-        self._house = house
-        self._parked: list[Parked] = []
+    def __init__(self, proxy: "Proxy") -> None:
+        self._proxy = proxy
+        self._parked: list[HeldRequest] = []
         self._under_way = 0
 
-    def park(self, window: OpenWindow, node: int, frame: bytes, message: Passing) -> None:
+    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
         """Keeps a request until its window ends."""
-        if sum(len(p.frame) for p in self._parked) + len(frame) > self._house.setup.park_limit:
-            self._house.tell("held-overflow", window=window.window.id, node=node, fields={"bytes": len(frame)})
+        if sum(len(p.frame) for p in self._parked) + len(frame) > self._proxy.setup.park_limit:
+            self._proxy.tell("held-overflow", window=window.window.id, node=node, fields={"bytes": len(frame)})
             return
-        self._parked.append(Parked(window, node, frame, message))
+        self._parked.append(HeldRequest(window, node, frame, message))
 
-    def window_ended(self, window: OpenWindow) -> None:
+    def window_ended(self, window: ActiveFault) -> None:
         """Delivers what this window held, each over a connection of its own."""
         due = [parked for parked in self._parked if parked.window is window]
         self._parked = [parked for parked in self._parked if parked.window is not window]
         for parked in due:
             self._under_way += 1
-            self._house.run(self._deliver(parked))
+            self._proxy.run(self._deliver(parked))
 
     def __len__(self) -> int:
         return len(self._parked) + self._under_way
 
-    async def _deliver(self, parked: Parked) -> None:
-        upstream = self._house.nodes.upstream(parked.node)
+    async def _deliver(self, parked: HeldRequest) -> None:
+        upstream = self._proxy.nodes.upstream(parked.node)
         message = parked.message
         fields = {"api": message.api, "correlation_id": message.correlation_id, "connection": message.connection}
         try:
             if upstream is None:
                 raise ConnectionRefusedError("the node is not known")
             async with asyncio.timeout(ANSWER_SECONDS):
-                message.answer_frame = await _exchange(upstream, parked.frame, self._house.setup.frame_limit)
+                message.answer_frame = await _exchange(upstream, parked.frame, self._proxy.setup.frame_limit)
             fields["code"] = str(broker_code(message))
-            self._house.observer.saw_answer(message)
+            self._proxy.observer.saw_answer(message)
         except OSError as problem:
             fields["why"] = str(problem) or "no answer"
         finally:
             self._under_way -= 1
-        self._house.tell(
+        self._proxy.tell(
             "delivered-late", window=parked.window.window.id, node=parked.node, client=message.client, fields=fields
         )
 

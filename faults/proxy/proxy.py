@@ -12,40 +12,40 @@ from faults.actions import FORWARD, Action
 from faults.aliases import Aliases
 from faults.channel import Setup, Tell
 from faults.match import resolve
-from faults.proxy.board import Board, OpenWindow
-from faults.proxy.facts import SeenFacts
+from faults.proxy.active_faults import ActiveFault, ActiveFaults
+from faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from faults.proxy.held_requests import HeldRequests
 from faults.proxy.hits import Hits
 from faults.proxy.lag import LagMeter
 from faults.proxy.link import Link
-from faults.proxy.nodes import Door, Nodes
+from faults.proxy.node_listeners import NodeListener, NodeListeners
+from faults.proxy.observed_cluster import ObservedCluster
 from faults.proxy.observer import Observer
 from faults.proxy.outbox import Outbox
-from faults.proxy.parking import Parking
-from faults.proxy.passing import Passing, Unreadable
-from faults.proxy.sockets import Side
+from faults.proxy.sockets import LinkSocket
 from faults.schedule import Window
 from faults.triggers import Trigger
 
 
-class House:
+class Proxy:
     """Everything that links share. All of it runs on one event loop."""
 
     def __init__(self, setup: Setup, send: Callable[[Tell], None]) -> None:
         self.setup = setup
         self.aliases = Aliases(*setup.aliases)
         self.outbox = Outbox(send)
-        self.facts = SeenFacts(setup.leaderless)
-        self.board = Board(self.facts, setup.seed, lambda window: self.outbox.edge(window, "hit"))
-        self.nodes = Nodes(setup, self._accept, self._new_door)
+        self.facts = ObservedCluster(setup.leaderless)
+        self.active_faults = ActiveFaults(self.facts, setup.seed, lambda window: self.outbox.edge(window, "hit"))
+        self.nodes = NodeListeners(setup, self._accept, self._listener_opened)
         self.links: set[Link] = set()
-        self.parking = Parking(self)
+        self.held_requests = HeldRequests(self)
         self.hits = Hits(self.outbox)
         self.observer = Observer(self)
         self.lag = LagMeter()
         self.requests: Counter[tuple[int, str]] = Counter()
         self.connections = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._told: set[object] = set()
+        self._reported: set[object] = set()
 
     def open(self) -> None:
         """Binds what is known and starts the lag meter."""
@@ -55,7 +55,7 @@ class House:
     async def close(self) -> None:
         """Ends every connection and listener."""
         self.lag.stop()
-        for window in list(self.board.open):
+        for window in list(self.active_faults.open):
             self.end(window)
         for link in list(self.links):
             link.sockets.abort()
@@ -68,24 +68,24 @@ class House:
 
     def begin(self, window: Window) -> None:
         """Opens a window now."""
-        self.board.begin(window)
+        self.active_faults.begin(window)
         self.outbox.edge(window.id, "begin")
         if window.match is not None and window.end.msg is not None:
-            self.board.watch(window.id, window.end.msg, window.end.n, lambda: self.end(window.id))
+            self.active_faults.watch(window.id, window.end.msg, window.end.n, lambda: self.end(window.id))
 
     def arm(self, window: Window) -> None:
         """Opens a window at the message that its begin names, so that it can hit that very message."""
         assert window.begin.msg is not None, "armed only when it begins at a message"
-        self.board.watch(window.id, window.begin.msg, window.begin.n, lambda: self.begin(window))
+        self.active_faults.watch(window.id, window.begin.msg, window.begin.n, lambda: self.begin(window))
 
     def end(self, window_id: str) -> bool:
         """Ends a window and lets go everything that it kept; whether it was open."""
-        window = self.board.end(window_id)
+        window = self.active_faults.end(window_id)
         if window is None:
             return False
         for link in list(self.links):
             link.window_ended(window)
-        self.parking.window_ended(window)
+        self.held_requests.window_ended(window)
         self.outbox.edge(window_id, "end")
         return True
 
@@ -93,20 +93,20 @@ class House:
         """Tells the harness, in its own words, when a message condition (a Trigger as JSON) comes true."""
         condition = msgspec.json.decode(text, type=Trigger)
         assert condition.msg is not None, "only conditions on messages are waited for here"
-        self.board.watch(window_id, condition.msg, condition.n, lambda: self.outbox.reached(window_id, text))
+        self.active_faults.watch(window_id, condition.msg, condition.n, lambda: self.outbox.reached(window_id, text))
 
-    def decide(self, window: OpenWindow, message: Passing) -> Action:
+    def decide(self, window: ActiveFault, message: ProxiedExchange) -> Action:
         """Asks a fault; a message that it cannot read passes, and so does one on which it fails (told as our own
         error)."""
         try:
             return window.fault.decide(message)
-        except Unreadable:
+        except UndecodableMessage:
             return FORWARD
         except Exception:  # noqa: BLE001 - a bug in a fault must not look like one of the broker
             self.tell("proxy-error", window=window.window.id, fields={"traceback": traceback.format_exc()})
             return FORWARD
 
-    def answer_bytes(self, message: Passing) -> bytes:
+    def answer_bytes(self, message: ProxiedExchange) -> bytes:
         """The frame for the client; an edit that cannot be encoded is our own error, and the broker's bytes pass."""
         try:
             return message.answer_bytes()
@@ -115,9 +115,9 @@ class House:
             assert message.answer_frame is not None
             return message.answer_frame
 
-    def park(self, window: OpenWindow, node: int, frame: bytes, message: Passing) -> None:
+    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
         """Keeps a held request whose client is gone."""
-        self.parking.park(window, node, frame, message)
+        self.held_requests.hold(window, node, frame, message)
 
     # --- telling
 
@@ -125,19 +125,19 @@ class House:
         """An event of the history."""
         self.outbox.event(kind, fields=fields, **columns)
 
-    def tell_once(self, kind: str, what: object, fields: dict[str, Any]) -> None:
+    def report_once(self, kind: str, what: object, fields: dict[str, Any]) -> None:
         """The same, but not again for the same thing."""
-        if (kind, what) not in self._told:
-            self._told.add((kind, what))
+        if (kind, what) not in self._reported:
+            self._reported.add((kind, what))
             self.tell(kind, fields=fields)
 
-    def tell_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
+    def report_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
         """A leader that is news."""
         self.tell("leader", node=leader, topic=topic, partition=partition, leader_epoch=epoch if epoch >= 0 else None)
 
-    def tell_lasting(self) -> None:
+    def report_open_memberships(self) -> None:
         """What group members own at the end of a case."""
-        self.observer.memberships.tell_lasting()
+        self.observer.memberships.report_open_memberships()
 
     def count(self, node: int, client: str) -> None:
         """One request seen; the leak detector compares."""
@@ -156,20 +156,22 @@ class House:
     def state(self) -> dict[str, Any]:
         """What is at work and what is kept back: empty when everything is healed."""
         return {
-            "open": sorted(self.board.open),
+            "open": sorted(self.active_faults.open),
             "waiting": sum(1 for link in self.links for lane in (link.up, link.down) if _gated(lane)),
-            "parked": len(self.parking),
+            "parked": len(self.held_requests),
             "connections": len(self.links),
             "nodes": self.nodes.map(),
         }
 
-    def _accept(self, door: Door) -> asyncio.Protocol:
+    def _accept(self, node_listener: NodeListener) -> asyncio.Protocol:
         self.connections += 1
-        return Side(Link(self, door, self.connections), True)
+        return LinkSocket(Link(self, node_listener, self.connections), True)
 
-    def _new_door(self, door: Door) -> None:
-        host, port = door.upstream
-        self.tell("proxy-node", node=door.node, fields={"port": door.port, "upstream": f"{host}:{port}"})
+    def _listener_opened(self, node_listener: NodeListener) -> None:
+        host, port = node_listener.upstream
+        self.tell(
+            "proxy-node", node=node_listener.node, fields={"port": node_listener.port, "upstream": f"{host}:{port}"}
+        )
 
 
 def _gated(lane: Any) -> bool:

@@ -5,19 +5,19 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from faults.proxy.rewrite import answer_version
+from faults.proxy.address_rewriting import answer_version
 from faults.streams import stream
 from wire.apis import Api
 from wire.codec import Malformed, decode, decode_prefix, encode
 from wire.messages import Struct
 
 
-class Unreadable(Exception):
+class UndecodableMessage(Exception):
     """A message that cannot be decoded; it passes as it is."""
 
 
 @dataclass(slots=True, eq=False)
-class Passing:
+class ProxiedExchange:
     """One request and its answer."""
 
     api_of: Api | None
@@ -39,18 +39,18 @@ class Passing:
     gate: Any = None
     final: bool = False
     """Close the connection instead of answering."""
-    swallow: bool = False
-    heard_as: int | None = None
+    withhold_response: bool = False
+    client_correlation_id: int | None = None
     """The correlation id under which the client hears this answer, when it is another one."""
     local: bool = False
-    careful: bool = False
+    intercepted: bool = False
     windows: list[Any] = field(default_factory=list)
     """(window, draws) of those that picked this request and may still bite its answer."""
-    bitten: set[str] = field(default_factory=set)
+    hit_by: set[str] = field(default_factory=set)
     hits: list[Any] = field(default_factory=list)
     """Hits that wait for the broker's own code before they are told."""
     batches: list[Any] = field(default_factory=list)
-    batches_told: bool = False
+    batches_reported: bool = False
     _request: Struct | None = None
     _answer: Struct | None = None
     _answer_body: int = 8
@@ -67,20 +67,20 @@ class Passing:
         """The decoded request; Unreadable when it is none."""
         if self._request is None:
             if not self.readable or self.frame is None or self.api_of is None:
-                raise Unreadable(self.api)
+                raise UndecodableMessage(self.api)
             try:
                 header = self.api_of.request_header_version(self.version)
                 _, body = decode_prefix("RequestHeader", "data", header, self.frame, 4)
                 self._request = decode(self.api_of.name, "request", self.version, memoryview(self.frame)[body:])
             except Malformed as problem:
-                raise Unreadable(str(problem)) from problem
+                raise UndecodableMessage(str(problem)) from problem
         return self._request
 
     def readable_request(self) -> Struct | None:
         """The decoded request, or None."""
         try:
             return self.request
-        except Unreadable:
+        except UndecodableMessage:
             return None
 
     @property
@@ -89,7 +89,7 @@ class Passing:
         write, travel on as they came: to convict them of that is not the proxy's business."""
         if self._answer is None:
             if not self.readable or self.answer_frame is None or self.api_of is None:
-                raise Unreadable(self.api)
+                raise UndecodableMessage(self.api)
             try:
                 header = self.api_of.response_header_version(self.version)
                 _, self._answer_body = decode_prefix("ResponseHeader", "data", header, self.answer_frame, 4)
@@ -98,14 +98,14 @@ class Passing:
                 self._answer, stop = decode_prefix(self.api_of.name, "response", version, body)
                 self._surplus = bytes(body[stop:])
             except Malformed as problem:
-                raise Unreadable(str(problem)) from problem
+                raise UndecodableMessage(str(problem)) from problem
         return self._answer
 
     def readable_answer(self) -> Struct | None:
         """The decoded answer, or None."""
         try:
             return self.answer
-        except Unreadable:
+        except UndecodableMessage:
             return None
 
     def replace_answer(self, answer: Struct) -> None:
@@ -142,12 +142,12 @@ class Passing:
         self.frame = (body - 4 + len(encoded)).to_bytes(4, "big") + self.frame[4:body] + encoded
         self._request = request
 
-    def copied(self, correlation_id: int, at_ns: int) -> "Passing":
+    def copied(self, correlation_id: int, at_ns: int) -> "ProxiedExchange":
         """The same request under another correlation id; its answer is heard under the one of this."""
         assert self.frame is not None
         frame = self.frame[:8] + correlation_id.to_bytes(4, "big", signed=True) + self.frame[12:]
         head = (self.api_of, self.key, self.version, correlation_id, self.client, self.node, self.connection)
-        return Passing(*head, frame, at_ns, careful=True, heard_as=self.correlation_id)
+        return ProxiedExchange(*head, frame, at_ns, intercepted=True, client_correlation_id=self.correlation_id)
 
     def draws_from(self, seed: int, *what: object) -> None:
         """Names the stream of this message's own random numbers."""

@@ -9,7 +9,7 @@ from wire.messages import Struct
 
 
 @dataclass(slots=True)
-class Plan:
+class DeliveryPlan:
     """Delays add up; the last replacement counts; of the ways to stop a message the strongest wins, in the order of
     `stop`."""
 
@@ -51,14 +51,14 @@ def decision(action: Action) -> str:
     return type(action).__name__.lower()
 
 
-def bites(action: Action) -> bool:
+def has_effect(action: Action) -> bool:
     """Whether it is more than letting the message pass."""
     return not isinstance(action, Forward)
 
 
-def fold(decided: Iterable[tuple[Any, Action]]) -> Plan:
+def combined(decided: Iterable[tuple[Any, Action]]) -> DeliveryPlan:
     """The plan of these decisions."""
-    plan = Plan()
+    plan = DeliveryPlan()
     for window, action in decided:
         plan.take(window, action)
     return plan

@@ -17,7 +17,7 @@ class PortInUse(OSError):
 
 
 @dataclass(slots=True)
-class Door:
+class NodeListener:
     """A listener of ours and what is behind it: a node, or a bootstrap address whose node is not known yet."""
 
     node: int
@@ -26,15 +26,17 @@ class Door:
     server: asyncio.Server | None = None
 
 
-class Nodes:
+class NodeListeners:
     """Which node is where: behind us, and in front of us."""
 
-    def __init__(self, setup: Setup, accept: Callable[[Door], asyncio.Protocol], news: Callable[[Door], None]) -> None:
+    def __init__(
+        self, setup: Setup, accept: Callable[[NodeListener], asyncio.Protocol], news: Callable[[NodeListener], None]
+    ) -> None:
         self._setup = setup
         self._accept = accept
         self._news = news
-        self._doors: dict[int, Door] = {}
-        self._bootstrap: list[Door] = []
+        self._doors: dict[int, NodeListener] = {}
+        self._bootstrap: list[NodeListener] = []
         self._opening: set[asyncio.Task[None]] = set()
 
     def open(self) -> None:
@@ -43,36 +45,38 @@ class Nodes:
         for node, (host, port) in sorted(self._setup.nodes.items()):
             self.place(node, host, port)
         for address in self._setup.bootstrap:
-            door = self._by_address(address)
-            if door is None or wanted_port:
-                door = self._open(door.node if door else UNKNOWN, self._reach(*address), wanted_port)
+            node_listener = self._by_address(address)
+            if node_listener is None or wanted_port:
+                node_listener = self._open(
+                    node_listener.node if node_listener else UNKNOWN, self._reach(*address), wanted_port
+                )
                 wanted_port = 0
-            self._bootstrap.append(door)
+            self._bootstrap.append(node_listener)
 
     @property
     def bootstrap(self) -> str:
         """What clients are given to begin with."""
-        return ",".join(f"{self._setup.host}:{door.port}" for door in self._bootstrap)
+        return ",".join(f"{self._setup.host}:{node_listener.port}" for node_listener in self._bootstrap)
 
     def place(self, node: int, host: str, port: int) -> tuple[str, int]:
         """Where clients shall go for a node that advertises this address; its listener is bound when this returns."""
         upstream = self._reach(host, port)
-        door = self._doors.get(node)
-        if door is None:
-            door = self._doors[node] = self._open(node, upstream, self._setup.ports.get(node, 0))
-            self._news(door)
-        elif door.upstream != upstream:
-            door.upstream = upstream
-            self._news(door)
+        node_listener = self._doors.get(node)
+        if node_listener is None:
+            node_listener = self._doors[node] = self._open(node, upstream, self._setup.ports.get(node, 0))
+            self._news(node_listener)
+        elif node_listener.upstream != upstream:
+            node_listener.upstream = upstream
+            self._news(node_listener)
         for other in self._bootstrap:
             if other.node == UNKNOWN and other.upstream == upstream:
                 other.node = node
-        return self._setup.host, door.port
+        return self._setup.host, node_listener.port
 
     def upstream(self, node: int) -> tuple[str, int] | None:
         """Where a node really is."""
-        door = self._doors.get(node)
-        return door.upstream if door else None
+        node_listener = self._doors.get(node)
+        return node_listener.upstream if node_listener else None
 
     def ids(self) -> list[int]:
         """Every node that is known."""
@@ -80,18 +84,18 @@ class Nodes:
 
     def map(self) -> dict[int, tuple[int, str, int]]:
         """Node id -> (our port, the node's host, its port)."""
-        return {node: (door.port, *door.upstream) for node, door in self._doors.items()}
+        return {node: (node_listener.port, *node_listener.upstream) for node, node_listener in self._doors.items()}
 
     def bootstrap_ports(self) -> list[int]:
         """The ports of listeners that stand for a bootstrap address."""
-        return [door.port for door in self._bootstrap]
+        return [node_listener.port for node_listener in self._bootstrap]
 
     async def close(self) -> None:
         """Closes every listener."""
         await asyncio.gather(*self._opening, return_exceptions=True)
-        for door in (*self._doors.values(), *self._bootstrap):
-            if door.server is not None:
-                door.server.close()
+        for node_listener in (*self._doors.values(), *self._bootstrap):
+            if node_listener.server is not None:
+                node_listener.server.close()
 
     def _reach(self, host: str, port: int) -> tuple[str, int]:
         """Where an advertised address is from here; a whole `host:port` or a host alone may be mapped."""
@@ -103,11 +107,13 @@ class Nodes:
         reached, _, number = target.rpartition(":")
         return reached.strip("[]"), int(number)
 
-    def _by_address(self, address: tuple[str, int]) -> Door | None:
+    def _by_address(self, address: tuple[str, int]) -> NodeListener | None:
         upstream = self._reach(*address)
-        return next((door for door in self._doors.values() if door.upstream == upstream), None)
+        return next(
+            (node_listener for node_listener in self._doors.values() if node_listener.upstream == upstream), None
+        )
 
-    def _open(self, node: int, upstream: tuple[str, int], port: int) -> Door:
+    def _open(self, node: int, upstream: tuple[str, int], port: int) -> NodeListener:
         """Binds and listens at once, so that no client can come too early; accepting begins a moment later."""
         listener = socket.socket(socket.AF_INET6 if ":" in self._setup.host else socket.AF_INET)
         try:
@@ -122,12 +128,14 @@ class Nodes:
                 ) from problem
             raise
         listener.setblocking(False)
-        door = Door(node, upstream, listener.getsockname()[1])
-        task = asyncio.ensure_future(self._serve(door, listener))
+        node_listener = NodeListener(node, upstream, listener.getsockname()[1])
+        task = asyncio.ensure_future(self._serve(node_listener, listener))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
-        return door
+        return node_listener
 
-    async def _serve(self, door: Door, listener: socket.socket) -> None:
+    async def _serve(self, node_listener: NodeListener, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        door.server = await loop.create_server(lambda: self._accept(door), sock=listener, backlog=BACKLOG)
+        node_listener.server = await loop.create_server(
+            lambda: self._accept(node_listener), sock=listener, backlog=BACKLOG
+        )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from faults.match import Facts
-from faults.proxy.passing import Passing
+from faults.proxy.exchange import ProxiedExchange
 from histories.clock import now_ns
 from histories.rows import Membership
 from wire.codec import Malformed, decode_versioned
@@ -13,7 +13,7 @@ LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT = 13, 14, 68
 Owned = dict[tuple[str, int], Membership]
 
 
-class Memberships:
+class MembershipObserver:
     """Turns SyncGroup, LeaveGroup and ConsumerGroupHeartbeat exchanges into rows: one when an ownership ends, and one
     without an end for each that lasts at the end of the case.
 
@@ -27,7 +27,7 @@ class Memberships:
         self._owned: dict[tuple[str, str], Owned] = {}
         self._generations: dict[tuple[str, str], int] = {}
 
-    def saw(self, message: Passing, answer: Any) -> None:
+    def saw(self, message: ProxiedExchange, answer: Any) -> None:
         """Takes in one exchange of a group API."""
         request = message.readable_request()
         if request is None:
@@ -43,7 +43,7 @@ class Memberships:
         elif message.key == CONSUMER_GROUP_HEARTBEAT:
             self._heartbeat(message, request, answer)
 
-    def _heartbeat(self, message: Passing, request: Any, answer: Any) -> None:
+    def _heartbeat(self, message: ProxiedExchange, request: Any, answer: Any) -> None:
         if request.member_epoch in (-1, -2) and answer.error_code == 0:
             self._ends(request.group_id, request.member_id, "closed")
         elif answer.error_code in (25, 110):  # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
@@ -57,7 +57,7 @@ class Memberships:
             self._now_owns(message, request.group_id, member, answer.member_epoch, owned)
 
     def _now_owns(
-        self, message: Passing, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
+        self, message: ProxiedExchange, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
     ) -> None:
         owned = self._owned.setdefault((group, member), {})
         self._generations[group, member] = generation
@@ -75,7 +75,7 @@ class Memberships:
             )
             owned[topic, partition] = row
 
-    def tell_lasting(self) -> None:
+    def report_open_memberships(self) -> None:
         """Writes the ownerships that have not ended, and forgets them: the case is over."""
         for owned in self._owned.values():
             for row in owned.values():
