@@ -143,13 +143,13 @@ def _is_to_plant_in(case: CaseResult) -> bool:
 def _is_found(folder: Path, number: int, root: Path) -> bool:
     """Whether the record that a copy of this history lacks is named when the copy is judged."""
     history = History.open(folder)
-    victim = a_victim(history, Random(number))
+    node_control = a_victim(history, Random(number))
     copy = root / str(number) / folder.name
-    without(history, victim, copy)
+    without(history, node_control, copy)
     result = judge_stored(copy)
-    named = any(victim.value in anomaly.values for anomaly in result.anomalies)
+    named = any(node_control.value in anomaly.values for anomaly in result.anomalies)
     found = result.verdict is Verdict.FAIL and named
-    print(f"     {folder.name}: value {victim.value} taken out: {'found' if found else 'NOT FOUND'}", flush=True)
+    print(f"     {folder.name}: value {node_control.value} taken out: {'found' if found else 'NOT FOUND'}", flush=True)
     return found
 
 
@@ -161,18 +161,18 @@ def a_victim(history: History, rng: Random) -> Record:
     return rng.choice([row for row in records if row.outcome == "ok" and row.txn in committed | {None}])
 
 
-def without(history: History, victim: Record, folder: Path) -> None:
+def without(history: History, node_control: Record, folder: Path) -> None:
     """A copy of a history in which nobody ever saw a record; streams close over it as if it had never been there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     before: dict[tuple[str, int | None, str, int], tuple[int | None, int | None]] = {}
     for row in history.rows("records"):
-        if isinstance(row, Record) and row.side == "seen" and row.value == victim.value:
+        if isinstance(row, Record) and row.side == "seen" and row.value == node_control.value:
             before[row.client, row.stream, row.topic, row.partition] = (row.offset, row.prev_offset)
     with Recorder.create(folder, history.header) as copy:
         for table in TABLES:
             for row in history.rows(table):
                 if isinstance(row, Record) and row.side == "seen":
-                    if row.value == victim.value:
+                    if row.value == node_control.value:
                         continue
                     gone = before.get((row.client, row.stream, row.topic, row.partition))
                     if gone is not None and row.prev_offset == gone[0]:

@@ -89,7 +89,7 @@ def end(process: subprocess.Popen) -> None:
     process.wait(30)
 
 
-def kill_half_way(session, victim: subprocess.Popen, killed: threading.Event) -> None:
+def kill_half_way(session, node_control: subprocess.Popen, killed: threading.Event) -> None:
     """Waits until both workers are busy and half of a stage is done, and kills one worker then."""
     tracker = session.sparkContext.statusTracker()
 
@@ -98,7 +98,7 @@ def kill_half_way(session, victim: subprocess.Popen, killed: threading.Event) ->
         return any(it.numActiveTasks > 1 and 2 * it.numCompletedTasks >= it.numTasks for it in stages)
 
     wait_until(half_done, "a stage that is half done, with tasks on both workers")
-    end(victim)
+    end(node_control)
     killed.set()
 
 
@@ -122,12 +122,12 @@ def on_cluster(scratch: Path, folder: Path, history: History) -> tuple[list[Anom
     with (
         daemon(scratch, "master", "org.apache.spark.deploy.master.Master", *place),
         daemon(scratch, "one", *worker, master),
-        daemon(scratch, "two", *worker, master) as victim,
+        daemon(scratch, "two", *worker, master) as node_control,
     ):
         wait_until(lambda: listens(port), "the master")
         session = open_session(master, **settings_for(folder, rows_in([history])))
         killed = threading.Event()
-        threading.Thread(target=kill_half_way, args=(session, victim, killed), daemon=True).start()
+        threading.Thread(target=kill_half_way, args=(session, node_control, killed), daemon=True).start()
         try:
             with Spark.on(session, [history]) as engine:
                 return judge_on(engine, [history], FUSED)[0].anomalies, killed.is_set()

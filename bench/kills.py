@@ -117,23 +117,23 @@ class _Leaders:
         self._course.stored = final_read(self._cluster, places, self._recorder, transactions=False)
 
     def _kill(self, load: Load) -> None:
-        victim = self._leader()
-        if starting := self._starting.pop(victim, None):
+        node_control = self._leader()
+        if starting := self._starting.pop(node_control, None):
             starting.result(PATIENCE_S)  # it is led by a broker that says itself that it is there
         began = time.monotonic()
-        death = self._deaths.strike(victim)
-        alone = any(one.topic == TOPIC and one.left == (victim,) for one in death.partitions)
+        death = self._deaths.strike(node_control)
+        alone = any(one.topic == TOPIC and one.left == (node_control,) for one in death.partitions)
         if not self._wait:
-            self._starting[victim] = self._starters.submit(self._deaths.again, death)
-            self._course.killed(victim, began, None, None, alone=alone)
+            self._starting[node_control] = self._starters.submit(self._deaths.again, death)
+            self._course.killed(node_control, began, None, None, alone=alone)
             if self._rng.random() >= AT_ONCE:
                 self._resumed(load, list(range(PARTITIONS)), death.at_ns)
             return
-        led = [one.partition for one in death.partitions if one.topic == TOPIC and one.leader == victim]
+        led = [one.partition for one in death.partitions if one.topic == TOPIC and one.leader == node_control]
         resumed = self._resumed(load, led, death.at_ns)
         self._deaths.again(death)
         wait_for("all replicas in sync", lambda: all_in_sync(self._cluster), PATIENCE_S)
-        self._course.killed(victim, began, resumed, time.monotonic(), alone=alone)
+        self._course.killed(node_control, began, resumed, time.monotonic(), alone=alone)
 
     def _resumed(self, load: Load, led: list[int], at_ns: int) -> float:
         """Returns when every partition that the dead one led acknowledges again: the seconds until the last did."""
@@ -190,14 +190,16 @@ class _Coordinators:
         self._course.stored = final_read(self._cluster, [("in", 0), ("out", 0)], self._recorder, transactions=True)
 
     def _kill(self, copy: Copy) -> None:
-        victim = self._coordinator(*self._rng.choice((("__transaction_state", ID), ("__consumer_offsets", GROUP))))
+        node_control = self._coordinator(
+            *self._rng.choice((("__transaction_state", ID), ("__consumer_offsets", GROUP)))
+        )
         began = time.monotonic()
-        death = self._deaths.strike(victim)
+        death = self._deaths.strike(node_control)
         wait_for("a commit after a kill", lambda: copy.began_after(death.at_ns), PATIENCE_S)
         resumed = time.monotonic() - death.at_ns / 1e9
         self._deaths.again(death)
         wait_for("all replicas in sync", lambda: all_in_sync(self._cluster), PATIENCE_S)
-        self._course.killed(victim, began, resumed, time.monotonic(), alone=False)
+        self._course.killed(node_control, began, resumed, time.monotonic(), alone=False)
 
     def _coordinator(self, topic: str, name: str) -> int:
         placed = [one for one in control(self._cluster, 0, do="dump")["partitions"] if one["topic"] == topic]

@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from faults.links import Links
+from faults.proxy_process import FaultProxy
 from wire.frames import encode_request, encode_response
 from wire.messages import Struct, request, response
 from wire.records import Record, build_batch
@@ -129,7 +129,7 @@ def measure(name: str, ask: Ask, seconds: float, work: Callable[[int], float | l
     broker.start()
     try:
         port = ports.get(timeout=10)
-        with Links.start([("127.0.0.1", port)], nodes={0: ("127.0.0.1", port)}) as links:
+        with FaultProxy.start([("127.0.0.1", port)], nodes={0: ("127.0.0.1", port)}) as links:
             ours = int(links.node_address(0).split(":")[1])
             work(port), work(ours)
             direct, through = work(port), work(ours)

@@ -53,7 +53,7 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Respond:
     """Answer a request with this; the broker never sees it."""
 
     message: Struct
@@ -64,5 +64,5 @@ class Reset:
     """Abort the connection (the client sees a reset, not an orderly end)."""
 
 
-Action = Forward | Drop | Delay | Stall | Hold | Duplicate | Replace | Answer | Reset
+Action = Forward | Drop | Delay | Stall | Hold | Duplicate | Replace | Respond | Reset
 FORWARD = Forward()

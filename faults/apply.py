@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from faults.clock import Clock
-from faults.journal import Journal
-from faults.links import Links, ProxyFailed
-from faults.nodework import NodeWork
+from faults.clock import OperationTicks
+from faults.journal import FaultJournal
+from faults.process_faults import ProcessFaults
+from faults.proxy_process import FaultProxy, ProxyFailed
 from faults.schedule import Schedule, Window
-from faults.triggers import Edge, Progress, Trigger, is_due, next_ms
+from faults.triggers import Edge, RunProgress, Trigger, is_due, next_ms
 from histories.clock import now_ns
 from histories.rows import Row
 
@@ -29,10 +29,10 @@ class HistoryWriter(Protocol):
 @contextmanager
 def applied(
     schedule: Schedule,
-    links: Links,
-    victims: Mapping[int, Any],
+    links: FaultProxy,
+    node_controls: Mapping[int, Any],
     history: HistoryWriter,
-    clients_clock: Clock,
+    clients_clock: OperationTicks,
     *,
     heal_within_s: float = HEAL_SECONDS,
 ) -> Iterator["Applied"]:
@@ -41,7 +41,7 @@ def applied(
     The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with
     the reason.
     """
-    faults = Applied(schedule, links, victims, history, clients_clock)
+    faults = Applied(schedule, links, node_controls, history, clients_clock)
     try:
         faults.start()
         yield faults
@@ -54,7 +54,12 @@ class Applied:
     condition."""
 
     def __init__(
-        self, schedule: Schedule, links: Links, victims: Mapping[int, Any], history: HistoryWriter, clock: Clock
+        self,
+        schedule: Schedule,
+        links: FaultProxy,
+        node_controls: Mapping[int, Any],
+        history: HistoryWriter,
+        clock: OperationTicks,
     ) -> None:
         self.schedule = schedule
         self.unhealed: dict[str, str] = {}
@@ -63,9 +68,9 @@ class Applied:
         self._links = links
         self._history = history
         self._clock = clock
-        self._journal = Journal(links.journal) if links.journal is not None else None
-        self._nodes = NodeWork(victims, links, schedule.seed, self._journal)
-        self._progress = Progress()
+        self._journal = FaultJournal(links.journal) if links.journal is not None else None
+        self._nodes = ProcessFaults(node_controls, links, schedule.seed, self._journal)
+        self._progress = RunProgress()
         self._began: list[Window] = []
         self._open: dict[str, Window] = {}
         self._over: set[str] = set()

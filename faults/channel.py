@@ -26,7 +26,7 @@ class Setup(msgspec.Struct, omit_defaults=True):
     record: tuple[str, ...] = ("*",)
     """Patterns of the topics whose batches are reported."""
     aliases: tuple[str, str] = ("", "")
-    """How clients disguise their names (faults/aliases.py): prefix and key."""
+    """How clients disguise their names (faults/client_aliases.py): prefix and key."""
     addresses: str = "rewrite"
     """`rewrite`; `strip` clears the optional hints of KIP-951; `leak` passes real addresses (to test the leak
     detector)."""
@@ -36,7 +36,7 @@ class Setup(msgspec.Struct, omit_defaults=True):
     park_limit: int = 64 * 1024 * 1024
 
 
-class Ask(msgspec.Struct, omit_defaults=True):
+class ControlRequest(msgspec.Struct, omit_defaults=True):
     """Harness to proxy: do this."""
 
     id: int
@@ -44,7 +44,7 @@ class Ask(msgspec.Struct, omit_defaults=True):
     args: dict[str, Any] = {}
 
 
-class Tell(msgspec.Struct, omit_defaults=True):
+class ControlReport(msgspec.Struct, omit_defaults=True):
     """Proxy to harness: the answer to an ask, and what was seen meanwhile: rows by table, reached triggers, hits by
     window."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Clock(Protocol):
+class OperationTicks(Protocol):
     """What a schedule needs of the workload."""
 
     def operations(self) -> int:

@@ -9,14 +9,14 @@ from typing import Literal, Self
 
 import msgspec
 
-from faults.victim import Command, UndoneByCommand, Victim
+from faults.node_control import Command, NodeControl, UndoneByCommand
 
 COMMAND_WITHIN_S = 60
 JOURNALS = "journals"
 """The folder of a run that they are in."""
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing done to one node. `started` tells its process from a later one with the same id; `undo` is the command
     that undoes it where there is no process of ours."""
 
@@ -31,11 +31,11 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Line(msgspec.Struct, omit_defaults=True):
     """Either something done, or the id of the window that is undone."""
 
-    done: Entry | None = None
+    done: JournalEntry | None = None
     undone: str | None = None
 
 
-class Journal:
+class FaultJournal:
     """Appends to a file before a process is touched and after it is healed; each line is on disk when the call
     returns."""
 
@@ -44,11 +44,11 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
 
-    def will(self, window: str, what: Literal["paused", "down"], victim: Victim) -> None:
+    def will(self, window: str, what: Literal["paused", "down"], node_control: NodeControl) -> None:
         """Notes what is about to be done."""
-        started = start_of(victim.pid) if victim.pid is not None else None
-        undo = victim.undo_command(what) if isinstance(victim, UndoneByCommand) else None
-        self._write(_Line(done=Entry(window, what, victim.node_id, victim.pid, started, undo)))
+        started = start_of(node_control.pid) if node_control.pid is not None else None
+        undo = node_control.undo_command(what) if isinstance(node_control, UndoneByCommand) else None
+        self._write(_Line(done=JournalEntry(window, what, node_control.node_id, node_control.pid, started, undo)))
 
     def undone(self, window: str) -> None:
         """Notes that nothing of this window is left."""
@@ -71,9 +71,9 @@ class Journal:
         os.fsync(self._file.fileno())
 
 
-def pending(path: Path) -> list[Entry]:
+def pending(path: Path) -> list[JournalEntry]:
     """What a journal says is not undone, the newest first. A last line that a crash cut short is no entry."""
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     for text in path.read_bytes().splitlines():
         try:
             line = msgspec.json.decode(text, type=_Line)
@@ -109,7 +109,7 @@ def forget_run(run: Path) -> None:
         path.unlink()
 
 
-def _undo(entry: Entry) -> str:
+def _undo(entry: JournalEntry) -> str:
     who = f"node {entry.node} (window {entry.window})"
     if entry.undo is not None:
         return f"{who} was {entry.what}; {_run(entry.undo)}."

@@ -7,9 +7,9 @@ import msgspec
 
 from faults.actions import Action
 from faults.match import Match
-from faults.schedule import Model, Window
+from faults.node_control import NodeControl
+from faults.schedule import FaultModel, Window
 from faults.triggers import AT_HEAL, AT_ONCE, Trigger
-from faults.victim import Victim
 from wire.messages import Struct
 
 
@@ -35,7 +35,7 @@ class MessageFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fault that the proxy makes on single messages. The subclass says what it models and what it leaves true."""
 
     kind: ClassVar[str]
-    model: ClassVar[Model]
+    model: ClassVar[FaultModel]
     needs: ClassVar[tuple[str, ...]] = ("proxy",)
     verb: ClassVar[str]
     noun: ClassVar[Literal["request", "response", "message"]]
@@ -59,18 +59,18 @@ class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fault done to a whole node, and what undoes it."""
 
     kind: ClassVar[str]
-    model: ClassVar[Model] = "crash-stop"
+    model: ClassVar[FaultModel] = "crash-stop"
     needs: ClassVar[tuple[str, ...]]
     verb: ClassVar[str]
 
-    def begin(self, victim: Victim) -> None:
+    def begin(self, node_control: NodeControl) -> None:
         """Does it; returns when it is done."""
         raise TypeError(f"{type(self).__name__} does nothing")
 
-    def undo(self, victim: Victim) -> None:
+    def undo(self, node_control: NodeControl) -> None:
         """Brings the node back; harmless when there is nothing to undo."""
-        if not victim.alive():
-            victim.restart()
+        if not node_control.alive():
+            node_control.restart()
 
     @classmethod
     def words(cls, window: Window) -> str:
@@ -79,7 +79,7 @@ class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{cls.verb} {target if not target.isdigit() else 'node ' + target}" + _said(window)
 
 
-class Where(TypedDict, total=False):
+class MessageFaultOptions(TypedDict, total=False):
     """What every constructor of a message fault takes: which messages (see `Match`), from when, until when."""
 
     api: str | tuple[str, ...]
@@ -99,7 +99,7 @@ class Where(TypedDict, total=False):
     id: str
 
 
-class When(TypedDict, total=False):
+class ProcessFaultOptions(TypedDict, total=False):
     """What every constructor of a process fault takes beside its target."""
 
     begin: Trigger
@@ -107,7 +107,7 @@ class When(TypedDict, total=False):
     id: str
 
 
-def message_window(fault: MessageFault, **where: Unpack[Where]) -> Window:
+def message_window(fault: MessageFault, **where: Unpack[MessageFaultOptions]) -> Window:
     """The window of a message fault; only parameters that differ from their defaults are written down."""
     when = {name: where.pop(name) for name in ("begin", "end", "id") if name in where}
     match: dict[str, Any] = dict(where)
@@ -129,7 +129,7 @@ def message_window(fault: MessageFault, **where: Unpack[Where]) -> Window:
     )
 
 
-def process_window(fault: ProcessFault, target: str | int, **when: Unpack[When]) -> Window:
+def process_window(fault: ProcessFault, target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
     """The window of a process fault."""
     return Window(
         kind=fault.kind,

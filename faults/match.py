@@ -77,7 +77,7 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
             yield f"{name} = {value}"
 
 
-class Facts(Protocol):
+class ClusterState(Protocol):
     """What has been seen of the cluster so far; None: not known yet."""
 
     leaderless: bool
@@ -97,7 +97,7 @@ def ordinal(n: int) -> str:
     return f"{n}{ending}"
 
 
-def resolve(selector: str, facts: Facts) -> tuple[int, ...] | None:
+def resolve(selector: str, facts: ClusterState) -> tuple[int, ...] | None:
     """The nodes that a selector names right now; None when that is not known. `any` is none: BadSelector."""
     if selector.lstrip("-").isdigit():
         return (int(selector),)
@@ -119,7 +119,7 @@ def resolve(selector: str, facts: Facts) -> tuple[int, ...] | None:
     )
 
 
-def _replicas(role: str, topic: str, partition: int, number: int, facts: Facts) -> tuple[int, ...] | None:
+def _replicas(role: str, topic: str, partition: int, number: int, facts: ClusterState) -> tuple[int, ...] | None:
     if role == "leader":
         return _one(facts.leader(topic, partition))
     found = facts.followers(topic, partition)
@@ -132,7 +132,7 @@ def _one(node: int | None) -> tuple[int, ...] | None:
     return None if node is None else (node,)
 
 
-def node_test(selector: str) -> Callable[[int, Facts], bool]:
+def node_test(selector: str) -> Callable[[int, ClusterState], bool]:
     """A test whether a node is one that the selector names; on a leaderless target every node leads."""
     if selector == "any":
         return lambda node, facts: True
@@ -146,7 +146,7 @@ def client_test(pattern: str) -> Callable[[str], bool]:
     return re.compile(fnmatch.translate(pattern)).match if pattern != "*" else lambda name: True  # type: ignore[return-value]
 
 
-def body_matches(match: Match, request: Struct, facts: Facts) -> bool:
+def body_matches(match: Match, request: Struct, facts: ClusterState) -> bool:
     """Whether the request's own fields are those that the match asks for."""
     if match.topic is not None or match.partition is not None:
         wanted = ((topic, partition) for topic, partition in partitions_of(request, facts))
@@ -163,7 +163,7 @@ def body_matches(match: Match, request: Struct, facts: Facts) -> bool:
     return all(getattr(request, name, None) == value for name, value in match.fields.items())
 
 
-def partitions_of(request: Struct, facts: Facts) -> Iterator[tuple[str | None, int | None]]:
+def partitions_of(request: Struct, facts: ClusterState) -> Iterator[tuple[str | None, int | None]]:
     """Every (topic, partition) that a request names; a bare topic has partition None."""
     for holder in _structs(request):
         name = getattr(holder, "name", None) or getattr(holder, "topic", None)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from faults.paths import Step, parse
+from faults.message_paths import PathStep, parse
 from wire.records import Batch, Record, batches, build_batch
 
 
@@ -102,7 +102,7 @@ def _open(batch: Batch) -> EditableBatch:
     )
 
 
-def _holders(message: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
+def _holders(message: Any, steps: tuple[PathStep, ...]) -> Iterator[Any]:
     """Every struct at the path before `records`."""
     if not steps:
         if hasattr(message, "records"):

@@ -9,7 +9,7 @@ import msgspec
 from faults.match import Match
 from faults.triggers import AT_HEAL, AT_ONCE, Trigger
 
-Model = Literal["crash-stop", "omission", "timing", "byzantine-wire", "storage-loss", "clock"]
+FaultModel = Literal["crash-stop", "omission", "timing", "byzantine-wire", "storage-loss", "clock"]
 FORMAT = 1
 
 
@@ -28,7 +28,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     target: str | None = None
     begin: Trigger = AT_ONCE
     end: Trigger = AT_HEAL
-    model: Model = "omission"
+    model: FaultModel = "omission"
     needs: tuple[str, ...] = ()
 
     def text(self) -> str:

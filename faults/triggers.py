@@ -99,7 +99,7 @@ AT_ONCE = Trigger(elapsed_ms=0)
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """What has happened so far: all that a trigger may depend on."""
 
     ops: int = 0
@@ -110,7 +110,7 @@ class Progress:
     """(window, condition as JSON) of the message conditions that came true, as the proxy reported them."""
 
 
-def is_due(trigger: Trigger, window: str, seen: Progress) -> bool:
+def is_due(trigger: Trigger, window: str, seen: RunProgress) -> bool:
     """Whether the condition has come true for this window. The heal phase is no condition: whoever heals, ends
     everything."""
     if trigger.op is not None:
@@ -127,7 +127,7 @@ def is_due(trigger: Trigger, window: str, seen: Progress) -> bool:
     return bool(trigger.all) and all(is_due(part, window, seen) for part in trigger.all)
 
 
-def next_ms(trigger: Trigger, seen: Progress) -> float | None:
+def next_ms(trigger: Trigger, seen: RunProgress) -> float | None:
     """The earliest time at which the clock alone could make it true; None when only something else can."""
     if trigger.elapsed_ms is not None:
         return trigger.elapsed_ms

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from faults.clock import OperationClock
-from faults.links import Links
+from faults.proxy_process import FaultProxy
 from histories.clock import now_ns
 from suites import naming
 from suites.events import Progress
@@ -37,7 +37,7 @@ GIVE_UP_S = 3.0
 class Clients:
     """All threads of a workload on one stage."""
 
-    def __init__(self, workload: Workload, ground: Ground, links: Links) -> None:
+    def __init__(self, workload: Workload, ground: Ground, links: FaultProxy) -> None:
         self._workload = workload
         self._ground = ground
         self._told_ns = 0

@@ -47,7 +47,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
                 return seen
 
             ground.phase("faults")
-            with applied(schedule, links, ground.victims, ground.recorder, clients.clock) as faults:
+            with applied(schedule, links, ground.node_controls, ground.recorder, clients.clock) as faults:
                 enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(
                     lambda: (

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from faults.links import Links
+from faults.proxy_process import FaultProxy
 from faults.schedule import BadSchedule, Schedule
 from suites.case import Case
 
@@ -21,13 +21,13 @@ class Disturbance:
     def __init__(self, always: Schedule, refute: bool) -> None:
         self.always = always
         self.refute = refute
-        self._links: Links | None = None
+        self._links: FaultProxy | None = None
 
     def open(
         self, bootstrap: list[tuple[str, int]], reach: Mapping[str, str], seed: int, aliases: tuple[str, str] = ("", "")
     ) -> None:
         """Starts the proxy in front of the target and opens the windows that stay open."""
-        self._links = Links.start(bootstrap, seed=seed, reach=dict(reach), aliases=aliases)
+        self._links = FaultProxy.start(bootstrap, seed=seed, reach=dict(reach), aliases=aliases)
         for window in self.always:
             self._links.apply(window)
 
@@ -38,7 +38,7 @@ class Disturbance:
             self._links = None
 
     @property
-    def links(self) -> Links:
+    def links(self) -> FaultProxy:
         assert self._links is not None, "the proxy is started with the run"
         return self._links
 

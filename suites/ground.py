@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from faults.links import Links
-from faults.victim import Victim
+from faults.node_control import NodeControl
+from faults.proxy_process import FaultProxy
 from histories.recorder import Recorder
 from suites.events import PhaseChanged, Progress
 from suites.probe.conditions import Scene
@@ -22,7 +22,7 @@ class Ground:
         *,
         scene: Scene,
         recorder: Recorder,
-        victims: Mapping[int, Victim],
+        node_controls: Mapping[int, NodeControl],
         wire: Callable[[str], Wire],
         bootstrap: list[tuple[str, int]],
         reach: Mapping[str, str],
@@ -34,7 +34,7 @@ class Ground:
     ) -> None:
         self.scene = scene
         self.recorder = recorder
-        self.victims = victims
+        self.node_controls = node_controls
         self._wire = wire
         self.topics = topics
         self.names = names
@@ -48,9 +48,9 @@ class Ground:
         """A probe around the proxy, under a client id of its own where one is given."""
         return self._wire(client_id)
 
-    def links(self) -> Links:
+    def links(self) -> FaultProxy:
         """The proxy in front of the target, as a context manager."""
-        return Links.start(
+        return FaultProxy.start(
             self._bootstrap,
             seed=self.scene.seed,
             journal=self._journal,

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from faults.aliases import Aliases
+from faults.client_aliases import ClientAliases
 from faults.journal import forget_run
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from histories.clock import now_ns
 from histories.header import HistoryWriteFailed
 from suites import naming
@@ -190,7 +190,7 @@ class Session:
             attempt=attempt,
             seed=self.seed + attempt - 1,
             salt=self._salt,
-            client_id=Aliases(self.prefix, self._salt).hide("probe"),
+            client_id=ClientAliases(self.prefix, self._salt).hide("probe"),
             latency_ms=self.health.latency_ms,
             time_ms=time.time_ns() // 1_000_000,
             metadata_version=self.metadata_version,
@@ -266,7 +266,7 @@ class Session:
             trace = Evidence("exception", traceback.format_exc())
             return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
 
-    def victims(self) -> dict[int, Victim]:
+    def node_controls(self) -> dict[int, NodeControl]:
         """The nodes that may be hurt."""
         return dict(self.target.nodes)
 
@@ -291,7 +291,7 @@ class Session:
 
     def _unsettled(self) -> tuple[str, ...]:
         """What of several nodes does not lead again what it led; waits for that."""
-        if len(self.victims()) < 2:
+        if len(self.node_controls()) < 2:
             return ()
         unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import structs
 
 from faults.journal import JOURNALS
-from faults.links import ProxyFailed
+from faults.proxy_process import ProxyFailed
 from faults.schedule import Schedule
 from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
@@ -161,7 +161,7 @@ def _run(
         ground = Ground(
             scene=scene,
             recorder=recorder,
-            victims=session.victims(),
+            node_controls=session.node_controls(),
             bootstrap=session.bootstrap(),
             reach=session.reach_table(),
             topics=topics,

@@ -33,8 +33,10 @@ def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Ou
         try:
             if not case.hurts:
                 return attempt(case, wire, exchanger, {}, session.target.alive, look)
-            with journaled(session.victims(), session.run_dir / JOURNALS / f"{folder.name}.jsonl") as victims:
-                return attempt(case, wire, exchanger, victims, session.target.alive, look)
+            with journaled(
+                session.node_controls(), session.run_dir / JOURNALS / f"{folder.name}.jsonl"
+            ) as node_controls:
+                return attempt(case, wire, exchanger, node_controls, session.target.alive, look)
         finally:
             exchanger.close_all()
             tape.close()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from checkers.verdict import Verdict
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.case import Case
 from suites.condition import DIED, WELL, Condition, on_tape
 from suites.harm import harm_in
@@ -38,7 +38,7 @@ def attempt(
     case: Case,
     wire: Wire,
     exchanger: Exchanger,
-    victims: Mapping[int, Victim],
+    node_controls: Mapping[int, NodeControl],
     alive: Callable[[], bool],
     condition: Callable[[], Condition] | None = None,
 ) -> Outcome:
@@ -48,7 +48,7 @@ def attempt(
     """
     if case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
-    nodes = Nodes(wire, exchanger, victims)
+    nodes = Nodes(wire, exchanger, node_controls)
     outcome = _judged_to_the_end(case, wire, exchanger, nodes, _Target(exchanger, nodes, alive, condition))
     return shortened(_with_harm(outcome, wire), wire.named)
 

@@ -3,7 +3,7 @@
 from typing import Literal, Unpack
 
 from faults.actions import FORWARD, Action, Reset, Stall
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 Direction = Literal["both", "requests", "answers"]
@@ -30,6 +30,8 @@ class Cut(MessageFault, frozen=True):
         return Stall() if self.how == "stall" else Reset()
 
 
-def cut(*, direction: Direction = "both", how: Literal["stall", "reset"] = "stall", **where: Unpack[Where]) -> Window:
+def cut(
+    *, direction: Direction = "both", how: Literal["stall", "reset"] = "stall", **where: Unpack[MessageFaultOptions]
+) -> Window:
     """Cut a client from a node: `cut(client="producer-1", node="leader(t,0)", direction="answers")`."""
     return message_window(Cut(direction=direction, how=how), **where)

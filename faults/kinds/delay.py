@@ -3,7 +3,7 @@
 from typing import Literal, Unpack
 
 from faults.actions import FORWARD, Action, Delay
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -29,7 +29,11 @@ class DelayMessages(MessageFault, frozen=True):
 
 
 def delay(
-    ms: float, *, jitter_ms: float = 0, direction: Literal["answers", "requests"] = "answers", **where: Unpack[Where]
+    ms: float,
+    *,
+    jitter_ms: float = 0,
+    direction: Literal["answers", "requests"] = "answers",
+    **where: Unpack[MessageFaultOptions],
 ) -> Window:
     """Latency: `delay(300)` adds 300 ms to every answer; `delay(50, jitter_ms=20, api="Fetch")` to some."""
     return message_window(DelayMessages(ms=ms, jitter_ms=jitter_ms, direction=direction), **where)

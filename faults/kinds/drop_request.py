@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from faults.actions import FORWARD, Action, Drop, End
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -21,6 +21,6 @@ class DropRequest(MessageFault, frozen=True):
         return FORWARD if message.is_response else Drop(then=self.then)
 
 
-def drop_request(*, then: End = "close", **where: Unpack[Where]) -> Window:
+def drop_request(*, then: End = "close", **where: Unpack[MessageFaultOptions]) -> Window:
     """Lose requests: `drop_request(api="OffsetCommit", times=1)`."""
     return message_window(DropRequest(then=then), **where)

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from faults.actions import FORWARD, Action, Drop, End
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -22,6 +22,6 @@ class DropResponse(MessageFault, frozen=True):
         return Drop(then=self.then) if message.is_response else FORWARD
 
 
-def drop_response(*, then: End = "close", **where: Unpack[Where]) -> Window:
+def drop_response(*, then: End = "close", **where: Unpack[MessageFaultOptions]) -> Window:
     """Lose answers: `drop_response(api="Produce", every=7, times=20)`."""
     return message_window(DropResponse(then=then), **where)

@@ -3,7 +3,7 @@
 from typing import Literal, Unpack
 
 from faults.actions import FORWARD, Action, Duplicate
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -21,6 +21,6 @@ class DuplicateRequest(MessageFault, frozen=True):
         return FORWARD if message.is_response else Duplicate(heard=self.heard)
 
 
-def duplicate_request(*, heard: Literal["first", "second"] = "first", **where: Unpack[Where]) -> Window:
+def duplicate_request(*, heard: Literal["first", "second"] = "first", **where: Unpack[MessageFaultOptions]) -> Window:
     """Send requests twice: `duplicate_request(api="Produce", every=5)`."""
     return message_window(DuplicateRequest(heard=heard), **where)

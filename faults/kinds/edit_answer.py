@@ -2,9 +2,9 @@
 
 from typing import Any, Unpack
 
-from faults import paths
+from faults import message_paths
 from faults.actions import FORWARD, Action, Replace
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.record_edits import editable
 from faults.schedule import BadSchedule, Window
 
@@ -37,11 +37,15 @@ class EditAnswer(MessageFault, frozen=True):
         return Replace(answer) if edited else FORWARD
 
     def _edit(self, answer: Any) -> int:
-        path = paths.parse(self.path)
-        for wanted, act in ((self.drop, paths.drop), (self.repeat, paths.repeat), (self.swap, paths.swap)):
+        path = message_paths.parse(self.path)
+        for wanted, act in (
+            (self.drop, message_paths.drop),
+            (self.repeat, message_paths.repeat),
+            (self.swap, message_paths.swap),
+        ):
             if wanted:
                 return act(answer, path)
-        return paths.change(answer, path, self._new)
+        return message_paths.change(answer, path, self._new)
 
     def _new(self, value: Any) -> Any:
         if self.add is not None:
@@ -72,10 +76,10 @@ def edit_answer(
     swap: bool = False,
     flip: int | None = None,
     cut: int | None = None,
-    **where: Unpack[Where],
+    **where: Unpack[MessageFaultOptions],
 ) -> Window:
     """Edit answers: `edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets")`."""
-    paths.parse(path)
+    message_paths.parse(path)
     if sum((add is not None, drop, repeat, swap, flip is not None, cut is not None)) > 1:
         raise BadSchedule("edit_answer does one thing: set, add, drop, repeat, swap, flip or cut.")
     fault = EditAnswer(path=path, set=set, add=add, drop=drop, repeat=repeat, swap=swap, flip=flip, cut=cut)

@@ -3,8 +3,8 @@
 from typing import Unpack
 
 from faults.actions import FORWARD, Action, Replace
-from faults.kind import Message, MessageFault, Where, message_window
-from faults.refusals import code_of, fail
+from faults.error_responses import code_of, fail
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -27,7 +27,7 @@ class ErrorAfter(MessageFault, frozen=True):
         return Replace(answer) if fail(answer, message.version, code_of(self.error)) else FORWARD
 
 
-def error_after(error: int | str, **where: Unpack[Where]) -> Window:
+def error_after(error: int | str, **where: Unpack[MessageFaultOptions]) -> Window:
     """Answer with an error what was done: `error_after("REQUEST_TIMED_OUT", api="Produce", every=5)`."""
     code_of(error)
     return message_window(ErrorAfter(error=error), **where)

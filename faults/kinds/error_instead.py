@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from faults.actions import FORWARD, Action, Answer
-from faults.kind import Message, MessageFault, Where, message_window
-from faults.refusals import NoPlaceForError, code_of, refusal
+from faults.actions import FORWARD, Action, Respond
+from faults.error_responses import NoErrorField, code_of, error_response
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -22,12 +22,12 @@ class ErrorInstead(MessageFault, frozen=True):
         if message.is_response:
             return FORWARD
         try:
-            return Answer(refusal(message.request, message.version, code_of(self.error)))
-        except NoPlaceForError:
+            return Respond(error_response(message.request, message.version, code_of(self.error)))
+        except NoErrorField:
             return FORWARD
 
 
-def error_instead(error: int | str, **where: Unpack[Where]) -> Window:
+def error_instead(error: int | str, **where: Unpack[MessageFaultOptions]) -> Window:
     """Refuse requests: `error_instead("NOT_COORDINATOR", api="OffsetCommit", times=3)`."""
     code_of(error)
     return message_window(ErrorInstead(error=error), **where)

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from faults.actions import FORWARD, Action, Hold
-from faults.kind import Message, MessageFault, Where, message_window
+from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from faults.schedule import Window
 
 
@@ -22,6 +22,6 @@ class HoldRequests(MessageFault, frozen=True):
         return FORWARD if message.is_response else Hold()
 
 
-def hold(**where: Unpack[Where]) -> Window:
+def hold(**where: Unpack[MessageFaultOptions]) -> Window:
     """Park requests until the window's end: `hold(api="EndTxn", times=1, end=at_op(500))`."""
     return message_window(HoldRequests(), **where)

@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from faults.kind import ProcessFault, When, process_window
+from faults.kind import ProcessFault, ProcessFaultOptions, process_window
+from faults.node_control import NodeControl
 from faults.schedule import Window
-from faults.victim import Victim
 
 
 class Kill(ProcessFault, frozen=True):
@@ -18,10 +18,10 @@ class Kill(ProcessFault, frozen=True):
     kind, verb = "kill", "kill"
     needs = ("kill", "restart")
 
-    def begin(self, victim: Victim) -> None:
-        victim.kill()
+    def begin(self, node_control: NodeControl) -> None:
+        node_control.kill()
 
 
-def kill(target: str | int, **when: Unpack[When]) -> Window:
+def kill(target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
     """Kill a node: `kill("leader(t,0)", begin=at_op(500))`."""
     return process_window(Kill(), target, **when)

@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from faults.kind import ProcessFault, When, process_window
+from faults.kind import ProcessFault, ProcessFaultOptions, process_window
+from faults.node_control import NodeControl
 from faults.schedule import Window
-from faults.victim import Victim
 
 
 class Pause(ProcessFault, frozen=True):
@@ -16,14 +16,14 @@ class Pause(ProcessFault, frozen=True):
     kind, verb, model = "pause", "pause", "timing"
     needs = ("pause",)
 
-    def begin(self, victim: Victim) -> None:
-        victim.pause()
+    def begin(self, node_control: NodeControl) -> None:
+        node_control.pause()
 
-    def undo(self, victim: Victim) -> None:
-        if victim.alive() and victim.paused():
-            victim.resume()
+    def undo(self, node_control: NodeControl) -> None:
+        if node_control.alive() and node_control.paused():
+            node_control.resume()
 
 
-def pause(target: str | int, **when: Unpack[When]) -> Window:
+def pause(target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
     """Freeze a node: `pause("leader(t,0)", begin=at_op(300), end=after("w1", delay_ms=3000))`."""
     return process_window(Pause(), target, **when)

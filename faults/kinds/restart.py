@@ -2,9 +2,9 @@
 
 from typing import Literal, Unpack
 
-from faults.kind import ProcessFault, When, process_window
+from faults.kind import ProcessFault, ProcessFaultOptions, process_window
+from faults.node_control import NodeControl
 from faults.schedule import Window
-from faults.victim import Victim
 
 
 class Restart(ProcessFault, frozen=True):
@@ -17,11 +17,13 @@ class Restart(ProcessFault, frozen=True):
     needs = ("kill", "restart")
     how: Literal["kill", "terminate"] = "kill"
 
-    def begin(self, victim: Victim) -> None:
-        victim.kill() if self.how == "kill" else victim.terminate()
-        victim.restart()
+    def begin(self, node_control: NodeControl) -> None:
+        node_control.kill() if self.how == "kill" else node_control.terminate()
+        node_control.restart()
 
 
-def restart(target: str | int, *, how: Literal["kill", "terminate"] = "kill", **when: Unpack[When]) -> Window:
+def restart(
+    target: str | int, *, how: Literal["kill", "terminate"] = "kill", **when: Unpack[ProcessFaultOptions]
+) -> Window:
     """Restart a node: `restart("coordinator(g)", begin=at_op(400))`."""
     return process_window(Restart(how=how), target, **when)

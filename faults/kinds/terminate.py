@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from faults.kind import ProcessFault, When, process_window
+from faults.kind import ProcessFault, ProcessFaultOptions, process_window
+from faults.node_control import NodeControl
 from faults.schedule import Window
-from faults.victim import Victim
 
 
 class Terminate(ProcessFault, frozen=True):
@@ -17,10 +17,10 @@ class Terminate(ProcessFault, frozen=True):
     kind, verb = "terminate", "terminate"
     needs = ("kill", "restart")
 
-    def begin(self, victim: Victim) -> None:
-        victim.terminate()
+    def begin(self, node_control: NodeControl) -> None:
+        node_control.terminate()
 
 
-def terminate(target: str | int, **when: Unpack[When]) -> Window:
+def terminate(target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
     """Stop a node in good order: `terminate("coordinator(g)")`."""
     return process_window(Terminate(), target, **when)

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import Setup, Tell
+from faults.channel import ControlReport, Setup
 from faults.discovery import discover
 from faults.proxy.control import Control
 from faults.proxy.node_listeners import PortInUse
@@ -105,7 +105,7 @@ def addresses(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def _print_events(message: Tell) -> None:
+def _print_events(message: ControlReport) -> None:
     for table, row in message.rows:
         if table == "events":
             event = msgspec.msgpack.decode(row)

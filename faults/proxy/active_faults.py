@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from faults.kind import MessageFault
 from faults.kinds import fault_of
-from faults.match import Facts, Match, body_matches, client_test, node_test
+from faults.match import ClusterState, Match, body_matches, client_test, node_test
 from faults.proxy.exchange import ProxiedExchange
 from faults.schedule import BadSchedule, Window
 from wire import apis
@@ -14,7 +14,7 @@ from wire import apis
 class CompiledMatch:
     """A compiled `Match`: cheap conditions first, the request's body only when it must be."""
 
-    def __init__(self, match: Match, facts: Facts) -> None:
+    def __init__(self, match: Match, facts: ClusterState) -> None:
         self.keys = frozenset(apis.by_name(name).key for name in match.api)
         self._match = match
         self._facts = facts
@@ -39,7 +39,7 @@ class CompiledMatch:
 class ActiveFault:
     """One window at work: what it matched, picked and hit so far."""
 
-    def __init__(self, window: Window, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
+    def __init__(self, window: Window, facts: ClusterState, seed: int, on_hit: Callable[[str], None]) -> None:
         fault = fault_of(window)
         if not isinstance(fault, MessageFault):
             raise BadSchedule(f"window {window.id!r}: {window.kind} is done to a node, not to messages.")
@@ -82,7 +82,7 @@ class ActiveFault:
 class MessageTrigger:
     """Waits for the n-th request that matches, then calls back, once."""
 
-    def __init__(self, match: Match, n: int, facts: Facts, reached: Callable[[], object]) -> None:
+    def __init__(self, match: Match, n: int, facts: ClusterState, reached: Callable[[], object]) -> None:
         self.test = CompiledMatch(match, facts)
         self._match = match
         self._left = n
@@ -105,7 +105,7 @@ class MessageTrigger:
 class ActiveFaults:
     """All windows by id; `quiet` while nothing needs a look at any message."""
 
-    def __init__(self, facts: Facts, seed: int, on_hit: Callable[[str], None]) -> None:
+    def __init__(self, facts: ClusterState, seed: int, on_hit: Callable[[str], None]) -> None:
         self._facts = facts
         self._seed = seed
         self._on_hit = on_hit

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from faults.match import Facts
+from faults.match import ClusterState
 from faults.proxy.exchange import ProxiedExchange
 from histories.clock import now_ns
 from histories.rows import Operation
@@ -22,7 +22,7 @@ FIRST_OP = 1 << 41
 class CommitObserver:
     """Turns OffsetCommit exchanges of group members into operations, one a partition."""
 
-    def __init__(self, facts: Facts, wanted: Callable[[str], bool], add: Callable[[Operation], None]) -> None:
+    def __init__(self, facts: ClusterState, wanted: Callable[[str], bool], add: Callable[[Operation], None]) -> None:
         """`wanted`: whether a topic is of this trial."""
         self._facts = facts
         self._wanted = wanted

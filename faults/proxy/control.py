@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import Ask, Setup, Tell, Unpacker, pack
+from faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
 from faults.proxy.proxy import Proxy
 from faults.schedule import Window
 
@@ -29,7 +29,7 @@ class Control(asyncio.Protocol):
             if self.proxy is None:
                 self._set_up(body)
             else:
-                self._carry_out(msgspec.msgpack.decode(body, type=Ask))
+                self._carry_out(msgspec.msgpack.decode(body, type=ControlRequest))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.ended.done():
@@ -40,12 +40,12 @@ class Control(asyncio.Protocol):
         try:
             proxy.open()
         except OSError as problem:
-            self._send(Tell(id=0, error=f"the proxy cannot listen: {problem.strerror or problem}"))
+            self._send(ControlReport(id=0, error=f"the proxy cannot listen: {problem.strerror or problem}"))
             return
         self.proxy = proxy
-        self._send(Tell(id=0, result={"bootstrap": proxy.nodes.bootstrap}))
+        self._send(ControlReport(id=0, result={"bootstrap": proxy.nodes.bootstrap}))
 
-    def _carry_out(self, ask: Ask) -> None:
+    def _carry_out(self, ask: ControlRequest) -> None:
         assert self.proxy is not None
         act = _ACTS.get(ask.what)
         try:
@@ -53,11 +53,11 @@ class Control(asyncio.Protocol):
                 raise ValueError(f"the proxy cannot {ask.what!r}")
             result = act(self.proxy, ask.args)
         except (ValueError, LookupError, msgspec.ValidationError) as problem:
-            self._send(Tell(id=ask.id, error=str(problem)))
+            self._send(ControlReport(id=ask.id, error=str(problem)))
             return
-        self.proxy.outbox.flush(Tell(id=ask.id, result=result))
+        self.proxy.outbox.flush(ControlReport(id=ask.id, result=result))
 
-    def _send(self, message: Tell) -> None:
+    def _send(self, message: ControlReport) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(pack(message))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from faults.actions import Action, Answer, Delay, Drop, Duplicate, Forward, Hold, Replace, Reset, Stall
+from faults.actions import Action, Delay, Drop, Duplicate, Forward, Hold, Replace, Reset, Respond, Stall
 from wire.messages import Struct
 
 
@@ -36,7 +36,7 @@ class DeliveryPlan:
                 self.duplicate = action
             case Replace(message):
                 self.replace = message
-            case Answer(message):
+            case Respond(message):
                 self.answer = message
             case Drop():
                 self.drop, self.dropped_by = action, window

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faults.proxy.address_rewriting import answer_version
-from faults.streams import stream
+from faults.seeded_random import seeded_random
 from wire.apis import Api
 from wire.codec import Malformed, decode, decode_prefix, encode
 from wire.messages import Struct
@@ -157,4 +157,4 @@ class ProxiedExchange:
     def random(self) -> random.Random:
         """A stream of this message's own."""
         seed, what = self.draws or (0, (self.connection, self.correlation_id))
-        return stream(seed, *what)
+        return seeded_random(seed, *what)

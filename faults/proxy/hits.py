@@ -1,9 +1,9 @@
 """Every bite of every window, counted and told, with the broker's own answer where there is one."""
 
+from faults.error_responses import first_error
 from faults.proxy.active_faults import ActiveFault
 from faults.proxy.exchange import ProxiedExchange
 from faults.proxy.outbox import Outbox
-from faults.refusals import first_error
 from histories.clock import now_ns
 
 UNREPORTED_AFTER = 100

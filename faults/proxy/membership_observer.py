@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from faults.match import Facts
+from faults.match import ClusterState
 from faults.proxy.exchange import ProxiedExchange
 from histories.clock import now_ns
 from histories.rows import Membership
@@ -21,7 +21,7 @@ class MembershipObserver:
     A member of the new protocol that vanishes is only known to the broker: its rows last, and prove nothing by that.
     """
 
-    def __init__(self, facts: Facts, add: Callable[[Membership], None]) -> None:
+    def __init__(self, facts: ClusterState, add: Callable[[Membership], None]) -> None:
         self._facts = facts
         self._add = add
         self._owned: dict[tuple[str, str], Owned] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import Tell
+from faults.channel import ControlReport
 from histories.clock import now_ns
 from histories.rows import Batch, Event, Membership, Operation
 
@@ -20,7 +20,7 @@ class Outbox:
     """Rows of a history, in the order seen; edges and reached triggers go at once and take along what was seen before
     them."""
 
-    def __init__(self, send: Callable[[Tell], None]) -> None:
+    def __init__(self, send: Callable[[ControlReport], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._send = send
         self._rows: list[tuple[str, msgspec.Raw]] = []
@@ -43,17 +43,17 @@ class Outbox:
 
     def reached(self, window: str, condition: str) -> None:
         """A message condition that a window waits for came true."""
-        self.flush(Tell(reached=[(window, condition)]))
+        self.flush(ControlReport(reached=[(window, condition)]))
 
     def edge(self, window: str, edge: str) -> None:
         """A window began, hit for the first time, or ended, by the proxy's own doing."""
-        self.flush(Tell(edges=[(window, edge, now_ns())]))
+        self.flush(ControlReport(edges=[(window, edge, now_ns())]))
 
-    def flush(self, message: Tell | None = None) -> None:
+    def flush(self, message: ControlReport | None = None) -> None:
         """Sends what there is."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        message = message or Tell()
+        message = message or ControlReport()
         message.rows, self._rows = self._rows, []
         self._send(message)

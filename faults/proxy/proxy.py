@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from faults.actions import FORWARD, Action
-from faults.aliases import Aliases
-from faults.channel import Setup, Tell
+from faults.channel import ControlReport, Setup
+from faults.client_aliases import ClientAliases
 from faults.match import resolve
 from faults.proxy.active_faults import ActiveFault, ActiveFaults
 from faults.proxy.exchange import ProxiedExchange, UndecodableMessage
@@ -30,9 +30,9 @@ from faults.triggers import Trigger
 class Proxy:
     """Everything that links share. All of it runs on one event loop."""
 
-    def __init__(self, setup: Setup, send: Callable[[Tell], None]) -> None:
+    def __init__(self, setup: Setup, send: Callable[[ControlReport], None]) -> None:
         self.setup = setup
-        self.aliases = Aliases(*setup.aliases)
+        self.aliases = ClientAliases(*setup.aliases)
         self.outbox = Outbox(send)
         self.facts = ObservedCluster(setup.leaderless)
         self.active_faults = ActiveFaults(self.facts, setup.seed, lambda window: self.outbox.edge(window, "hit"))

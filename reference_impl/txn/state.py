@@ -3,7 +3,7 @@
     Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
                   \\-> PrepareAbort  -> CompleteAbort  ->
 
-Each function returns a `Step`. If its transaction is another than the one given, that one must be in the log before
+Each function returns a `PathStep`. If its transaction is another than the one given, that one must be in the log before
 anyone is answered: Prepare in the log is the point of no return. A transaction in a Prepare state then needs its
 markers sent, once more after every restart, until `complete`.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, Unclear
 from suites.probe.memory import resident_now, resident_peak
@@ -14,18 +14,18 @@ from suites.probe.wire import Wire
 DONE = "done"
 
 
-def _told(victim: Victim, measure: Callable[[int], int | None]) -> str:
-    found = None if (pid := victim.pid) is None else measure(pid)
+def _told(node_control: NodeControl, measure: Callable[[int], int | None]) -> str:
+    found = None if (pid := node_control.pid) is None else measure(pid)
     return "" if found is None else str(found)
 
 
 class Nodes:
     """`nodes` in a case: `nodes.crash(nodes.of(topic))` kills and starts again. What is down at the end is started."""
 
-    def __init__(self, wire: Wire, exchanger: Exchanger, victims: Mapping[int, Victim]) -> None:
+    def __init__(self, wire: Wire, exchanger: Exchanger, node_controls: Mapping[int, NodeControl]) -> None:
         self._wire = wire
         self._exchanger = exchanger
-        self._victims = dict(victims)
+        self._node_controls = dict(node_controls)
         self.hurt = False
         """Whether the case stopped or froze one."""
         self._down: list[int] = []
@@ -50,18 +50,18 @@ class Nodes:
         self._wire.drop_lines(node)
         self.hurt = True
         self._down.append(node)
-        self._do("kill", node, lambda victim: victim.kill())
+        self._do("kill", node, lambda node_control: node_control.kill())
 
     def terminate(self, node: int) -> None:
         """Asks it to stop and waits until it has."""
         self._wire.drop_lines(node)
         self.hurt = True
         self._down.append(node)
-        self._do("terminate", node, lambda victim: victim.terminate())
+        self._do("terminate", node, lambda node_control: node_control.terminate())
 
     def start(self, node: int) -> None:
         """Starts a stopped node with its data; a node that does not come back fails the case."""
-        outcome = self._do("restart", node, lambda victim: victim.restart(), must_work=False)
+        outcome = self._do("restart", node, lambda node_control: node_control.restart(), must_work=False)
         if node in self._down:
             self._down.remove(node)
         if outcome != DONE:
@@ -72,11 +72,11 @@ class Nodes:
     def pause(self, node: int) -> None:
         self.hurt = True
         self._paused.append(node)
-        self._do("pause", node, lambda victim: victim.pause())
+        self._do("pause", node, lambda node_control: node_control.pause())
 
     def resume(self, node: int) -> None:
         self._paused.remove(node)
-        self._do("resume", node, lambda victim: victim.resume())
+        self._do("resume", node, lambda node_control: node_control.resume())
 
     def crash(self, node: int) -> None:
         """kill -9 and start again."""
@@ -103,8 +103,8 @@ class Nodes:
 
     def _measured(self, what: str, measure: Callable[[int], int | None]) -> dict[int, int]:
         found = {}
-        for node, victim in sorted(self._victims.items()):
-            if text := self._exchanger.act(f"{what} {node}", partial(_told, victim, measure)):
+        for node, node_control in sorted(self._node_controls.items()):
+            if text := self._exchanger.act(f"{what} {node}", partial(_told, node_control, measure)):
                 found[node] = int(text)
         return found
 
@@ -115,17 +115,17 @@ class Nodes:
         for node in list(self._down):
             self.start(node)
 
-    def _do(self, what: str, node: int, act: Callable[[Victim], None], must_work: bool = True) -> str:
+    def _do(self, what: str, node: int, act: Callable[[NodeControl], None], must_work: bool = True) -> str:
         outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))
         if must_work and outcome != DONE:
             raise Unclear("suite", f"{what} of node {node} did not work: {outcome}")
         return outcome
 
-    def _outcome(self, node: int, act: Callable[[Victim], None]) -> str:
-        if node not in self._victims:
+    def _outcome(self, node: int, act: Callable[[NodeControl], None]) -> str:
+        if node not in self._node_controls:
             return f"the target has no handle for node {node}"
         try:
-            act(self._victims[node])
+            act(self._node_controls[node])
         except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
             return f"{type(error).__name__}: {error}"
         return DONE

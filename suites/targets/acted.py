@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from faults.victim import Command
+from faults.node_control import Command
 from suites.targets.base import TargetNotReady
 
 COMMAND_WITHIN_S = 60

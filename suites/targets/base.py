@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.targets.address import Address
 
 CAPABILITIES: dict[str, str] = {
@@ -167,7 +167,7 @@ class Target(ABC):
         return ""
 
     @property
-    def nodes(self) -> dict[int, Victim]:
+    def nodes(self) -> dict[int, NodeControl]:
         """The nodes that can be hurt one by one, by the id that Metadata gives them."""
         return {}
 

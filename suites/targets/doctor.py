@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from histories.scratch import Scratch
 from suites import naming
 from suites.offer import Offer, broken_claims
@@ -56,15 +56,15 @@ def examine(text: str) -> list[Finding]:
 
 def _examined(target: Target) -> list[Finding]:
     found = [_version(target), _metadata(target), _topic(target), _logs(target)]
-    victims = list(target.nodes.values())
-    victim = victims[-1] if victims else None
+    node_controls = list(target.nodes.values())
+    node_control = node_controls[-1] if node_controls else None
     for ability, attempt in _ATTEMPTS.items():
         if ability not in target.capabilities:
             found.append(Finding(ability, "not stated", _WHY_NOT.get(ability, "the target does not offer it")))
-        elif victim is None:
+        elif node_control is None:
             found.append(Finding(ability, "does not", "there is no node that could be acted on alone"))
         else:
-            found.append(_tried(ability, lambda act=attempt, node=victim: act(node)))  # type: ignore[misc]
+            found.append(_tried(ability, lambda act=attempt, node=node_control: act(node)))  # type: ignore[misc]
             if found[-1].state == "does not":
                 _bring_back(target)
     found.append(_claims(target))
@@ -118,46 +118,46 @@ def _claims(target: Target) -> Finding:
     return _tried("claims", look)
 
 
-def _kill(victim: Victim) -> str:
-    victim.kill()
-    _must(not victim.alive(), "it still answers after the kill")
-    victim.restart()
-    return f"node {victim.node_id} was killed and came back on its port"
+def _kill(node_control: NodeControl) -> str:
+    node_control.kill()
+    _must(not node_control.alive(), "it still answers after the kill")
+    node_control.restart()
+    return f"node {node_control.node_id} was killed and came back on its port"
 
 
-def _terminate(victim: Victim) -> str:
+def _terminate(node_control: NodeControl) -> str:
     begun = time.monotonic()
-    victim.terminate()
+    node_control.terminate()
     took = time.monotonic() - begun
-    asked = getattr(victim, "ended_when_asked", None)
-    victim.restart()
+    asked = getattr(node_control, "ended_when_asked", None)
+    node_control.restart()
     _must(asked is not False, f"it did not stop by itself within {took:.1f} s and was killed")
-    return f"node {victim.node_id} stopped by itself after {took:.1f} s"
+    return f"node {node_control.node_id} stopped by itself after {took:.1f} s"
 
 
-def _restart(victim: Victim) -> str:
+def _restart(node_control: NodeControl) -> str:
     begun = time.monotonic()
-    victim.restart()
-    return f"node {victim.node_id} was stopped and served again after {time.monotonic() - begun:.1f} s"
+    node_control.restart()
+    return f"node {node_control.node_id} was stopped and served again after {time.monotonic() - begun:.1f} s"
 
 
-def _pause(victim: Victim) -> str:
-    victim.pause()
+def _pause(node_control: NodeControl) -> str:
+    node_control.pause()
     try:
-        readiness.ask(victim.address, timeout_s=1.0)
+        readiness.ask(node_control.address, timeout_s=1.0)
     except readiness.NotYet:
         pass
     else:
         raise TargetProblem("a paused node still answers")
     finally:
-        victim.resume()
+        node_control.resume()
     what = "it did not answer after it was resumed"
-    readiness.wait_until(what, lambda: readiness.ask(victim.address), 30, lambda: None)
-    return f"node {victim.node_id} was silent while paused and answered again after"
+    readiness.wait_until(what, lambda: readiness.ask(node_control.address), 30, lambda: None)
+    return f"node {node_control.node_id} was silent while paused and answered again after"
 
 
 def _stop(target: Target) -> str:
-    places = [victim.address for victim in target.nodes.values()]
+    places = [node_control.address for node_control in target.nodes.values()]
     target.stop()
     for place in places if "started" in target.capabilities else ():
         try:
@@ -168,7 +168,7 @@ def _stop(target: Target) -> str:
     return "everything that was started has ended"
 
 
-_ATTEMPTS: dict[str, Callable[[Victim], str]] = {
+_ATTEMPTS: dict[str, Callable[[NodeControl], str]] = {
     "kill": _kill,
     "terminate": _terminate,
     "restart": _restart,

@@ -6,7 +6,7 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.targets import readiness
 from suites.targets.acted import ActedNode, run
 from suites.targets.address import Address, reached
@@ -58,7 +58,7 @@ class FileTarget(ProcessTarget):
         return ",".join(f"{host}:{port}" for host, port in self._places.values())
 
     @property
-    def nodes(self) -> dict[int, Victim]:
+    def nodes(self) -> dict[int, NodeControl]:
         if self._acted:
             return dict(self._acted)
         return super().nodes if self._one_each else {}
@@ -189,7 +189,7 @@ class FileTarget(ProcessTarget):
         if self._ids or set(ids) != set(self._places):
             return  # known already; or it advertises addresses that nobody gave it, and the file's numbers stay
         self._ids = ids
-        self._acted = {ids[node]: victim for node, victim in self._acted.items()}
+        self._acted = {ids[node]: node_control for node, node_control in self._acted.items()}
         for number, acted in self._acted.items():
             acted.node_id = number
         if self._one_each:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.targets.address import Address
 from suites.targets.base import UnknownTarget
 from suites.targets.process import Plan
@@ -46,7 +46,7 @@ class Mock(ProcessTarget):
         return f"librdkafka {libversion()[0]}"
 
     @property
-    def nodes(self) -> dict[int, Victim]:
+    def nodes(self) -> dict[int, NodeControl]:
         return {}
 
     @property

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
-from faults.victim import Victim
+from faults.node_control import NodeControl
 from suites.targets import guardian, readiness
 from suites.targets.address import Address
 from suites.targets.base import LogLine, Target, TargetNotReady
@@ -95,7 +95,7 @@ class ProcessTarget(Target):
         return ",".join(f"{host}:{port}" for host, port in (node.address for node in self._nodes.values()))
 
     @property
-    def nodes(self) -> dict[int, Victim]:
+    def nodes(self) -> dict[int, NodeControl]:
         return dict(self._nodes)
 
     def alive(self) -> bool:

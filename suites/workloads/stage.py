@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from faults.aliases import Aliases
+from faults.client_aliases import ClientAliases
 from faults.clock import OperationClock
 from histories.clock import now_ns
 from histories.recorder import Recorder
@@ -62,7 +62,7 @@ class Stage:
         self.groups = groups
         self.new_name = new_name
         self.saw_statistics = saw_statistics
-        self._aliases = Aliases(scene.prefix, scene.salt)
+        self._aliases = ClientAliases(scene.prefix, scene.salt)
         self.clock = OperationClock()
         self.stopping = threading.Event()
         self.hurried = threading.Event()

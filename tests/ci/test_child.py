@@ -14,8 +14,8 @@ import pytest
 from ci import child, manifest
 from ci.doctor import doctor
 from ci.trouble import Trouble
-from faults.journal import JOURNALS, Journal
-from faults.victim import Command
+from faults.journal import JOURNALS, FaultJournal
+from faults.node_control import Command
 
 # A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
 HEALS = [
@@ -95,7 +95,7 @@ def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pyt
     (tmp_path / "frozen").touch()
     undo = Command(("rm", "frozen"), str(tmp_path))
     node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)
-    with Journal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
+    with FaultJournal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
         journal.will("w1", "paused", node)
     with pytest.raises(Trouble, match="never reached its target"):
         doctor(None, str(tmp_path))

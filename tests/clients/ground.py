@@ -80,9 +80,9 @@ class ThreeNodes:
     def kill_one(self, rng: Random) -> None:
         """Every partition counts once, those of the coordinators too."""
         placed = control(self._cluster, 0, do="dump")["partitions"]
-        victim = rng.choice([one["leader"] for one in placed if one["leader"] > 0] or [1, 2, 3])
-        self._cluster.kill(victim)
-        self._cluster.restart(victim)
+        node_control = rng.choice([one["leader"] for one in placed if one["leader"] > 0] or [1, 2, 3])
+        self._cluster.kill(node_control)
+        self._cluster.restart(node_control)
         wait_for("all replicas in sync", lambda: all_in_sync(self._cluster), PATIENCE_S)
 
     def complaints(self) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from faults.links import Links
+from faults.proxy_process import FaultProxy
 from wire import apis
 from wire.client import Connection
 from wire.codec import Malformed
@@ -188,15 +188,15 @@ class FakeKafka:
 
 
 @pytest.fixture(scope="session")
-def fake_and_links() -> Iterator[tuple[FakeKafka, Links]]:
+def fake_and_links() -> Iterator[tuple[FakeKafka, FaultProxy]]:
     fake = FakeKafka()
-    with Links.start([("127.0.0.1", fake.ports[1])], seed=7) as links:
+    with FaultProxy.start([("127.0.0.1", fake.ports[1])], seed=7) as links:
         yield fake, links
     fake.close()
 
 
 @pytest.fixture
-def fake(fake_and_links: tuple[FakeKafka, Links]) -> Iterator[FakeKafka]:
+def fake(fake_and_links: tuple[FakeKafka, FaultProxy]) -> Iterator[FakeKafka]:
     """The fake cluster; what a test did to it is undone."""
     fake, links = fake_and_links
     fake.forget()
@@ -207,7 +207,7 @@ def fake(fake_and_links: tuple[FakeKafka, Links]) -> Iterator[FakeKafka]:
 
 
 @pytest.fixture
-def links(fake_and_links: tuple[FakeKafka, Links]) -> Links:
+def links(fake_and_links: tuple[FakeKafka, FaultProxy]) -> FaultProxy:
     """A proxy in front of the fake cluster."""
     links = fake_and_links[1]
     links.flush()
@@ -216,7 +216,7 @@ def links(fake_and_links: tuple[FakeKafka, Links]) -> Links:
 
 
 @pytest.fixture
-def connect(links: Links) -> Iterator[Callable[..., Connection]]:
+def connect(links: FaultProxy) -> Iterator[Callable[..., Connection]]:
     """Connects to a node through the proxy: `connect(node=1, client="p1")`."""
     made: list[Connection] = []
 
@@ -231,7 +231,7 @@ def connect(links: Links) -> Iterator[Callable[..., Connection]]:
 
 
 @pytest.fixture
-def seen(links: Links) -> Callable[..., list[Any]]:
+def seen(links: FaultProxy) -> Callable[..., list[Any]]:
     """Everything the proxy reported so far: `seen("hit", window="w1")`, or `seen("batch")`."""
     rows: list[Any] = []
 

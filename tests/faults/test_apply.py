@@ -17,12 +17,12 @@ import pytest
 
 from faults.apply import applied
 from faults.clock import OperationClock
-from faults.journal import JOURNALS, Journal, heal, heal_run, pending, start_of
+from faults.journal import JOURNALS, FaultJournal, heal, heal_run, pending, start_of
 from faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
-from faults.links import Links
+from faults.node_control import Command, NodeControl
+from faults.proxy_process import FaultProxy
 from faults.schedule import Windows
 from faults.triggers import AT_HEAL, after, at_op, elapsed, message
-from faults.victim import Command, Victim
 from histories.rows import Event
 from wire.messages import request
 
@@ -101,15 +101,15 @@ def wait_until(condition: Any, what: str, within_s: float = 10.0) -> None:
 
 
 @pytest.fixture
-def victims() -> Iterator[dict[int, Sleeper]]:
+def node_controls() -> Iterator[dict[int, Sleeper]]:
     made = {1: Sleeper(1), 2: Sleeper(2)}
-    assert isinstance(made[1], Victim)
+    assert isinstance(made[1], NodeControl)
     yield made
-    for victim in made.values():
-        victim.end()
+    for node_control in made.values():
+        node_control.end()
 
 
-def test_each_process_kind_bites_and_is_undone(links: Any, victims: Any) -> None:
+def test_each_process_kind_bites_and_is_undone(links: Any, node_controls: Any) -> None:
     schedule = Windows(
         pause(1, begin=at_op(2), end=at_op(4)),
         kill(2, begin=at_op(4), end=after("w2", delay_ms=50)),
@@ -117,45 +117,45 @@ def test_each_process_kind_bites_and_is_undone(links: Any, victims: Any) -> None
         restart(1, begin=after("w3", "end")),
     )
     notes, clock = Notes(), OperationClock()
-    with applied(schedule, links, victims, notes, clock) as faults:
+    with applied(schedule, links, node_controls, notes, clock) as faults:
         assert faults.active == []
         clock.tick(), clock.tick()
-        wait_until(lambda: victims[1].paused(), "node 1 stands still")
+        wait_until(lambda: node_controls[1].paused(), "node 1 stands still")
         assert faults.active == ["at op 2: pause node 1, until op 4"]
         clock.tick(), clock.tick()
-        wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+        wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
         wait_until(lambda: "window-begin" in notes.kinds("w3"), "node 2 was killed, restarted, terminated")
-        assert victims[2].restarts == 1 and not victims[2].alive()
+        assert node_controls[2].restarts == 1 and not node_controls[2].alive()
         clock.tick(), clock.tick()
-        wait_until(lambda: victims[1].restarts == 1, "node 1 is restarted")
+        wait_until(lambda: node_controls[1].restarts == 1, "node 1 is restarted")
         wait_until(lambda: faults.finished, "all windows have come")
     assert faults.unhealed == {} and faults.failed == {}
     assert faults.hits == {"w1": 1, "w2": 1, "w3": 1, "w4": 1}
-    assert victims[2].restarts == 2
+    assert node_controls[2].restarts == 2
     assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
 
 
 def test_all_followers_are_one_window_and_a_shared_node_goes_on_with_the_last(
-    fake: Any, links: Any, connect: Any, victims: Any
+    fake: Any, links: Any, connect: Any, node_controls: Any
 ) -> None:
     connect().call(request("Metadata", topics=[{"name": "roles"}]), 9)
-    victims[3] = victims[1]
+    node_controls[3] = node_controls[1]
     schedule = Windows(
         pause("followers(roles,1)", begin=at_op(1), end=at_op(3)),
         pause(1, begin=at_op(2), end=at_op(4)),
         kill("leader(roles,1)", begin=after("w1"), end=at_op(5)),
     )
     notes, clock = Notes(), OperationClock()
-    with applied(schedule, links, victims, notes, clock) as faults:
+    with applied(schedule, links, node_controls, notes, clock) as faults:
         clock.tick()
-        wait_until(lambda: not victims[2].alive(), "the leader is dead")
+        wait_until(lambda: not node_controls[2].alive(), "the leader is dead")
         clock.tick()
         wait_until(lambda: "hit" in notes.kinds("w2"), "node 1 is frozen twice")
         clock.tick()
         wait_until(lambda: "window-end" in notes.kinds("w1"), "the first window is over")
-        assert victims[1].paused()
+        assert node_controls[1].paused()
         clock.tick()
-        wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+        wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
         clock.tick()
         wait_until(lambda: faults.finished, "all windows are over")
     assert faults.unhealed == {} and faults.failed == {} and faults.hits == {"w1": 2, "w2": 1, "w3": 1}
@@ -164,7 +164,7 @@ def test_all_followers_are_one_window_and_a_shared_node_goes_on_with_the_last(
     assert [row.node for row in notes.rows if row.window == "w1" and row.kind == "hit"] == [1, 3]
 
 
-def test_everything_is_healed_when_the_block_raises(links: Any, victims: Any, connect: Any) -> None:
+def test_everything_is_healed_when_the_block_raises(links: Any, node_controls: Any, connect: Any) -> None:
     schedule = Windows(
         pause(1),
         kill(2),
@@ -173,13 +173,13 @@ def test_everything_is_healed_when_the_block_raises(links: Any, victims: Any, co
     notes = Notes()
     with (
         pytest.raises(KeyboardInterrupt),
-        applied(schedule, links, victims, notes, OperationClock()) as faults,
+        applied(schedule, links, node_controls, notes, OperationClock()) as faults,
     ):
         wait_until(lambda: len(faults.active) == 3, "all three are open")
         assert connect().call(request("Heartbeat"), 0).error_code == 16
-        assert victims[1].paused() and not victims[2].alive()
+        assert node_controls[1].paused() and not node_controls[2].alive()
         raise KeyboardInterrupt
-    assert not victims[1].paused() and victims[2].alive()
+    assert not node_controls[1].paused() and node_controls[2].alive()
     assert links.state()["open"] == [] and faults.unhealed == {}
     assert faults.hits["w3"] == 1
     assert [row.window for row in notes.rows if row.kind == "window-healed"] == ["w1", "w2", "w3"]
@@ -200,55 +200,55 @@ def test_a_message_opens_a_window_that_hits_it(fake: Any, links: Any, connect: A
     assert notes.kinds("w2") == []
 
 
-def test_a_message_disturbs_a_node_and_ends_a_window(fake: Any, links: Any, connect: Any, victims: Any) -> None:
+def test_a_message_disturbs_a_node_and_ends_a_window(fake: Any, links: Any, connect: Any, node_controls: Any) -> None:
     schedule = Windows(
         pause(1, begin=message(2, api="Heartbeat"), end=elapsed(1e9)),
         error_instead("NOT_COORDINATOR", api="ListGroups", end=message(1, api="Heartbeat", node=2)),
     )
     notes = Notes()
-    with applied(schedule, links, victims, notes, OperationClock()) as faults:
+    with applied(schedule, links, node_controls, notes, OperationClock()) as faults:
         client = connect(2)
         wait_until(lambda: len(faults.active) == 1, "w2 is open")
         assert client.call(request("ListGroups"), 0).error_code == 16
         client.call(request("Heartbeat"), 0)
         assert client.call(request("ListGroups"), 0).error_code == 0
         client.call(request("Heartbeat"), 0)
-        wait_until(lambda: victims[1].paused(), "node 1 stands still")
-    assert not victims[1].paused()
+        wait_until(lambda: node_controls[1].paused(), "node 1 stands still")
+    assert not node_controls[1].paused()
     assert faults.hits == {"w1": 1, "w2": 1}
 
 
-def test_a_node_nobody_knows_is_told_of(links: Any, victims: Any) -> None:
+def test_a_node_nobody_knows_is_told_of(links: Any, node_controls: Any) -> None:
     schedule = Windows(kill("leader(nowhere,0)"), kill(9), pause("any"))
     notes = Notes()
-    with applied(schedule, links, victims, notes, OperationClock()) as faults:
+    with applied(schedule, links, node_controls, notes, OperationClock()) as faults:
         wait_until(lambda: faults.finished, "all have been tried")
     assert set(faults.failed) == {"w1", "w2"}
     assert "nobody has seen yet" in faults.failed["w1"]
     assert faults.hits == {"w1": 0, "w2": 0, "w3": 1}
 
 
-def test_a_node_that_cannot_be_healed_is_told_of(links: Any, victims: Any) -> None:
-    victims[1].restart = lambda: (_ for _ in ()).throw(RuntimeError("it does not start: port taken"))
-    with applied(Windows(kill(1)), links, victims, Notes(), OperationClock()) as faults:
+def test_a_node_that_cannot_be_healed_is_told_of(links: Any, node_controls: Any) -> None:
+    node_controls[1].restart = lambda: (_ for _ in ()).throw(RuntimeError("it does not start: port taken"))
+    with applied(Windows(kill(1)), links, node_controls, Notes(), OperationClock()) as faults:
         wait_until(lambda: faults.active, "it is down")
     assert faults.unhealed == {"w1": "node 1 is not running."}
 
 
-def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, victims: Any) -> None:
+def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, node_controls: Any) -> None:
     journal = tmp_path / "journal.jsonl"
-    noted = Journal(journal)
-    noted.will("w1", "paused", victims[1])
-    victims[1].pause()
-    noted.will("w2", "down", victims[2])
-    noted.will("w3", "paused", victims[2])
+    noted = FaultJournal(journal)
+    noted.will("w1", "paused", node_controls[1])
+    node_controls[1].pause()
+    noted.will("w2", "down", node_controls[2])
+    noted.will("w3", "paused", node_controls[2])
     noted.undone("w2")
     with journal.open("ab") as file:
         file.write(b'{"done":{"window":"w4","wh')  # the crash
     assert [entry.window for entry in pending(journal)] == ["w3", "w1"]
     said = heal(journal)
     assert len(said) == 2 and "goes on" in said[1]
-    wait_until(lambda: not victims[1].paused(), "node 1 goes on")
+    wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
     assert not journal.exists() and heal(journal) == []
 
 
@@ -256,7 +256,7 @@ def test_what_a_command_did_is_undone_by_a_command(tmp_path: Path) -> None:
     (tmp_path / "frozen").touch()
     node = SimpleNamespace(node_id=3, pid=None)
     node.undo_command = {"paused": Command(("rm", "frozen"), str(tmp_path)), "down": None}.get
-    with Journal(tmp_path / JOURNALS / "case.jsonl") as noted:
+    with FaultJournal(tmp_path / JOURNALS / "case.jsonl") as noted:
         noted.will("w1", "paused", node)
         noted.will("w2", "down", node)
     said = heal_run(tmp_path)
@@ -265,31 +265,33 @@ def test_what_a_command_did_is_undone_by_a_command(tmp_path: Path) -> None:
     assert heal_run(tmp_path) == []
 
 
-def test_a_journal_never_touches_a_foreign_process(tmp_path: Path, victims: Any) -> None:
+def test_a_journal_never_touches_a_foreign_process(tmp_path: Path, node_controls: Any) -> None:
     journal = tmp_path / "journal.jsonl"
-    started = start_of(victims[1].pid)
+    started = start_of(node_controls[1].pid)
     assert started is not None
-    entry = {"window": "w", "what": "paused", "node": 1, "pid": victims[1].pid, "started": started + "1"}
+    entry = {"window": "w", "what": "paused", "node": 1, "pid": node_controls[1].pid, "started": started + "1"}
     journal.write_text(json.dumps({"done": entry}) + "\n")
-    victims[1].pause()
-    wait_until(lambda: victims[1].paused(), "it stands still")
+    node_controls[1].pause()
+    wait_until(lambda: node_controls[1].paused(), "it stands still")
     assert "is gone" in heal(journal)[0]
-    assert victims[1].paused()
-    victims[1].resume()
+    assert node_controls[1].paused()
+    node_controls[1].resume()
 
 
-def test_the_journal_of_a_healed_schedule_is_gone(fake: Any, victims: Any, tmp_path: Path) -> None:
+def test_the_journal_of_a_healed_schedule_is_gone(fake: Any, node_controls: Any, tmp_path: Path) -> None:
     journal = tmp_path / "run" / "journal.jsonl"
-    with Links.start([("127.0.0.1", fake.ports[1])], journal=journal) as links:
-        with applied(Windows(pause(1, end=AT_HEAL)), links, victims, Notes(), OperationClock()):
-            wait_until(lambda: victims[1].paused(), "node 1 stands still")
+    with FaultProxy.start([("127.0.0.1", fake.ports[1])], journal=journal) as links:
+        with applied(Windows(pause(1, end=AT_HEAL)), links, node_controls, Notes(), OperationClock()):
+            wait_until(lambda: node_controls[1].paused(), "node 1 stands still")
             assert [entry.what for entry in pending(journal)] == ["paused"]
         assert not journal.exists()
 
 
-def test_any_draws_the_same_node_from_the_same_seed(links: Any, victims: Any) -> None:
+def test_any_draws_the_same_node_from_the_same_seed(links: Any, node_controls: Any) -> None:
     def drawn(seed: int) -> int:
-        with applied(Windows(pause("any"), seed=seed), links, victims, notes := Notes(), OperationClock()) as faults:
+        with applied(
+            Windows(pause("any"), seed=seed), links, node_controls, notes := Notes(), OperationClock()
+        ) as faults:
             wait_until(lambda: faults.active, "it is open")
         return int(next(row.node for row in notes.rows if row.kind == "window-begin"))
 
@@ -298,7 +300,7 @@ def test_any_draws_the_same_node_from_the_same_seed(links: Any, victims: Any) ->
 
 def test_the_proxy_ends_with_whoever_started_it(fake: Any) -> None:
     code = (
-        "import os, sys; from faults.links import Links\n"
+        "import os, sys; from faults.proxy_process import Links\n"
         f"links = Links.start([('127.0.0.1', {fake.ports[1]})])\n"
         "print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
     )

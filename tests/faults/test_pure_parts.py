@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults import paths
+from faults import message_paths
 from faults.clock import OperationClock
-from faults.leaks import LeakDetector
+from faults.error_responses import NoErrorField, error_response, fail, first_error
 from faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
 from faults.proxy.exchange import ProxiedExchange
 from faults.proxy.observed_cluster import ObservedCluster
 from faults.proxy.send_queue import SendQueue
-from faults.refusals import NoPlaceForError, fail, first_error, refusal
+from faults.proxy_bypass import BypassDetector
 from wire import apis
 from wire.codec import decode, encode
 from wire.messages import request, response
@@ -100,25 +100,25 @@ def answer() -> Any:
 
 def test_paths_edit_in_place() -> None:
     made = answer()
-    assert paths.change(made, paths.parse("topics[].partitions[].offset"), lambda v: v + 1) == 3
-    assert paths.change(made, paths.parse("topics[name=a].partitions[-1].offset"), lambda v: 99) == 1
+    assert message_paths.change(made, message_paths.parse("topics[].partitions[].offset"), lambda v: v + 1) == 3
+    assert message_paths.change(made, message_paths.parse("topics[name=a].partitions[-1].offset"), lambda v: 99) == 1
     assert [p.offset for p in made.topics[0].partitions] == [1, 11, 99]
-    assert paths.repeat(made, paths.parse("topics[0].partitions[0]")) == 1
-    assert paths.swap(made, paths.parse("topics[0].partitions[]")) == 4
+    assert message_paths.repeat(made, message_paths.parse("topics[0].partitions[0]")) == 1
+    assert message_paths.swap(made, message_paths.parse("topics[0].partitions[]")) == 4
     assert [p.offset for p in made.topics[0].partitions] == [99, 11, 1, 1]
-    assert paths.drop(made, paths.parse("topics[0].partitions[partition_index=0]")) == 2
+    assert message_paths.drop(made, message_paths.parse("topics[0].partitions[partition_index=0]")) == 2
     assert [p.offset for p in made.topics[0].partitions] == [99, 11]
-    assert paths.drop(made, paths.parse("topics[name=c]")) == 0
-    assert paths.swap(made, paths.parse("topics[1].partitions[]")) == 0
-    assert paths.change(made, paths.parse("nothing[].here"), lambda v: v) == 0
+    assert message_paths.drop(made, message_paths.parse("topics[name=c]")) == 0
+    assert message_paths.swap(made, message_paths.parse("topics[1].partitions[]")) == 0
+    assert message_paths.change(made, message_paths.parse("nothing[].here"), lambda v: v) == 0
 
 
 @pytest.mark.parametrize("nonsense", ["", "a..b", "a[", "a[x]", "A", "a[]b"])
 def test_a_path_that_is_none_is_refused(nonsense: str) -> None:
-    with pytest.raises(paths.BadPath):
-        paths.parse(nonsense)
-    with pytest.raises(paths.BadPath, match="is no list element"):
-        paths.drop(answer(), paths.parse("topics"))
+    with pytest.raises(message_paths.BadPath):
+        message_paths.parse(nonsense)
+    with pytest.raises(message_paths.BadPath, match="is no list element"):
+        message_paths.drop(answer(), message_paths.parse("topics"))
 
 
 ASKED: list[tuple[Any, int]] = [
@@ -136,7 +136,7 @@ ASKED: list[tuple[Any, int]] = [
 
 @pytest.mark.parametrize(("asked", "version"), ASKED, ids=lambda value: getattr(value, "_api", str(value)))
 def test_a_refusal_names_each_partition_that_was_asked_for(asked: Any, version: int) -> None:
-    made = refusal(asked, version, 6)
+    made = error_response(asked, version, 6)
     again = decode(asked._api, "response", version, encode(made, version))
     assert first_error(again) == 6
     text = repr(again)
@@ -163,21 +163,21 @@ def test_a_refusal_names_each_partition_that_was_asked_for(asked: Any, version: 
     ids=lambda value: getattr(value, "_api", str(value)),
 )
 def test_a_refusal_says_so_where_a_broker_would(asked: Any, version: int) -> None:
-    made = refusal(asked, version, 15)
+    made = error_response(asked, version, 15)
     assert first_error(decode(asked._api, "response", version, encode(made, version))) == 15
 
 
 def test_a_request_that_nothing_can_refuse_is_told_of() -> None:
-    with pytest.raises(NoPlaceForError):
-        refusal(request("Metadata", topics=None), 9, 15)
+    with pytest.raises(NoErrorField):
+        error_response(request("Metadata", topics=None), 9, 15)
 
 
 @given(st.sampled_from([api for api in apis.ALL if "broker" in api.listeners and api.max_version >= api.min_version]))
 def test_every_api_can_be_refused_or_says_that_it_cannot(api: apis.Api) -> None:
     for version in range(api.min_version, api.max_version + 1):
         try:
-            made = refusal(request(api.name), version, 7)
-        except NoPlaceForError:
+            made = error_response(request(api.name), version, 7)
+        except NoErrorField:
             continue
         assert first_error(decode(api.name, "response", version, encode(made, version))) == 7
 
@@ -234,7 +234,7 @@ def test_what_leaves_together_is_written_at_once_and_before_the_end() -> None:
 
 
 def test_a_client_past_the_proxy_is_found() -> None:
-    detector = LeakDetector()
+    detector = BypassDetector()
     detector.saw_librdkafka(
         "p1",
         '{"brokers":{"127.0.0.1:1/1":{"name":"127.0.0.1:1/1","nodename":"127.0.0.1:1","tx":5},'

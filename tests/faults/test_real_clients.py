@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Producer
 from faults.apply import applied
 from faults.clock import OperationClock
 from faults.kinds import delay, drop_response, duplicate_request, hold
-from faults.links import Links
+from faults.proxy_process import FaultProxy
 from faults.schedule import Windows
 from faults.triggers import at_op
 
@@ -74,7 +74,7 @@ def test_lost_answers_and_duplicates_do_not_duplicate_what_an_idempotent_produce
         seed=11,
     )
     notes, clock, acked = Notes(), OperationClock(), []
-    with Links.start([("127.0.0.1", broker)]) as links:
+    with FaultProxy.start([("127.0.0.1", broker)]) as links:
         settings = {"bootstrap.servers": links.bootstrap, "client.id": "p1", "enable.idempotence": True, "linger.ms": 0}
         producer = Producer({**settings, "retry.backoff.ms": 10, "reconnect.backoff.ms": 10, "log_level": 0})
         with applied(schedule, links, {}, notes, clock) as faults:
@@ -98,7 +98,7 @@ def test_lost_answers_and_duplicates_do_not_duplicate_what_an_idempotent_produce
 def test_a_held_commit_arrives_when_the_window_ends(broker: int) -> None:
     schedule = Windows(hold(api="EndTxn", times=1, end=at_op(2)))
     clock = OperationClock()
-    with Links.start([("127.0.0.1", broker)]) as links:
+    with FaultProxy.start([("127.0.0.1", broker)]) as links:
         settings = {"bootstrap.servers": links.bootstrap, "client.id": "tx", "transactional.id": "x1", "log_level": 0}
         producer = Producer(settings)
         producer.init_transactions(20)
@@ -117,7 +117,7 @@ def test_a_held_commit_arrives_when_the_window_ends(broker: int) -> None:
 
 @pytest.mark.parametrize("addresses", ["rewrite", "leak"])
 def test_a_client_that_goes_past_the_proxy_is_found(broker: int, addresses: str) -> None:
-    with Links.start([("127.0.0.1", broker)], addresses=addresses) as links:
+    with FaultProxy.start([("127.0.0.1", broker)], addresses=addresses) as links:
         producer = Producer(
             {
                 "bootstrap.servers": links.bootstrap,

@@ -21,8 +21,8 @@ from faults.kinds import (
 )
 from faults.match import Match, ordinal
 from faults.schedule import BadSchedule, Schedule, Window, Windows
-from faults.streams import stream
-from faults.triggers import AT_HEAL, After, Progress, Trigger, after, at_op, elapsed, is_due, message, next_ms
+from faults.seeded_random import seeded_random
+from faults.triggers import AT_HEAL, After, RunProgress, Trigger, after, at_op, elapsed, is_due, message, next_ms
 
 names = st.sampled_from(["any", "1", "leader(t,0)", "coordinator(g)"])
 matches = st.builds(
@@ -133,7 +133,7 @@ def test_every_kind_can_be_imported_by_cases_and_says_what_it_models() -> None:
 
 
 def test_triggers_come_true() -> None:
-    seen = Progress(ops=5, now_ms=100, edges={("w1", "begin"): 50})
+    seen = RunProgress(ops=5, now_ms=100, edges={("w1", "begin"): 50})
     assert is_due(at_op(5), "w", seen) and not is_due(at_op(6), "w", seen)
     assert is_due(elapsed(100), "w", seen) and not is_due(elapsed(101), "w", seen)
     assert is_due(after("w1", delay_ms=50), "w", seen) and not is_due(after("w1", delay_ms=51), "w", seen)
@@ -152,5 +152,5 @@ def test_triggers_come_true() -> None:
 
 
 def test_one_stream_for_each_window() -> None:
-    assert stream(1, "w1").random() == stream(1, "w1").random() != stream(1, "w2").random()
-    assert stream(1, "w1", "p1", 0).random() != stream(2, "w1", "p1", 0).random()
+    assert seeded_random(1, "w1").random() == seeded_random(1, "w1").random() != seeded_random(1, "w2").random()
+    assert seeded_random(1, "w1", "p1", 0).random() != seeded_random(2, "w1", "p1", 0).random()

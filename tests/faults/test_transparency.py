@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faults.links import Links
 from faults.proxy.framing import Frames, NotAKafkaFrame
+from faults.proxy_process import FaultProxy
 from wire import apis, errors
 from wire.client import ConnectionClosed
 from wire.frames import decode_response, encode_request
@@ -27,7 +27,7 @@ def wait_until(condition: Any, what: str, within_s: float = 5.0) -> None:
         time.sleep(0.01)
 
 
-def raw(links: Links, node: int = 1) -> socket.socket:
+def raw(links: FaultProxy, node: int = 1) -> socket.socket:
     host, port = links.node_address(node).split(":")
     made = socket.create_connection((host, int(port)), 5)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -223,7 +223,7 @@ def test_a_node_that_is_down_closes_the_connection_and_a_tls_node_is_told_of() -
         nodes = {1: ("127.0.0.1", down.getsockname()[1]), 2: ("127.0.0.1", tls.getsockname()[1])}
         down.close()
         rows: list[Any] = []
-        with Links.start([nodes[1]], nodes=nodes) as links:
+        with FaultProxy.start([nodes[1]], nodes=nodes) as links:
             with pytest.raises(OSError), raw(links) as connection:
                 connection.sendall(encode_request(request("Heartbeat"), 0, 1, "x"))
                 if connection.recv(1) == b"":
@@ -291,11 +291,11 @@ def test_an_address_that_means_nothing_here_is_reached_where_it_really_is(fake: 
     place = [{"node_id": 1, "host": "kafka-1.internal", "port": 9092}]
     fake.answers["Metadata"] = lambda *_: response("Metadata", brokers=place)
     reach = {"kafka-1.internal:9092": f"127.0.0.1:{real}"}
-    with Links.start([("kafka-1.internal", 9092)], reach=reach) as links:
+    with FaultProxy.start([("kafka-1.internal", 9092)], reach=reach) as links:
         assert links.nodes() == [1]
         ports = links.ports()
         with raw(links) as connection:
             connection.sendall(encode_request(request("Heartbeat"), 0, 1, "x"))
             read_one(connection)
-    with Links.start([("kafka-1.internal", 9092)], reach=reach, ports=ports) as again:
+    with FaultProxy.start([("kafka-1.internal", 9092)], reach=reach, ports=ports) as again:
         assert again.ports() == ports  # a node keeps its port over a restart of the proxy

@@ -42,10 +42,10 @@ def _times(rng: random.Random, count: int) -> list[Times]:
         times.append((call, None if rng.random() < 0.1 else ret))
     if rng.random() < 0.5:
         for _ in range(rng.randint(1, 2)):
-            victim = rng.randrange(count)
-            call, ret = times[victim]
+            node_control = rng.randrange(count)
+            call, ret = times[node_control]
             shift = rng.randint(-6, 6)
-            times[victim] = (call + shift, None if ret is None else max(call + shift, ret + shift))
+            times[node_control] = (call + shift, None if ret is None else max(call + shift, ret + shift))
     return times
 
 
@@ -70,9 +70,9 @@ def make_log(rng: random.Random) -> list[tuple]:
         elif ret is not None:
             rows.append((f, call, ret, end if f == "end" else rng.randint(0, end), 0))
     if rows and rng.random() < 0.5:
-        victim = rng.randrange(len(rows))
-        f, call, ret, low, count = rows[victim]
-        rows[victim] = (f, call, ret, low if low is None else _nudged(rng, low), count)
+        node_control = rng.randrange(len(rows))
+        f, call, ret, low, count = rows[node_control]
+        rows[node_control] = (f, call, ret, low if low is None else _nudged(rng, low), count)
     return rows or make_log(rng)
 
 

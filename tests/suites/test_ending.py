@@ -106,8 +106,8 @@ def deaf(tmp_path: Path) -> Iterator[Clients]:
     scene = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0, leaderless=True)  # so that no watcher asks
     with Recorder.create(tmp_path / "history", Header(case="tests/ending", target="nobody")) as recorder:
         ground = Ground(
-            scene=scene, recorder=recorder, victims={}, wire=lambda name="": None, bootstrap=[], reach={}, topics={},
-            names={}, alive=lambda: True, emit=lambda event: None, journal=tmp_path / "journal",
+            scene=scene, recorder=recorder, node_controls={}, wire=lambda name="": None, bootstrap=[], reach={},
+            topics={}, names={}, alive=lambda: True, emit=lambda event: None, journal=tmp_path / "journal",
         )  # type: ignore[arg-type]  # fmt: skip
         clients = Clients(Deaf(), ground, NoLinks())  # type: ignore[arg-type]
         clients.start()

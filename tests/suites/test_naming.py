@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from checkers.verdict import Verdict
-from faults.aliases import Aliases
-from faults.links import Links
+from faults.client_aliases import ClientAliases
+from faults.proxy_process import FaultProxy
 from faults.schedule import Schedule
 from suites import naming
 from suites.case import all_cases, by_id
@@ -48,17 +48,17 @@ def test_a_prefix_that_is_in_use_is_passed_over() -> None:
 
 @pytest.mark.parametrize("client", ["w1", "r12", "m1", "a1", "reader-client"])
 def test_clients_call_themselves_something_that_only_the_proxy_can_read(client: str) -> None:
-    aliases = Aliases("kqzwx", "salt")
+    aliases = ClientAliases("kqzwx", "salt")
     alias = aliases.hide(client)
     assert alias.startswith("kqzwx-") and client not in alias
     assert aliases.show(alias) == client
-    assert Aliases("kqzwx", "other").hide(client) != alias
-    assert Aliases().hide(client) == client == Aliases().show(client)
+    assert ClientAliases("kqzwx", "other").hide(client) != alias
+    assert ClientAliases().hide(client) == client == ClientAliases().show(client)
 
 
 @pytest.mark.parametrize("theirs", ["rdkafka", "kqzwx-", "kqzwx-!", "kqzwx-1", "", "kqzwx-\ufffd"])
 def test_clients_of_others_are_called_what_they_call_themselves(theirs: str) -> None:
-    assert Aliases("kqzwx", "salt").show(theirs) in (theirs, "")
+    assert ClientAliases("kqzwx", "salt").show(theirs) in (theirs, "")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,9 @@ def test_clients_of_others_are_called_what_they_call_themselves(theirs: str) -> 
 def test_nothing_that_a_case_sends_names_the_suite_or_the_case(tmp_path: Path, case: str) -> None:
     world = InProcess(tmp_path)
     prefix = naming.unused(1, ())
-    scene = Scene(prefix=prefix, case=case, salt="s", client_id=Aliases(prefix, "s").hide("probe"), latency_ms=0.1)
+    scene = Scene(
+        prefix=prefix, case=case, salt="s", client_id=ClientAliases(prefix, "s").hide("probe"), latency_ms=0.1
+    )
     sent: list[bytes] = []
     send = world.send
     world.send = lambda connection, frame, *about: (sent.append(bytes(frame)), send(connection, frame, *about))[1]
@@ -82,7 +84,7 @@ def test_nothing_that_a_case_sends_names_the_suite_or_the_case(tmp_path: Path, c
 
 def test_the_proxy_around_a_whole_run_reads_the_names_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, object]] = []
-    monkeypatch.setattr(Links, "start", lambda *_, **settings: started.append(settings))
+    monkeypatch.setattr(FaultProxy, "start", lambda *_, **settings: started.append(settings))
     Disturbance(Schedule(), refute=True).open([("h", 9)], {}, 7, ("kqzwx", "salt"))
     assert started[0]["aliases"] == ("kqzwx", "salt")
 

@@ -62,7 +62,7 @@ def test_a_case_with_another_text_is_another_case(old, new):
         (
             TRIAL,
             {"checkers/judge.py", "checkers/checks/duplicate.py", "suites/trial_verdict.py", "suites/conduct.py"}
-            | {"suites/final_read.py", "faults/links.py", "faults/kinds/drop_response.py", "wire/schema"},
+            | {"suites/final_read.py", "faults/proxy_process.py", "faults/kinds/drop_response.py", "wire/schema"},
         ),
     ],
 )

@@ -218,12 +218,12 @@ def healthy(folder):
 def test_a_planted_loss_is_a_loss_and_nothing_else(tmp_path, seed):
     history = healthy(tmp_path / "healthy")
     assert judge(history).anomalies == []
-    victim = soak.a_victim(history, Random(seed))
-    soak.without(history, victim, tmp_path / "planted")
+    node_control = soak.a_victim(history, Random(seed))
+    soak.without(history, node_control, tmp_path / "planted")
     found = judge(History.open(tmp_path / "planted")).anomalies
 
     assert {anomaly.name for anomaly in found} <= {"lost-write", "unseen"}
-    assert [anomaly.values for anomaly in found] == [(victim.value,)]
+    assert [anomaly.values for anomaly in found] == [(node_control.value,)]
 
 
 class OutOfRange:

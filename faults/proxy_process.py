@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import msgspec
 
-from faults.channel import Ask, Setup, Tell, Unpacker, pack
+from faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
 from faults.discovery import discover
-from faults.leaks import Leak, LeakDetector
+from faults.proxy_bypass import Bypass, BypassDetector
 from faults.schedule import Window
 from faults.triggers import Trigger
 from histories.rows import TABLES, Row
@@ -28,8 +28,8 @@ START_SECONDS = 60.0
 ASK_SECONDS = 10.0
 END_SECONDS = 5.0
 _HOME = Path(__file__).resolve().parent.parent
-# Made by one thread, as in faults/leaks.py: rows are decoded by whichever thread drains.
-_TELL = msgspec.msgpack.Decoder(Tell)
+# Made by one thread, as in faults/proxy_bypass.py: rows are decoded by whichever thread drains.
+_TELL = msgspec.msgpack.Decoder(ControlReport)
 _ROWS = {table: msgspec.msgpack.Decoder(kind) for table, kind in TABLES.items()}
 
 
@@ -37,14 +37,14 @@ class ProxyFailed(RuntimeError):
     """The proxy process did not start, refused, or is gone: ours, never the broker's fault."""
 
 
-class Links:
+class FaultProxy:
     """The links between clients and nodes. A context manager; when this process dies, however it dies, the proxy ends
     with it."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], channel: socket.socket, log: Any, journal: Path | None
     ) -> None:
-        """Use `Links.start`."""
+        """Use `FaultProxy.start`."""
         self.journal = journal
         self.bootstrap = ""
         self._process = process
@@ -52,10 +52,10 @@ class Links:
         self._log = log
         self._send_lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._answers: dict[int, queue.SimpleQueue[Tell]] = {0: queue.SimpleQueue()}
+        self._answers: dict[int, queue.SimpleQueue[ControlReport]] = {0: queue.SimpleQueue()}
         self._rows: deque[tuple[str, msgspec.Raw]] = deque()
         self._gone = threading.Event()
-        self._leaks = LeakDetector()
+        self._leaks = BypassDetector()
         self.on_edge: Callable[[str, str, int], None] = lambda window, edge, ns: None
         """Called when a window began, hit first or ended by the proxy's own doing (window, edge, ns)."""
         self.on_reached: Callable[[str, str], None] = lambda window, condition: None
@@ -174,7 +174,7 @@ class Links:
         """The same, from the statistics text that librdkafka hands out."""
         self._leaks.saw_librdkafka(client, statistics)
 
-    def leaks(self) -> list[Leak]:
+    def leaks(self) -> list[Bypass]:
         """Clients that reached a broker past the proxy: an error of the run, whatever else came out."""
         ports = self.ask("ports")
         own = {f"127.0.0.1:{port}" for port in (*ports["nodes"].values(), *ports["bootstrap"])}
@@ -234,7 +234,7 @@ class Links:
         """Asks the proxy and waits; ValueError when it refuses, ProxyFailed when it cannot be reached."""
         number = next(self._ids)
         self._answers[number] = queue.SimpleQueue()
-        self._send(pack(Ask(number, what, args)))
+        self._send(pack(ControlRequest(number, what, args)))
         return self._wait_for(number, ASK_SECONDS, what)
 
     def _wait_for(self, number: int, seconds: float, what: str) -> Any:
@@ -269,9 +269,9 @@ class Links:
             pass
         self._gone.set()
         for waiting in list(self._answers.values()):
-            waiting.put(Tell())
+            waiting.put(ControlReport())
 
-    def _take(self, tell: Tell) -> None:
+    def _take(self, tell: ControlReport) -> None:
         self._rows.extend(tell.rows)
         for edge in tell.edges:
             self.on_edge(*edge)

@@ -35,7 +35,7 @@ _UNKNOWN = dict.fromkeys(
 """What a broker says of these beside an error."""
 
 
-class NoPlaceForError(LookupError):
+class NoErrorField(LookupError):
     """The answer to this request has no field that could say so in this version."""
 
 
@@ -49,12 +49,12 @@ def code_of(error: int | str) -> int:
     return code
 
 
-def refusal(request: Struct, version: int, code: int) -> Struct:
+def error_response(request: Struct, version: int, code: int) -> Struct:
     """The answer of a broker that refuses everything in this request with one error code."""
     answer = struct_class(request._api, "response")()
     _mirror(answer, request, version)
     if not fail(answer, version, code):
-        raise NoPlaceForError(f"{request._api} version {version} cannot carry an error for this request.")
+        raise NoErrorField(f"{request._api} version {version} cannot carry an error for this request.")
     return answer
 
 

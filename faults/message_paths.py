@@ -15,7 +15,7 @@ class BadPath(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One name of a path; `pick` says which elements when the field is a list (None: the field itself, "": all)."""
 
     name: str
@@ -34,35 +34,35 @@ class Step:
                 yield place % len(values)
 
 
-def parse(path: str) -> tuple[Step, ...]:
+def parse(path: str) -> tuple[PathStep, ...]:
     """Reads a path; BadPath when it cannot be one."""
     steps = []
     for part in path.split("."):
         match = _STEP.fullmatch(part)
         if match is None or (match[2] and "=" not in match[2] and not match[2].lstrip("-").isdigit()):
             raise BadPath(f"{part!r} in {path!r} is neither a field nor field[], field[2] or field[key=value].")
-        steps.append(Step(match[1], match[2]))
+        steps.append(PathStep(match[1], match[2]))
     return tuple(steps)
 
 
-def change(message: Any, path: tuple[Step, ...], edit: Edit) -> int:
+def change(message: Any, path: tuple[PathStep, ...], edit: Edit) -> int:
     """Replaces every value at the path by `edit(value)`, in place; how many there were."""
     return _walk(message, path, lambda holder, key: _put(holder, key, edit(_get(holder, key))))
 
 
-def drop(message: Any, path: tuple[Step, ...]) -> int:
+def drop(message: Any, path: tuple[PathStep, ...]) -> int:
     """Removes the list elements at the path; how many there were."""
     return _lists(message, path, lambda values, places: [v for n, v in enumerate(values) if n not in places])
 
 
-def repeat(message: Any, path: tuple[Step, ...]) -> int:
+def repeat(message: Any, path: tuple[PathStep, ...]) -> int:
     """Puts each list element at the path there twice; how many there were."""
     return _lists(
         message, path, lambda values, places: [v for n, v in enumerate(values) for _ in range(1 + (n in places))]
     )
 
 
-def swap(message: Any, path: tuple[Step, ...]) -> int:
+def swap(message: Any, path: tuple[PathStep, ...]) -> int:
     """Reverses the order of the list elements at the path; how many there were (one alone is no change)."""
 
     def reversed_in_place(values: list[Any], places: set[int]) -> list[Any]:
@@ -74,7 +74,7 @@ def swap(message: Any, path: tuple[Step, ...]) -> int:
 
 
 def _lists(
-    message: Any, path: tuple[Step, ...], rebuild: Callable[[list[Any], set[int]], list[Any]], at_least: int = 1
+    message: Any, path: tuple[PathStep, ...], rebuild: Callable[[list[Any], set[int]], list[Any]], at_least: int = 1
 ) -> int:
     last = path[-1]
     if last.pick is None:
@@ -91,11 +91,11 @@ def _lists(
         done += len(places)
         return rebuild(values, places)
 
-    change(message, (*path[:-1], Step(last.name)), edit)
+    change(message, (*path[:-1], PathStep(last.name)), edit)
     return done
 
 
-def _walk(holder: Any, path: tuple[Step, ...], act: Callable[[Any, Any], None]) -> int:
+def _walk(holder: Any, path: tuple[PathStep, ...], act: Callable[[Any, Any], None]) -> int:
     step, rest = path[0], path[1:]
     if not hasattr(holder, step.name):
         return 0

@@ -11,7 +11,7 @@ class Command(NamedTuple):
 
 
 @runtime_checkable
-class Victim(Protocol):
+class NodeControl(Protocol):
     """One node of a target. Every call returns when it is done, or raises with one sentence that says why it cannot
     be."""
 

@@ -6,7 +6,7 @@ import msgspec
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class Bypass:
     """One client and the address that it used although it is none of the proxy's."""
 
     client: str
@@ -33,7 +33,7 @@ _DECODER = msgspec.json.Decoder(_Statistics)
 """Made by one thread: two that are the first to decode a type with msgspec 0.22 end the process (SIGSEGV)."""
 
 
-class LeakDetector:
+class BypassDetector:
     """Collects where clients say that they sent requests to, and compares it with the proxy's own addresses."""
 
     def __init__(self) -> None:
@@ -51,10 +51,10 @@ class LeakDetector:
             if ":" in broker.nodename and broker.tx:
                 self.saw(client, broker.nodename, broker.tx)
 
-    def leaks(self, own: set[str]) -> list[Leak]:
+    def leaks(self, own: set[str]) -> list[Bypass]:
         """Every use of an address that is none of `own`."""
         return [
-            Leak(client, address, requests)
+            Bypass(client, address, requests)
             for (client, address), requests in sorted(self._used.items())
             if requests > 0 and address not in own
         ]

@@ -4,29 +4,31 @@ from collections.abc import Iterable, Mapping
 from threading import Event, Lock
 from time import monotonic
 
-from faults.journal import Journal
+from faults.journal import FaultJournal
 from faults.kind import ProcessFault
 from faults.kinds import fault_of
-from faults.links import Links
+from faults.node_control import NodeControl
+from faults.proxy_process import FaultProxy
 from faults.schedule import Window
-from faults.streams import stream
-from faults.victim import Victim
+from faults.seeded_random import seeded_random
 
 UNKNOWN_SECONDS = 2.0
 
 
-class NodeWork:
+class ProcessFaults:
     """Which nodes each window means, what was done to them, and whether it is undone.
 
     Windows may share a node: one that two windows hold still goes on when the last of them ends.
     """
 
-    def __init__(self, victims: Mapping[int, Victim], links: Links, seed: int, journal: Journal | None) -> None:
-        self._victims = victims
+    def __init__(
+        self, node_controls: Mapping[int, NodeControl], links: FaultProxy, seed: int, journal: FaultJournal | None
+    ) -> None:
+        self._node_controls = node_controls
         self._links = links
         self._seed = seed
         self._journal = journal
-        self._done: dict[str, list[Victim]] = {}
+        self._done: dict[str, list[NodeControl]] = {}
         self._kinds: dict[str, str] = {}
         self._nodes: dict[str, tuple[int, ...]] = {}
         self._one_at_a_time = Lock()
@@ -42,28 +44,28 @@ class NodeWork:
         nodes = self._targets(window)
         with self._one_at_a_time:
             self._nodes[window.id], self._kinds[window.id] = nodes, window.kind
-            for victim in (self._victims[node] for node in nodes):
+            for node_control in (self._node_controls[node] for node in nodes):
                 if self._journal is not None:
-                    self._journal.will(window.id, "paused" if window.kind == "pause" else "down", victim)
-                self._done.setdefault(window.id, []).append(victim)
-                fault.begin(victim)
+                    self._journal.will(window.id, "paused" if window.kind == "pause" else "down", node_control)
+                self._done.setdefault(window.id, []).append(node_control)
+                fault.begin(node_control)
         return nodes
 
     def undo(self, window: Window) -> bool:
         """Undoes it if it was done and is not undone yet; whether it was. One node that cannot be brought back keeps
         no other down."""
         with self._one_at_a_time:
-            victims = self._done.get(window.id)
-            if victims is None:
+            node_controls = self._done.get(window.id)
+            if node_controls is None:
                 return False
             fault = fault_of(window)
             assert isinstance(fault, ProcessFault), "asked only for node windows"
             problems: list[Exception] = []
-            for victim in list(victims):
+            for node_control in list(node_controls):
                 try:
-                    if not self._held_by_another(window, victim):
-                        fault.undo(victim)
-                    victims.remove(victim)
+                    if not self._held_by_another(window, node_control):
+                        fault.undo(node_control)
+                    node_controls.remove(node_control)
                 except Exception as problem:  # noqa: BLE001 - a target's own errors too; raised when all were tried
                     problems.append(problem)
             if problems:
@@ -73,9 +75,9 @@ class NodeWork:
                 self._journal.undone(window.id)
             return True
 
-    def _held_by_another(self, window: Window, victim: Victim) -> bool:
+    def _held_by_another(self, window: Window, node_control: NodeControl) -> bool:
         return any(
-            name != window.id and self._kinds[name] == window.kind and victim in others
+            name != window.id and self._kinds[name] == window.kind and node_control in others
             for name, others in self._done.items()
         )
 
@@ -88,22 +90,22 @@ class NodeWork:
         found = {}
         for window in windows:
             for node in self.nodes_of(window):
-                if not self._victims[node].alive():
+                if not self._node_controls[node].alive():
                     found[window.id] = f"node {node} is not running."
-                elif self._victims[node].paused():
+                elif self._node_controls[node].paused():
                     found[window.id] = f"node {node} still stands."
         return found
 
     def _targets(self, window: Window) -> tuple[int, ...]:
-        known = ", ".join(map(str, sorted(self._victims))) or "none"
+        known = ", ".join(map(str, sorted(self._node_controls))) or "none"
         if not window.target or window.target == "any":
-            if not self._victims:
+            if not self._node_controls:
                 raise LookupError("no node can be disturbed.")
-            return (int(stream(self._seed, window.id, "target").choice(sorted(self._victims))),)
+            return (int(seeded_random(self._seed, window.id, "target").choice(sorted(self._node_controls))),)
         nodes = self._resolve(window.target)
         if nodes is None:
             raise LookupError(f"nobody has seen yet which node {window.target} is.")
-        if strange := [node for node in nodes if node not in self._victims]:
+        if strange := [node for node in nodes if node not in self._node_controls]:
             raise LookupError(
                 f"{window.target} is node {strange[0]}, which cannot be disturbed (those that can: {known})."
             )

@@ -8,7 +8,7 @@ import hashlib
 from itertools import cycle
 
 
-class Aliases:
+class ClientAliases:
     """Both ways between a client's name and what it calls itself; without a key both are the same."""
 
     def __init__(self, prefix: str = "", key: str = "") -> None:
