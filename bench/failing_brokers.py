@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import mutants
 from suites.case import Case, by_id
 from suites.events import PhaseChanged

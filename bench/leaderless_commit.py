@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites.probe import COMMITTED
 from suites.probe.conditions import Scene
 from suites.probe.failures import StatementFalse

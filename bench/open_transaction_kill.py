@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as Librdkafka
 
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites.probe import COMMITTED
 from suites.probe.conditions import Scene
 from suites.probe.produce import batch

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.relay import Relay
 from checkers.verdict import Verdict
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
 from suites.plugin import arguments
 from suites.proof_notes import Note

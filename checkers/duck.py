@@ -14,8 +14,8 @@ from checkers.narrow import narrowed
 from checkers.relations import BASES, RELATIONS, RENAMED, named_in
 from histories.reader import History
 from histories.rows import TABLES
-from histories.scratch import Scratch
 from histories.tables import schema_of
+from histories.tempdirs import Scratch
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
 SMALL_ROWS = 200_000

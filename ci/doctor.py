@@ -10,7 +10,7 @@ import click
 from ci import manifest
 from ci.trouble import FAILED, NOT_READY, PASSED, Trouble
 from faults.journal import heal_run
-from histories import scratch
+from histories import tempdirs
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.targets import doctor as ward
 
@@ -22,7 +22,7 @@ def doctor(target: str | None, clean: str | None) -> int:
     found = ward.examine(target) if target else ward.machine()
     for finding in found:
         click.echo(f"{finding.ability:<14} {finding.state:<11} {finding.detail}".rstrip())
-    if left := scratch.left_behind():
+    if left := tempdirs.left_behind():
         click.echo(f"{'leftovers':<14} {len(left)} temporary folders of processes that were killed: doctor --clean")
     return FAILED if target and any(finding.state == "does not" for finding in found) else PASSED
 
@@ -31,14 +31,14 @@ def _clean(run: str) -> int:
     """Removes the temporary folders of processes that are dead; where a run is named, what that left elsewhere too."""
     if run:
         _must_be_over(Path(run))
-    removed = sum(map(scratch.remove, scratch.left_behind()))
+    removed = sum(map(tempdirs.remove, tempdirs.left_behind()))
     click.echo(f"Removed temporary folders of processes that were killed: {removed}.")
     return _clean_run(Path(run)) if run else PASSED
 
 
 def _must_be_over(run: Path) -> None:
     manifest.read(run)
-    if scratch.is_held(run):
+    if tempdirs.is_held(run):
         raise Trouble(f"{run} is still under way: end it first, or wait for its end.")
 
 

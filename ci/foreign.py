@@ -13,7 +13,7 @@ from ci.trouble import Trouble
 from histories.formats.settings import BadSetting, Settings
 from histories.header import HistoryRefused
 from histories.reader import History
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 
 FORMATS = ("jepsen", "jsonl")
 

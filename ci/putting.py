@@ -17,8 +17,8 @@ from checkers.judge import Judgement, judge_by, judge_on
 from checkers.naive import Oracle
 from ci.engines import opened
 from histories.reader import History
-from histories.scratch import Scratch
 from histories.tables import schema_of
+from histories.tempdirs import Scratch
 
 STRICTEST: dict[str, Any] = {"acks": -1, "idempotence": True, "isolation": "read_committed"}
 _MODE = {True: "subscribe", False: "assign"}

@@ -15,7 +15,7 @@ from ci.cases import names
 from ci.known import Known
 from ci.story import suite_version
 from ci.trouble import Trouble, nearest
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import floor
 from suites.case import CASES
 from suites.targets import open_target

@@ -66,7 +66,7 @@ def _by_side(rows: list[Row]) -> list[list[Row]]:
     return list(sides.values())
 
 
-class Footer(NamedTuple):
+class PartFooter(NamedTuple):
     """What a part says of itself. `identity`: the history that it belongs to; None when it says nothing."""
 
     identity: str | None
@@ -74,9 +74,9 @@ class Footer(NamedTuple):
     rows: int
 
 
-def footer_of(file: Path) -> Footer:
+def footer_of(file: Path) -> PartFooter:
     """Reads the end of a part, once for all that is asked of it; raises pa.ArrowException or OSError."""
     with pq.ParquetFile(file) as part:
         schema, rows = part.schema_arrow, part.metadata.num_rows
     mark: bytes | None = (schema.metadata or {}).get(IDENTITY)
-    return Footer(mark.decode() if mark is not None else None, schema, rows)
+    return PartFooter(mark.decode() if mark is not None else None, schema, rows)

@@ -27,7 +27,7 @@ _TURNS = 65_521
 Headers = tuple[tuple[str, bytes | None], ...]
 
 
-class Seen(msgspec.Struct, frozen=True, gc=False):
+class ReadBack(msgspec.Struct, frozen=True, gc=False):
     """What a reader found: the value (None: no record of ours), the key, and whether all of it is as written."""
 
     value: int | None
@@ -57,7 +57,7 @@ def read_back(
     timestamp: int,
     *,
     append_time: bool = False,
-) -> Seen:
+) -> ReadBack:
     """Names the value of a record that was read and says whether it is intact.
 
     `append_time`: the broker sets the timestamp itself, so that nothing follows from it.
@@ -67,7 +67,7 @@ def read_back(
     names = _names(headers)
     value = _value(body) if body is not None else (names[0] if names else None)
     if value is None:
-        return Seen(None, found, False, _digest(key, body), body is None)
+        return ReadBack(None, found, False, _digest(key, body), body is None)
     intact = (
         names is not None
         and names[0] == value
@@ -75,7 +75,7 @@ def read_back(
         and (append_time or timestamp == names[1])
         and (body is None or _whole(body, value))
     )
-    return Seen(value, found, intact, None if intact else _digest(key, body), body is None)
+    return ReadBack(value, found, intact, None if intact else _digest(key, body), body is None)
 
 
 def _body(value: int, size: int) -> bytes:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from histories.header import Header, HistoryIncomplete, HistoryTampered, Part, Title, read_title
-from histories.parts import Footer, footer_of
+from histories.parts import PartFooter, footer_of
 from histories.rows import TABLES, Row
 from histories.tables import rows_of, schema_of
 
@@ -25,7 +25,7 @@ class History:
         self.folder = folder
         self.title = title
         self._parts = parts
-        self._footers: dict[Path, Footer] = {}
+        self._footers: dict[Path, PartFooter] = {}
 
     @classmethod
     def open(cls, folder: Path | str, allow_incomplete: bool = False) -> "History":
@@ -97,7 +97,7 @@ class History:
                 for batch in part.iter_batches(batch_size=READ_ROWS):
                     yield from rows_of(table, batch)
 
-    def _footers_of(self, table: str) -> list[Footer]:
+    def _footers_of(self, table: str) -> list[PartFooter]:
         """Read once: every need of every check is looked up here, and parts stay as they are."""
         for file in self._parts[table]:
             if file not in self._footers:
@@ -153,7 +153,7 @@ def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(kind == wanted or pa.types.is_null(kind) or pa.types.is_large_binary(kind))
 
 
-def _own_footer(file: Path, identity: str) -> Footer:
+def _own_footer(file: Path, identity: str) -> PartFooter:
     try:
         footer = footer_of(file)
     except (pa.ArrowException, OSError) as problem:

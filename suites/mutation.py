@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import mutants, proof
 from suites.case import Case, all_cases
 from suites.result import CaseResult

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import proof, releases
 from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases

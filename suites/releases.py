@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
 from suites.plugin import arguments
 from suites.release_notes import Shelf, defects, findings

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from histories.scratch import holding
+from histories.tempdirs import holding
 from suites import promises
 from suites.case import Case
 from suites.disturbance import disturbance

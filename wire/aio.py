@@ -13,20 +13,20 @@ from typing import Self
 from wire.client import READ_BYTES
 from wire.conversation import (
     MAX_FRAME_BYTES,
-    Answer,
-    AnswerTimeout,
     CannotConnect,
     ConnectionClosed,
     Conversation,
-    Exchange,
+    ReceivedResponse,
+    ResponseTimeout,
+    WireExchange,
     api_versions_request,
 )
 from wire.messages import Struct
 
-__all__ = ["Connection"]
+__all__ = ["AsyncConnection"]
 
 
-class Connection:
+class AsyncConnection:
     """One TCP connection; made by `open`."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Connection:
         self._reader, self._writer = streams
         self._reading = asyncio.Lock()
         self._asking = asyncio.Lock()
-        self._inbox: dict[int, Answer] = {}
+        self._inbox: dict[int, ReceivedResponse] = {}
 
     @classmethod
     async def open(
@@ -47,7 +47,7 @@ class Connection:
         *,
         client_id: str | None = "brokertrial",
         timeout_s: float = 10.0,
-        on_exchange: Callable[[Exchange], None] | None = None,
+        on_exchange: Callable[[WireExchange], None] | None = None,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> Self:
         """Connects; CannotConnect if nobody accepts in time."""
@@ -94,7 +94,7 @@ class Connection:
         await self._write(b"".join(buffers))
         return correlation_id
 
-    async def receive(self, timeout_s: float | None = None) -> Answer:
+    async def receive(self, timeout_s: float | None = None) -> ReceivedResponse:
         """The next answer, whichever request it belongs to."""
         async with self._limit(timeout_s), self._reading:
             if self._inbox:
@@ -152,7 +152,7 @@ class Connection:
 
 
 class _Limit:
-    """A time limit whose end is our AnswerTimeout."""
+    """A time limit whose end is our ResponseTimeout."""
 
     def __init__(self, conversation: Conversation, seconds: float) -> None:
         self._conversation = conversation
@@ -167,4 +167,4 @@ class _Limit:
         try:
             await self._timeout.__aexit__(kind, wrong, tb)
         except TimeoutError:
-            raise self._conversation.problem(AnswerTimeout, "no answer within the time limit") from None
+            raise self._conversation.problem(ResponseTimeout, "no answer within the time limit") from None

@@ -19,31 +19,31 @@ from typing import Self, TypeVar
 
 from wire.conversation import (
     MAX_FRAME_BYTES,
-    Answer,
-    AnswerTimeout,
     CannotConnect,
     ConnectionClosed,
     ConnectionFailed,
     Conversation,
-    Exchange,
     NoCommonVersion,
     NotKafka,
-    UnexpectedAnswer,
+    ReceivedResponse,
+    ResponseTimeout,
+    UnexpectedResponse,
+    WireExchange,
     api_versions_request,
 )
 from wire.messages import Struct
 
 __all__ = [
-    "Answer",
-    "AnswerTimeout",
     "CannotConnect",
     "Connection",
     "ConnectionClosed",
     "ConnectionFailed",
-    "Exchange",
     "NoCommonVersion",
     "NotKafka",
-    "UnexpectedAnswer",
+    "ReceivedResponse",
+    "ResponseTimeout",
+    "UnexpectedResponse",
+    "WireExchange",
 ]
 
 READ_BYTES = 256 * 1024
@@ -60,12 +60,12 @@ class Connection:
         *,
         client_id: str | None = "brokertrial",
         timeout_s: float = 10.0,
-        on_exchange: Callable[[Exchange], None] | None = None,
+        on_exchange: Callable[[WireExchange], None] | None = None,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
         self.host, self.port, self.timeout_s = host, port, timeout_s
         self.conversation = Conversation(host, port, client_id, on_exchange, max_frame_bytes)
-        self._inbox: dict[int, Answer] = {}
+        self._inbox: dict[int, ReceivedResponse] = {}
         self._closed = False
         try:
             self._socket = socket.create_connection((host, port), timeout_s)
@@ -102,7 +102,7 @@ class Connection:
         deadline = self._deadline(None)
         return self._send(message, self._version(message, version, deadline), deadline)
 
-    def receive(self, timeout_s: float | None = None) -> Answer:
+    def receive(self, timeout_s: float | None = None) -> ReceivedResponse:
         """The next answer, whichever request it belongs to."""
         if self._inbox:
             return self._inbox.pop(next(iter(self._inbox)))
@@ -127,7 +127,7 @@ class Connection:
             self.receive_frame(timeout_s)
         except ConnectionClosed:
             return True
-        except AnswerTimeout:
+        except ResponseTimeout:
             return False
         return False
 
@@ -178,6 +178,6 @@ class Connection:
             self._socket.settimeout(max(0.001, deadline - monotonic()))
             return action()
         except TimeoutError:
-            raise self.conversation.problem(AnswerTimeout, f"{what} within the time limit") from None
+            raise self.conversation.problem(ResponseTimeout, f"{what} within the time limit") from None
         except OSError as wrong:
             raise self.conversation.problem(ConnectionClosed, f"the connection is gone: {wrong}") from None

@@ -16,7 +16,7 @@ from typing import Any
 from wire.decoder import decoder_source
 from wire.encoder import encoder_source
 from wire.primitives import BadBytes, Buffer, GeneratedDecoder, GeneratedEncoder
-from wire.schema_text import Part, parts
+from wire.schema_text import MessageSchema, parts
 from wire.source import Source
 from wire.structs import Struct
 
@@ -34,7 +34,7 @@ class Malformed(Exception):
         return f"malformed {self.api} {self.direction} v{self.version} at byte {self.offset}: {self.message}"
 
 
-def part_of(api: str, direction: str) -> Part:
+def part_of(api: str, direction: str) -> MessageSchema:
     """The schema of one direction; LookupError for a name that does not exist (a mistake of the caller)."""
     try:
         return parts(api)[direction]

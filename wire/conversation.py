@@ -41,7 +41,7 @@ class ConnectionClosed(ConnectionFailed):
     """The other side closed or reset the connection."""
 
 
-class AnswerTimeout(ConnectionFailed):
+class ResponseTimeout(ConnectionFailed):
     """The connection stands, but the answer did not come in time."""
 
 
@@ -49,7 +49,7 @@ class NotKafka(ConnectionFailed):
     """What came back is no Kafka frame: another protocol, or a size that cannot be."""
 
 
-class UnexpectedAnswer(ConnectionFailed):
+class UnexpectedResponse(ConnectionFailed):
     """An answer with a correlation id that no open request has."""
 
 
@@ -69,7 +69,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class WireExchange:
     """One request and its answer as bytes without sizes, with times of CLOCK_MONOTONIC; `answer` None: never came.
 
     What is sent or received as plain bytes is an exchange of its own with version -1; sent bytes are then as given.
@@ -87,7 +87,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReceivedResponse:
     correlation_id: int
     struct: Struct
     frame: bytes
@@ -105,7 +105,7 @@ class Conversation:
     host: str
     port: int
     client_id: str | None
-    on_exchange: Callable[[Exchange], None] | None = None
+    on_exchange: Callable[[WireExchange], None] | None = None
     max_frame_bytes: int = MAX_FRAME_BYTES
     offered: dict[int, tuple[int, int]] = field(default_factory=dict)  # from ApiVersions, by key
     _arrived: bytearray = field(default_factory=bytearray)
@@ -174,18 +174,20 @@ class Conversation:
     def problem(self, kind: type[Failure], message: str) -> Failure:
         return kind(self.host, self.port, self.waiting_for(), message)
 
-    def answer(self, frame: bytes) -> Answer:
+    def answer(self, frame: bytes) -> ReceivedResponse:
         """Matches a frame with its request and decodes it; Malformed if it is no such answer."""
         received = monotonic_ns()
         correlation_id = response_correlation_id(frame)
         pending = self._pending.get(correlation_id)
         if pending is None:
-            raise self.problem(UnexpectedAnswer, f"an answer with correlation id {correlation_id}, which is not open")
+            raise self.problem(UnexpectedResponse, f"an answer with correlation id {correlation_id}, which is not open")
         overtook = next(iter(self._pending)) != correlation_id
         del self._pending[correlation_id]
         self._report(pending, frame, received)
         version, message = _understood(pending, frame)
-        return Answer(correlation_id, message, frame, pending.api, version, pending.sent_ns, received, overtook)
+        return ReceivedResponse(
+            correlation_id, message, frame, pending.api, version, pending.sent_ns, received, overtook
+        )
 
     def close(self) -> None:
         """Reports the requests that will never be answered."""
@@ -196,7 +198,7 @@ class Conversation:
     def _report(self, pending: Pending, answer: bytes | None, received: int | None) -> None:
         if self.on_exchange:
             head = (pending.api, pending.version, pending.correlation_id, self.host, self.port)
-            self.on_exchange(Exchange(*head, pending.frame, answer, pending.sent_ns, received))
+            self.on_exchange(WireExchange(*head, pending.frame, answer, pending.sent_ns, received))
 
     def learn(self, answer: Struct) -> int | None:
         """Takes in an ApiVersions answer. Returns the version to ask again with, if ours was refused."""
@@ -244,16 +246,16 @@ def api_versions_request() -> Struct:
 
 __all__ = [
     "MAX_FRAME_BYTES",
-    "Answer",
-    "AnswerTimeout",
     "CannotConnect",
     "ConnectionClosed",
     "ConnectionFailed",
     "Conversation",
-    "Exchange",
     "Malformed",
     "NoCommonVersion",
     "NotKafka",
-    "UnexpectedAnswer",
+    "ReceivedResponse",
+    "ResponseTimeout",
+    "UnexpectedResponse",
+    "WireExchange",
     "api_versions_request",
 ]

@@ -8,7 +8,7 @@ can cost a hundred in memory. Records stay views of the frame.
 from dataclasses import replace
 
 from wire.primitives import FIXED
-from wire.schema_text import NEVER, Field, Part
+from wire.schema_text import NEVER, Field, MessageSchema
 from wire.source import Source, compact, tagged, untagged
 from wire.structs import Struct, default_source, struct_class
 
@@ -16,7 +16,7 @@ MOST_ELEMENTS = 100_000  # far more partitions than one honest request names
 
 
 class DecoderSource:
-    def __init__(self, part: Part, version: int) -> None:
+    def __init__(self, part: MessageSchema, version: int) -> None:
         self.part, self.version = part, version
         self.flexible = version in part.flexible
         self.code = Source(f"def decode_{part.api}_{part.direction}_v{version}(data, view, pos, end):")
@@ -232,5 +232,5 @@ TAKE = {
 }
 
 
-def decoder_source(part: Part, version: int) -> Source:
+def decoder_source(part: MessageSchema, version: int) -> Source:
     return DecoderSource(part, version).code

@@ -6,7 +6,7 @@ It appends buffers to a list; fixed fields next to each other become one `struct
 from dataclasses import replace
 
 from wire.primitives import FIXED
-from wire.schema_text import NEVER, Field, Part
+from wire.schema_text import NEVER, Field, MessageSchema
 from wire.source import Source, compact, tagged, untagged
 from wire.structs import default_source
 
@@ -15,7 +15,7 @@ NULL_TAGGED_STRUCT = b"\x00"
 
 
 class EncoderSource:
-    def __init__(self, part: Part, version: int) -> None:
+    def __init__(self, part: MessageSchema, version: int) -> None:
         self.part, self.version = part, version
         self.flexible = version in part.flexible
         self.code = Source(f"def encode_{part.api}_{part.direction}_v{version}(message, out):")
@@ -171,5 +171,5 @@ def not_default(field: Field, value: str) -> str:
     return f"{value} != {default}"
 
 
-def encoder_source(part: Part, version: int) -> Source:
+def encoder_source(part: MessageSchema, version: int) -> Source:
     return EncoderSource(part, version).code

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from wire.batch_header import BatchHeader, RecordsMalformed
 
 NO_TIMESTAMP = -1
-Header = tuple[str | bytes, bytes | None]
+RecordHeader = tuple[str | bytes, bytes | None]
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class Record:
 
     key: bytes | None
     value: bytes | None
-    headers: tuple[Header, ...] = ()
+    headers: tuple[RecordHeader, ...] = ()
     timestamp: int = NO_TIMESTAMP
     offset: int = -1
 
@@ -97,10 +97,10 @@ def _read_bytes(data: bytes, pos: int, stop: int, what: str) -> tuple[bytes | No
     return data[pos : pos + size], pos + size
 
 
-def _read_headers(data: bytes, pos: int, stop: int, count: int) -> tuple[tuple[Header, ...], int]:
+def _read_headers(data: bytes, pos: int, stop: int, count: int) -> tuple[tuple[RecordHeader, ...], int]:
     if count < 0 or count * 2 > stop - pos:
         raise _Bad(f"{count} headers announced in {stop - pos} bytes")
-    found: list[Header] = []
+    found: list[RecordHeader] = []
     for _ in range(count):
         key, pos = _read_bytes(data, pos, stop, "a header key")
         if key is None:
@@ -129,7 +129,7 @@ def read_records(payload: bytes, header: BatchHeader) -> Iterator[Record]:
             key, pos = _read_bytes(data, pos, stop, "the key")
             value, pos = _read_bytes(data, pos, stop, "the value")
             count, pos = _read_varint(data, pos)
-            headers: tuple[Header, ...] = ()
+            headers: tuple[RecordHeader, ...] = ()
             if count:
                 headers, pos = _read_headers(data, pos, stop, count)
             if pos != stop:

@@ -23,7 +23,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 MAX_VERSION = 32767
 JAVA_WITHIN_S = 300
-Versions = tuple[int, int] | None
+VersionBounds = tuple[int, int] | None
 Json = dict[str, Any]
 
 ERRORS_PROGRAM = """
@@ -43,7 +43,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[^A-Z_])(?=[A-Z])", "_", name).lower()
 
 
-def versions(text: str) -> Versions:
+def versions(text: str) -> VersionBounds:
     if text == "none":
         return None
     if text.endswith("+"):
@@ -52,14 +52,14 @@ def versions(text: str) -> Versions:
     return int(low), int(high or low)
 
 
-def overlap(one: Versions, other: Versions) -> Versions:
+def overlap(one: VersionBounds, other: VersionBounds) -> VersionBounds:
     if one is None or other is None:
         return None
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else None
 
 
-def shown(part: Versions, whole: Versions) -> str:
+def shown(part: VersionBounds, whole: VersionBounds) -> str:
     """`part` as text, relative to the range that it lies in: nothing if equal, `N+` if it reaches the end."""
     if part is None:
         return "none"
@@ -83,10 +83,12 @@ def default_of(field: Json) -> str:
     return str(value)
 
 
-Row = tuple[str, str, str, str]  # name, type, versions, the rest
+FieldRow = tuple[str, str, str, str]  # name, type, versions, the rest
 
 
-def field_lines(fields: list[Json], common: dict[str, list[Json]], within: Versions, depth: int) -> Iterator[Row]:
+def field_lines(
+    fields: list[Json], common: dict[str, list[Json]], within: VersionBounds, depth: int
+) -> Iterator[FieldRow]:
     for field in fields:
         present = overlap(versions(field.get("versions") or field["taggedVersions"]), within)
         if present is None:

@@ -45,7 +45,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessageSchema:
     """One direction of one API: what is sent, in all its versions."""
 
     api: str
@@ -88,7 +88,7 @@ def header_words(api: str) -> list[str]:
 
 
 @cache
-def parts(api: str) -> dict[str, Part]:
+def parts(api: str) -> dict[str, MessageSchema]:
     """All directions of an API (or of one data message), by name."""
     text = (FOLDER / f"{snake_case(api)}.txt").read_text("utf-8")
     head, *lines = text.splitlines()
@@ -99,7 +99,7 @@ def parts(api: str) -> dict[str, Part]:
         versions = parse_versions(after(words, "versions" if direction == "data" else direction) or "none")
         flexible = parse_versions(after(words, "flexible") or "none")
         fields = tuple(_field(line, versions) for line in root.children)
-        found[direction] = Part(api, direction, versions, flexible, fields)
+        found[direction] = MessageSchema(api, direction, versions, flexible, fields)
     return found
 
 

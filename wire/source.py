@@ -6,7 +6,7 @@ from struct import Struct as Format
 from typing import Any
 
 from wire.primitives import SCOPE
-from wire.schema_text import Field, Part
+from wire.schema_text import Field, MessageSchema
 
 
 class Source:
@@ -62,5 +62,5 @@ def tagged(fields: tuple[Field, ...], version: int) -> list[Field]:
     return sorted((f for f in fields if version in f.versions and f.tag is not None), key=lambda f: f.tag or 0)
 
 
-def compact(field: Field, part: Part, version: int) -> bool:
+def compact(field: Field, part: MessageSchema, version: int) -> bool:
     return version in part.flexible and not field.inflexible

@@ -7,7 +7,7 @@ of its completion (of its invocation, if it never returned), or by the next free
 from collections.abc import Iterator
 from pathlib import Path
 
-from histories.formats.jepsen_lines import ASSIGNS, Line, lines_of
+from histories.formats.jepsen_lines import ASSIGNS, JepsenOperation, lines_of
 from histories.formats.legend import Legend
 from histories.formats.micro_ops import Send, keys_of, moves_of, rebalanced_of
 from histories.formats.settings import Settings
@@ -37,7 +37,7 @@ class _Process:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.begun: Line | None = None
+        self.begun: JepsenOperation | None = None
         self.number = 0
         self.called = 0
         self.returned = 0
@@ -104,13 +104,13 @@ class Jepsen:
                 mode="subscribe" if subscribes else "assign",
             )
 
-    def _step(self, line: Line) -> int:
+    def _step(self, line: JepsenOperation) -> int:
         """The clock goes on with every line, by a nanosecond if the file tells no better."""
         self._now = max(self._now + 1, line.time or 0)
         self._index = self._index + 1 if line.index is None else max(self._index + 1, line.index)
         return self._index
 
-    def _process(self, line: Line) -> _Process:
+    def _process(self, line: JepsenOperation) -> _Process:
         assert line.process is not None
         process = self._processes.get(line.process)
         if process is None:
@@ -124,14 +124,14 @@ class Jepsen:
             line.type = "info"
             yield from self._completed(process, line, process.number, None)
 
-    def _completed(self, process: _Process, line: Line, op: int, returned: int | None) -> Iterator[Row]:
+    def _completed(self, process: _Process, line: JepsenOperation, op: int, returned: int | None) -> Iterator[Row]:
         self.operations += 1
         if line.f in ASSIGNS:
             yield from self._assigned(process, line, op, returned)
         else:
             yield from self._moved(process, line, op, returned)
 
-    def _assigned(self, process: _Process, line: Line, op: int, returned: int | None) -> Iterator[Row]:
+    def _assigned(self, process: _Process, line: JepsenOperation, op: int, returned: int | None) -> Iterator[Row]:
         keys = keys_of(self.file, line, line.value)
         topics = {self.legend.key(key)[1] for key in keys}
         self.subscribes = self.subscribes or line.f == "subscribe"
@@ -140,7 +140,7 @@ class Jepsen:
         for topic in sorted(topics) or (None,):
             yield self._operation(process, line, op, returned, topic)
 
-    def _moved(self, process: _Process, line: Line, op: int, returned: int | None) -> Iterator[Row]:
+    def _moved(self, process: _Process, line: JepsenOperation, op: int, returned: int | None) -> Iterator[Row]:
         topics: dict[str, int | None] = {}
         outcome = str(line.type)
         for move in moves_of(self.file, line):
@@ -174,7 +174,13 @@ class Jepsen:
             yield Event(kind="rebalance", at_ns=returned or self._now, client=process.name, topic=topic, partition=0)
 
     def _operation(
-        self, process: _Process, line: Line, op: int, returned: int | None, topic: str | None, base: int | None = None
+        self,
+        process: _Process,
+        line: JepsenOperation,
+        op: int,
+        returned: int | None,
+        topic: str | None,
+        base: int | None = None,
     ) -> Operation:
         return Operation(
             op=op,

@@ -15,7 +15,7 @@ ASSIGNS = ("assign", "subscribe")
 MOST_NS = 1 << 61
 
 
-class Line(msgspec.Struct, gc=False, rename={"rebalance_log": "rebalance-log"}):
+class JepsenOperation(msgspec.Struct, gc=False, rename={"rebalance_log": "rebalance-log"}):
     """One operation map; what the checks do not need is left out."""
 
     type: str | None = None
@@ -28,10 +28,10 @@ class Line(msgspec.Struct, gc=False, rename={"rebalance_log": "rebalance-log"}):
     number: int = 0
 
 
-_FIELDS = tuple(name for name in Line.__struct_fields__ if name not in ("rebalance_log", "number"))
+_FIELDS = tuple(name for name in JepsenOperation.__struct_fields__ if name not in ("rebalance_log", "number"))
 
 
-def lines_of(file: Path) -> Iterator[Line]:
+def lines_of(file: Path) -> Iterator[JepsenOperation]:
     """Every operation of a client, checked as far as a line can be by itself; raises BadFile."""
     indexed = -1
     for line in _edn(file) if _is_edn(file) else _json(file):
@@ -62,8 +62,8 @@ def _open(file: Path) -> TextIO:
         raise BadFile(f"{file} cannot be read: {problem.strerror}.") from problem
 
 
-def _json(file: Path) -> Iterator[Line]:
-    decoder = msgspec.json.Decoder(Line)
+def _json(file: Path) -> Iterator[JepsenOperation]:
+    decoder = msgspec.json.Decoder(JepsenOperation)
     with _open(file) as content:
         for number, text in enumerate(content.buffer, start=1):
             if text.isspace():
@@ -77,7 +77,7 @@ def _json(file: Path) -> Iterator[Line]:
             yield line
 
 
-def _edn(file: Path) -> Iterator[Line]:
+def _edn(file: Path) -> Iterator[JepsenOperation]:
     with _open(file) as content:
         try:
             for number, form in forms(content):
@@ -86,17 +86,19 @@ def _edn(file: Path) -> Iterator[Line]:
             raise BadFile.at(file, problem.line, problem.what) from None
 
 
-def _from_map(file: Path, number: int, form: Any) -> Line:
+def _from_map(file: Path, number: int, form: Any) -> JepsenOperation:
     if not isinstance(form, dict):
         raise BadFile.at(file, number, f"an operation must be a map, not {_short(form)}")
-    line = Line(**{name: form.get(name) for name in _FIELDS}, rebalance_log=form.get("rebalance-log"), number=number)
+    line = JepsenOperation(
+        **{name: form.get(name) for name in _FIELDS}, rebalance_log=form.get("rebalance-log"), number=number
+    )
     for name in ("index", "time"):
         if type(getattr(line, name)) not in (int, type(None)):
             raise BadFile.at(file, number, f"{name} must be a whole number, not {_short(getattr(line, name))}")
     return line
 
 
-def _is_of_a_client(line: Line) -> bool:
+def _is_of_a_client(line: JepsenOperation) -> bool:
     """Whether it can be judged: what a nemesis does, and calls of other kinds, are carried by the file only."""
     if isinstance(line.f, str):
         line.f = line.f.removeprefix(":")
@@ -105,7 +107,7 @@ def _is_of_a_client(line: Line) -> bool:
     return line.f in MOVES + ASSIGNS and line.process != "nemesis"
 
 
-def _check(file: Path, line: Line) -> None:
+def _check(file: Path, line: JepsenOperation) -> None:
     if isinstance(line.type, str):
         line.type = line.type.removeprefix(":")
     if line.type not in TYPES:

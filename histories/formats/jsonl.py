@@ -13,7 +13,7 @@ from histories.header import Header
 from histories.recorder import Recorder
 from histories.rows import Client, Event, Membership, Operation, Record, Row
 
-Spot = tuple[str, str, int]
+ClientPartition = tuple[str, str, int]
 _TXN_KINDS = (lines.BeginLine, lines.CommitTxnLine, lines.AbortTxnLine)
 
 
@@ -36,14 +36,14 @@ class Jsonl:
         self.legend = Legend(keyed=False)
         self.header = Header(case="jsonl", target=file.name)
         self._clients: set[str] = set()
-        self._streams: dict[Spot, _Stream] = {}
+        self._streams: dict[ClientPartition, _Stream] = {}
         self._begun = 0
-        self._sent: dict[Spot, int] = {}
+        self._sent: dict[ClientPartition, int] = {}
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
         """Every row that the file tells, in its order; raises BadFile."""
-        decoder = msgspec.json.Decoder(lines.Line)
+        decoder = msgspec.json.Decoder(lines.HistoryFileLine)
         for number, text in enumerate(self._texts(), start=1):
             self._number = number
             if text.isspace():
@@ -61,7 +61,7 @@ class Jsonl:
         except OSError as problem:
             raise BadFile(f"{self.file} cannot be read: {problem.strerror}.") from problem
 
-    def _rows(self, line: lines.Line) -> Iterator[Row]:
+    def _rows(self, line: lines.HistoryFileLine) -> Iterator[Row]:
         if isinstance(line, lines.HistoryLine):
             self._title(line)
         elif isinstance(line, lines.ClientLine):
@@ -134,7 +134,7 @@ class Jsonl:
         if not places:
             yield self._operation(line, None, None)
 
-    def _begin(self, spot: Spot, start: int | None) -> _Stream:
+    def _begin(self, spot: ClientPartition, start: int | None) -> _Stream:
         self._begun += 1
         stream = self._streams[spot] = _Stream(self._begun, start)
         return stream

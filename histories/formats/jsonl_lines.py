@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-Value = int | str
+RecordValue = int | str
 Offset = Annotated[int, Meta(ge=0)]
-Partition = Annotated[int, Meta(ge=0)]
-Outcome = Literal["ok", "fail", "info"]
+PartitionNumber = Annotated[int, Meta(ge=0)]
+OutcomeName = Literal["ok", "fail", "info"]
 
 
 class _Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="is"):
@@ -58,7 +58,7 @@ class _Call(_Line, kw_only=True):
     client: str
     call: int
     return_: int | None = msgspec.field(default=None, name="return")
-    outcome: Outcome = "ok"
+    outcome: OutcomeName = "ok"
     error: int | None = None
     node: int | None = None
     txn: int | None = None
@@ -67,16 +67,16 @@ class _Call(_Line, kw_only=True):
 class SentRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A record of a send; `offset` when an answer named it; `derived_from`: the input value that it was made from."""
 
-    value: Value
+    value: RecordValue
     offset: Offset | None = None
-    derived_from: Value | None = None
+    derived_from: RecordValue | None = None
 
 
 class SendLine(_Call, tag="send"):
     """Records sent to one partition with one call. `fail` is proven to have had no effect, else it is `info`."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     records: list[SentRecord]
 
 
@@ -84,9 +84,9 @@ class SeenRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A record that a poll returned; `value` null: it names none; `intact` false: it is not as it was sent."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     offset: Offset
-    value: Value | None
+    value: RecordValue | None
     intact: bool = True
     leader_epoch: int | None = None
 
@@ -101,7 +101,7 @@ class Place(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A partition, and an offset of it where one is told."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     offset: Annotated[int, Meta(ge=-1)] | None = None
 
 
@@ -161,7 +161,7 @@ class ListOffsetsLine(_Call, tag="list_offsets"):
     """The ends of a partition, as they were told."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     earliest: Offset | None = None
     latest: Offset | None = None
     last_stable: Offset | None = None
@@ -171,7 +171,7 @@ class DeleteRecordsLine(_Call, tag="delete_records"):
     """Everything below an offset was to be deleted; `log_start` is what the answer said."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     before: Offset
     log_start: Offset | None = None
 
@@ -183,7 +183,7 @@ class MembershipLine(_Line, tag="membership"):
     member: str
     generation: int
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     from_: int = msgspec.field(name="from")
     until: int | None = None
     client: str | None = None
@@ -194,7 +194,7 @@ class FinalReadLine(_Line, tag="final-read"):
     """After everything had healed, all below `offset` was read; without it nothing can be called unseen."""
 
     topic: str
-    partition: Partition
+    partition: PartitionNumber
     offset: Offset
     at: int = 0
     isolation: Literal["read_committed", "read_uncommitted"] = "read_uncommitted"
@@ -212,10 +212,10 @@ Call = (
     SendLine | PollLine | AssignLine | SubscribeLine | SeekLine | RevokedLine | CommitLine | CommittedLine
     | BeginLine | CommitTxnLine | AbortTxnLine | ListOffsetsLine | DeleteRecordsLine
 )  # fmt: skip
-Line = HistoryLine | ClientLine | TopicLine | MembershipLine | FinalReadLine | FaultLine | Call
+HistoryFileLine = HistoryLine | ClientLine | TopicLine | MembershipLine | FinalReadLine | FaultLine | Call
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a line."""
     page = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of a brokertrial history"}
-    return page | msgspec.json.schema(Line)
+    return page | msgspec.json.schema(HistoryFileLine)

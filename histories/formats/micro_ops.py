@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histories.formats.jepsen_lines import Line
+from histories.formats.jepsen_lines import JepsenOperation
 from histories.formats.problem import BadFile
 
 MOST = (1 << 63) - 1
@@ -27,7 +27,7 @@ class Read(NamedTuple):
     value: Any
 
 
-def moves_of(file: Path, line: Line) -> Iterator[Send | Read]:
+def moves_of(file: Path, line: JepsenOperation) -> Iterator[Send | Read]:
     """What an operation sent and read, in its order; raises BadFile. No value is no micro-operation."""
     if line.value is None:
         return
@@ -43,7 +43,7 @@ def moves_of(file: Path, line: Line) -> Iterator[Send | Read]:
             raise _bad(file, line, f"{move!r:.60} is neither a send nor a poll")
 
 
-def keys_of(file: Path, line: Line, value: Any) -> list[int | str]:
+def keys_of(file: Path, line: JepsenOperation, value: Any) -> list[int | str]:
     """The keys that an assign or a subscribe names, or that a rebalance did."""
     if value is None:
         return []
@@ -52,7 +52,7 @@ def keys_of(file: Path, line: Line, value: Any) -> list[int | str]:
     return value
 
 
-def rebalanced_of(file: Path, line: Line) -> set[str]:
+def rebalanced_of(file: Path, line: JepsenOperation) -> set[str]:
     """The keys that the operation's rebalance log names, as texts."""
     log = line.rebalance_log
     if log is None:
@@ -62,7 +62,7 @@ def rebalanced_of(file: Path, line: Line) -> set[str]:
     return {str(key) for entry in log for key in keys_of(file, line, entry.get("keys"))}
 
 
-def _send(file: Path, line: Line, move: list[Any]) -> Send:
+def _send(file: Path, line: JepsenOperation, move: list[Any]) -> Send:
     if len(move) != 3 or type(move[1]) not in (int, str):
         raise _bad(file, line, f'{move!r:.60} is no ["send", key, value]')
     told = move[2]
@@ -78,7 +78,7 @@ def _send(file: Path, line: Line, move: list[Any]) -> Send:
     return Send(move[1], None if offset is None or offset < 0 else offset, value)
 
 
-def _reads(file: Path, line: Line, move: list[Any]) -> Iterator[Read]:
+def _reads(file: Path, line: JepsenOperation, move: list[Any]) -> Iterator[Read]:
     if len(move) == 1 or (len(move) == 2 and move[1] is None):
         return
     if len(move) != 2 or not isinstance(move[1], dict):
@@ -97,11 +97,11 @@ def _reads(file: Path, line: Line, move: list[Any]) -> Iterator[Read]:
             yield Read(key, isinstance(key, str), offset, pair[1])
 
 
-def _offset(file: Path, line: Line, offset: Any) -> int | None:
+def _offset(file: Path, line: JepsenOperation, offset: Any) -> int | None:
     if offset is None or (type(offset) is int and -MOST <= offset <= MOST):
         return offset
     raise _bad(file, line, f"{offset!r:.60} is no offset: it must be a whole number below 2^63, or null")
 
 
-def _bad(file: Path, line: Line, what: str) -> BadFile:
+def _bad(file: Path, line: JepsenOperation, what: str) -> BadFile:
     return BadFile.at(file, line.number, what)

@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from wire import errors, records
-from wire.aio import Connection
+from wire.aio import AsyncConnection
 from wire.codec import Malformed
 from wire.conversation import ConnectionFailed
 from wire.messages import Struct, request
@@ -47,7 +47,7 @@ class Membership:
         self._incarnation = uuid.UUID(int=node.rng.getrandbits(128), version=4)
         self.broker_epoch = -1
         self._leaving = False
-        self._connection: Connection | None = None
+        self._connection: AsyncConnection | None = None
         self._connecting = asyncio.Lock()
         self._applied = asyncio.Event()
         self._soon = asyncio.Event()
@@ -110,10 +110,10 @@ class Membership:
 
     # The metadata log
 
-    async def _open(self) -> Connection:
+    async def _open(self) -> AsyncConnection:
         while True:
             try:
-                return await Connection.open(
+                return await AsyncConnection.open(
                     *self._controller, client_id=f"broker-{self._node.node_id}", timeout_s=_TIMEOUT_S
                 )
             except ConnectionFailed as error:
@@ -132,7 +132,7 @@ class Membership:
                 await connection.close()
             await asyncio.sleep(_AGAIN_S)
 
-    async def _fetch_metadata(self, connection: Connection, *, wait_ms: int) -> int:
+    async def _fetch_metadata(self, connection: AsyncConnection, *, wait_ms: int) -> int:
         """Applies what is new; the end of the controller's log."""
         journal = self._node.journal
         wanted = {"partition": 0, "fetch_offset": journal.end, "partition_max_bytes": 1 << 20}
@@ -209,7 +209,7 @@ class Membership:
     async def _once(self, message: Struct, version: int) -> Struct:
         async with self._connecting:
             if self._connection is None:
-                self._connection = await Connection.open(
+                self._connection = await AsyncConnection.open(
                     *self._controller, client_id=f"broker-{self._node.node_id}", timeout_s=_TIMEOUT_S
                 )
         connection = self._connection

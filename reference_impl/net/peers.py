@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from wire.aio import Connection
+from wire.aio import AsyncConnection
 from wire.codec import Malformed
 from wire.conversation import ConnectionFailed
 from wire.messages import Struct
@@ -25,12 +25,12 @@ class Peers:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, AsyncConnection] = {}
         self._opening = asyncio.Lock()
 
     async def call(self, broker: int, message: Struct, version: int) -> Struct:
         """The answer of that broker, or PeerGone."""
-        connection: Connection | None = None
+        connection: AsyncConnection | None = None
         try:
             connection = await self._connection(broker)
             return await connection.call(message, version)
@@ -40,7 +40,7 @@ class Peers:
                 await connection.close()
             raise PeerGone(f"broker {broker}: {error}") from None
 
-    async def _connection(self, broker: int) -> Connection:
+    async def _connection(self, broker: int) -> AsyncConnection:
         async with self._opening:
             address = self._node.address_of(broker)
             if address is None:
@@ -48,7 +48,7 @@ class Peers:
             known = self._connections.get(broker)
             if known is not None and (known.host, known.port) == address:
                 return known
-            self._connections[broker] = await Connection.open(
+            self._connections[broker] = await AsyncConnection.open(
                 *address, client_id=f"broker-{self._node.node_id}", timeout_s=_TIMEOUT_S
             )
             return self._connections[broker]

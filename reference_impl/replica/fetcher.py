@@ -9,7 +9,7 @@ from collections.abc import Callable
 from reference_impl.clock import Clock
 from reference_impl.partition import Partition
 from reference_impl.replica.following import Following, Key
-from wire.aio import Connection
+from wire.aio import AsyncConnection
 from wire.codec import Malformed
 from wire.conversation import ConnectionFailed
 
@@ -78,7 +78,7 @@ class Fetcher:
             await self._work.wait()
 
     async def _converse(self, host: str, port: int) -> None:
-        connection = await Connection.open(host, port, client_id=f"broker-{self._me}", timeout_s=_TIMEOUT_S)
+        connection = await AsyncConnection.open(host, port, client_id=f"broker-{self._me}", timeout_s=_TIMEOUT_S)
         try:
             self._following.restart()
             while True:

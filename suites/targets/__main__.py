@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites.targets import TargetProblem, open_target
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from faults.node_control import NodeControl
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import naming
 from suites.offer import Offer, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness

@@ -13,7 +13,7 @@ from ci import manifest
 from ci.cli import cli
 from ci.doctor import doctor
 from ci.trouble import Trouble
-from histories.scratch import SUFFIX, holding
+from histories.tempdirs import SUFFIX, holding
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from checkers.verdict import Verdict
-from histories.scratch import Scratch
+from histories.tempdirs import Scratch
 from suites import mutation
 from suites.case import by_id
 from suites.events import CaseFinished

@@ -12,7 +12,7 @@ from tests.differential.consumers import Consumers
 from tests.differential.step import MEMBER, BatchOf, Kept, Step, Symbol
 from tests.differential.telling import Names, codes, told
 from wire import errors
-from wire.client import AnswerTimeout, Connection, ConnectionClosed
+from wire.client import Connection, ConnectionClosed, ResponseTimeout
 from wire.messages import Struct, request
 from wire.records import Record, build_batch
 
@@ -93,7 +93,7 @@ class Side:
     def _received(self, line: int, within_s: float) -> Struct | str:
         try:
             answer = self._lines[line].receive(within_s).struct
-        except AnswerTimeout:
+        except ResponseTimeout:
             return WAITING
         except ConnectionClosed:
             self._forget(line)
@@ -117,7 +117,7 @@ class Side:
             try:
                 line.send(message, step.version)
                 answer = line.receive(self._patience_s if step.blocks else ANSWER_WITHIN_S).struct
-            except AnswerTimeout:
+            except ResponseTimeout:
                 self._waiting[step.line] = step
                 return WAITING
             except ConnectionClosed:

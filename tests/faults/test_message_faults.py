@@ -22,7 +22,7 @@ from faults.kinds import (
 )
 from faults.schedule import Window, Windows
 from wire import errors
-from wire.client import AnswerTimeout, ConnectionClosed
+from wire.client import ConnectionClosed, ResponseTimeout
 from wire.messages import request
 from wire.records import Record, batches, build_batch
 
@@ -66,11 +66,11 @@ def test_silence_after_a_lost_answer_ends_with_the_window(fake: Any, links: Any,
     links.apply(one(drop_response(api="Produce", then="silence")))
     client = connect(timeout_s=0.3)
     client.offered()
-    with pytest.raises(AnswerTimeout):
+    with pytest.raises(ResponseTimeout):
         client.call(produce(), 9)
     client.send(list_offsets(), 7)
     fake.wait_for("ListOffsets", 1)
-    with pytest.raises(AnswerTimeout):
+    with pytest.raises(ResponseTimeout):
         client.receive()
     links.heal("w1")
     assert client.closed_by_peer(5.0)
@@ -131,7 +131,7 @@ def test_a_held_request_arrives_after_its_client_has_gone_on(fake: Any, links: A
     client = connect()
     client.send(produce(b"late"), 9)
     client.send(list_offsets(), 7)
-    with pytest.raises(AnswerTimeout):
+    with pytest.raises(ResponseTimeout):
         client.receive(0.2)
     client.close()
     assert connect().call(produce(b"soon"), 9).responses[0].partition_responses[0].base_offset == 0
@@ -148,7 +148,7 @@ def test_a_held_request_whose_client_waits_is_answered_to_it(fake: Any, links: A
     links.apply(one(hold(api="Produce", times=1)))
     client = connect()
     client.send(produce(b"late"), 9)
-    with pytest.raises(AnswerTimeout):
+    with pytest.raises(ResponseTimeout):
         client.receive(0.2)
     links.heal("w1")
     assert client.receive().struct.responses[0].partition_responses[0].base_offset == 0
@@ -161,7 +161,7 @@ def test_a_cut_stops_one_client_and_one_node_only(fake: Any, links: Any, connect
         client.offered()
     links.apply(one(cut(client="p1", node=1, direction=direction)))
     cut_off.send(list_offsets(), 7)
-    with pytest.raises(AnswerTimeout):
+    with pytest.raises(ResponseTimeout):
         cut_off.receive(0.3)
     assert len(fake.requests("ListOffsets")) == (1 if direction == "answers" else 0)
     assert offset_of(other_client.call(list_offsets(), 7)) == 7

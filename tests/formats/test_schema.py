@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 import histories.formats
-from histories.formats.jsonl_lines import Line, schema
+from histories.formats.jsonl_lines import HistoryFileLine, schema
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,4 +23,4 @@ def test_the_example_of_the_documentation_can_be_read():
 
     assert len(examples) == 7
     for example in examples:
-        msgspec.json.decode(example, type=Line)
+        msgspec.json.decode(example, type=HistoryFileLine)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from histories import scratch
-from histories.scratch import Scratch, holding, is_held, left_behind
+from histories import tempdirs
+from histories.tempdirs import Scratch, holding, is_held, left_behind
 
 AGED_S = 3_600
-HOLDER = "from histories.scratch import Scratch; held = Scratch('test'); print(held.name, flush=True); input()"
+HOLDER = "from histories.tempdirs import Scratch; held = Scratch('test'); print(held.name, flush=True); input()"
 
 
 @pytest.fixture(autouse=True)
@@ -55,24 +55,24 @@ def test_what_a_killed_process_left_is_found_and_removed() -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert left_behind() == [folder]
-    assert scratch.remove(folder)
+    assert tempdirs.remove(folder)
     assert not folder.exists()
-    assert not scratch.remove(folder)
+    assert not tempdirs.remove(folder)
 
 
 def test_what_another_process_holds_stays() -> None:
     process, folder = held_elsewhere()
     assert left_behind() == []
-    assert not scratch.remove(folder)
+    assert not tempdirs.remove(folder)
     process.communicate("")
     assert not folder.exists(), "it ended by itself"
 
 
 def test_what_is_held_here_young_or_of_others_stays(temporary: Path) -> None:
-    (temporary / f"brokertrial-young-x{scratch.SUFFIX}").mkdir()
+    (temporary / f"brokertrial-young-x{tempdirs.SUFFIX}").mkdir()
     aged(Path(tempfile.mkdtemp(prefix="brokertrial-bench-")))
-    aged(Path(tempfile.mkdtemp(prefix="theirs-", suffix=scratch.SUFFIX)))
-    (temporary / f"brokertrial-link-x{scratch.SUFFIX}").symlink_to(temporary)
+    aged(Path(tempfile.mkdtemp(prefix="theirs-", suffix=tempdirs.SUFFIX)))
+    (temporary / f"brokertrial-link-x{tempdirs.SUFFIX}").symlink_to(temporary)
     with Scratch("test") as name:
         aged(Path(name))
         assert left_behind() == []

@@ -10,14 +10,14 @@ import pytest
 
 from wire import aio, errors
 from wire.client import (
-    AnswerTimeout,
     CannotConnect,
     Connection,
     ConnectionClosed,
-    Exchange,
     NoCommonVersion,
     NotKafka,
-    UnexpectedAnswer,
+    ResponseTimeout,
+    UnexpectedResponse,
+    WireExchange,
 )
 from wire.codec import Malformed
 from wire.frames import decode_request, encode_response
@@ -99,7 +99,7 @@ def server(handler: Handler) -> Iterator[int]:
 
 
 def test_versions_are_asked_once_and_the_highest_common_one_is_used() -> None:
-    seen: list[Exchange] = []
+    seen: list[WireExchange] = []
     with server(polite) as port, Connection("127.0.0.1", port, on_exchange=seen.append) as broker:
         broker.call(request("Metadata", topics=None))
         broker.call(request("Metadata", topics=None))
@@ -143,13 +143,13 @@ def test_answers_that_arrive_byte_by_byte() -> None:
 
 def test_no_answer_in_time() -> None:
     with server(lambda peer: peer.recv(1) and peer.recv(1 << 20) and peer.recv(1) and None) as port:
-        with Connection("127.0.0.1", port) as broker, pytest.raises(AnswerTimeout) as caught:
+        with Connection("127.0.0.1", port) as broker, pytest.raises(ResponseTimeout) as caught:
             broker.call(request("Metadata"), 5, timeout_s=0.1)
         assert str(caught.value) == f"127.0.0.1:{port}: no answer within the time limit (waiting for Metadata)"
 
 
 def test_closed_in_the_middle_of_a_frame() -> None:
-    seen: list[Exchange] = []
+    seen: list[WireExchange] = []
     with (
         server(says(b"\0\0\0\x20abc")) as port,
         Connection("127.0.0.1", port, on_exchange=seen.append) as broker,
@@ -174,7 +174,7 @@ def test_what_is_not_kafka_is_said_clearly(data: bytes, message: str) -> None:
 
 
 def test_wrong_answers() -> None:
-    for data, kind in ((b"\0\0\0\x04\0\0\0\x63", UnexpectedAnswer), (b"\0\0\0\x05\0\0\0\x01x", Malformed)):
+    for data, kind in ((b"\0\0\0\x04\0\0\0\x63", UnexpectedResponse), (b"\0\0\0\x05\0\0\0\x01x", Malformed)):
         with server(says(data)) as port, Connection("127.0.0.1", port) as broker, pytest.raises(kind):
             broker.call(request("Metadata"), 5)
 
@@ -200,7 +200,7 @@ METADATA_V1 = bytes.fromhex("0000000e" + "00030001" + "0000004d" + "ffff" + "000
 
 
 def test_plain_bytes() -> None:
-    seen: list[Exchange] = []
+    seen: list[WireExchange] = []
     with server(polite) as port, Connection("127.0.0.1", port, on_exchange=seen.append) as broker:
         broker.expect("Metadata", 1, 77)
         broker.send_bytes(METADATA_V1)
@@ -231,15 +231,15 @@ def test_nobody_listens() -> None:
     with pytest.raises(CannotConnect, match=f"127.0.0.1:{port}: cannot connect"):
         Connection("127.0.0.1", port)
     with pytest.raises(CannotConnect):
-        asyncio.run(aio.Connection.open("127.0.0.1", port))
+        asyncio.run(aio.AsyncConnection.open("127.0.0.1", port))
 
 
 def test_asyncio_calls_share_a_connection() -> None:
     async def talk(port: int) -> None:
-        async with await aio.Connection.open("127.0.0.1", port) as broker:
+        async with await aio.AsyncConnection.open("127.0.0.1", port) as broker:
             answers = await asyncio.gather(*[broker.call(request("Metadata")) for _ in range(20)])
             assert len({answer.throttle_time_ms for answer in answers}) == 20
-            with pytest.raises(AnswerTimeout):
+            with pytest.raises(ResponseTimeout):
                 await broker.receive(0.05)
             correlation_id = await broker.send(request("Metadata"), 5)
             assert (await broker.receive(WAIT_S)).correlation_id == correlation_id
@@ -250,7 +250,7 @@ def test_asyncio_calls_share_a_connection() -> None:
 
 def test_asyncio_says_the_same_about_trouble() -> None:
     async def talk(port: int, kind: type[Exception], message: str) -> None:
-        async with await aio.Connection.open("127.0.0.1", port) as broker:
+        async with await aio.AsyncConnection.open("127.0.0.1", port) as broker:
             with pytest.raises(kind, match=message):
                 await broker.call(request("Metadata"), 5)
 
