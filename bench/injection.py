@@ -23,7 +23,7 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from checkers.check import all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from tests.checkers.injections import INJECTIONS
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounded_tables import Base, asked, found, held, relations
@@ -117,8 +117,8 @@ def accused(numbers: Sequence[int], seed: int) -> list[str]:
         ]
 
 
-def _opened(tables: dict[str, pa.Table]) -> Duck:
-    duck = Duck.over_tables(tables)
+def _opened(tables: dict[str, pa.Table]) -> DuckDBEngine:
+    duck = DuckDBEngine.over_tables(tables)
     duck._connection.execute("SET threads = 1")  # the processes share the machine
     return duck
 

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checkers.log import APPEND, EXACT, Log, violations
+from checkers.log import APPEND, EXACT, LogOperations, violations
 from checkers.log_window import question
 from checkers.porcupine.build import helper
 from checkers.porcupine.client import rule
@@ -29,7 +29,7 @@ SIZES = [(count, clients) for count in (1_000, 10_000, 100_000) for clients in (
 REPEATS = 5
 
 
-def closed_loop(operations: int, clients: int, rng: random.Random) -> Log:
+def closed_loop(operations: int, clients: int, rng: random.Random) -> LogOperations:
     """A legal history: each client calls, takes effect and returns in turn, and then calls again."""
     rows: list[tuple[int, int, int, int, int, int]] = []
     busy: dict[int, tuple[int, bool, int, int | None]] = {}
@@ -48,10 +48,10 @@ def closed_loop(operations: int, clients: int, rng: random.Random) -> Log:
         else:
             rows.append((APPEND if appends else EXACT, number, call, now, at, int(appends)))
             del busy[client]
-    return Log(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
+    return LogOperations(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
-def fast(log: Log) -> float:
+def fast(log: LogOperations) -> float:
     """CPU seconds of the fast path."""
     best = float("inf")
     for _ in range(REPEATS):
@@ -62,7 +62,7 @@ def fast(log: Log) -> float:
     return best
 
 
-def searched(log: Log, limits: Limits) -> tuple[float, str, int]:
+def searched(log: LogOperations, limits: Limits) -> tuple[float, str, int]:
     """CPU seconds of porcupine's process, its verdict, and the steps of its search."""
     asked = question(log)
     before = _children()

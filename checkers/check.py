@@ -39,8 +39,8 @@ ROW = ("topic", "partition", "group_id", "offset_a", "offset_b", "value_a", "val
 LISTED = 100
 """Offsets or values of one anomaly that are listed."""
 
-Row = dict[str, Any]
-Find = Callable[[Mapping[str, pa.Table]], Iterator[Row]]
+AnomalyRow = dict[str, Any]
+FindRows = Callable[[Mapping[str, pa.Table]], Iterator[AnomalyRow]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Check:
     gaps: str | None = None
     withheld: str = ""
     projections: Mapping[str, str] = field(default_factory=dict)
-    find: Find | None = None
+    find: FindRows | None = None
     default: bool = True
     measured: bool = False
     """A figure that is told with every history, and is no anomaly."""
@@ -77,7 +77,7 @@ class Check:
     stands_alone: bool | tuple[str, ...] = False
     harms: bool = False
 
-    def anomaly(self, row: Row) -> Anomaly:
+    def anomaly(self, row: AnomalyRow) -> Anomaly:
         """The row as an anomaly; a row may bring its own `name`, `sentence`, `attribution` and `stands_alone`."""
         sentence = row.get("sentence") or self.sentence.format(**row)
         name = row.get("name") or self.name.rpartition("/")[2]
@@ -99,12 +99,12 @@ class Check:
         )
 
 
-def _listed(row: Row, name: str) -> tuple[int, ...]:
+def _listed(row: AnomalyRow, name: str) -> tuple[int, ...]:
     """Where two do not tell it all, a query names every offset or value, in any order."""
     return tuple(sorted(row.get(name) or ())[:LISTED])
 
 
-def _present(row: Row, *names: str) -> tuple[int, ...]:
+def _present(row: AnomalyRow, *names: str) -> tuple[int, ...]:
     return tuple(row[name] for name in names if row.get(name) is not None)
 
 

@@ -10,10 +10,10 @@ Source: R. Tarjan, Depth-first search and linear graph algorithms (1972).
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from checkers.precedence import Int64Array
 
 
-def components(count: int, source: Numbers, target: Numbers, when: Numbers | None = None) -> Numbers:
+def components(count: int, source: Int64Array, target: Int64Array, when: Int64Array | None = None) -> Int64Array:
     """For each of `count` nodes the number of its component; only whether two are equal means anything.
 
     `when`: any numbers that edges mostly go up in, a time for example; the nodes' own numbers otherwise. They make it
@@ -34,7 +34,7 @@ def components(count: int, source: Numbers, target: Numbers, when: Numbers | Non
     return labels
 
 
-def _spanned(count: int, source: Numbers, target: Numbers) -> NDArray[np.bool_]:
+def _spanned(count: int, source: Int64Array, target: Int64Array) -> NDArray[np.bool_]:
     """Which places in the order lie at or between the ends of an edge that leads back."""
     back = source > target
     steps = np.zeros(count + 1, dtype=np.int64)
@@ -43,7 +43,7 @@ def _spanned(count: int, source: Numbers, target: Numbers) -> NDArray[np.bool_]:
     return np.cumsum(steps[:count]) > 0
 
 
-def _tarjan(count: int, source: Numbers, target: Numbers) -> Numbers:
+def _tarjan(count: int, source: Int64Array, target: Int64Array) -> Int64Array:
     """The first member, in the order of the search, of the component of each node."""
     order = np.argsort(source, kind="stable")
     ends = np.searchsorted(source[order], np.arange(count + 1)).tolist()

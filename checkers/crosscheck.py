@@ -1,6 +1,6 @@
 """The second opinion: what the fast paths call a contradiction is put to porcupine, and drawn by it.
 
-    for opinion in second_opinions(history, judgement.anomalies, pictures=folder):
+    for opinion in cross_checks(history, judgement.anomalies, pictures=folder):
         print(opinion.sentence)    # "Cross-checked by porcupine v1.3.1 go1.26.8: no order of these 4 operations ..."
 
 Only anomalies about the order of operations on one object are asked about (OBJECTS). Each is reduced to the operations
@@ -19,15 +19,15 @@ import pyarrow as pa
 
 from checkers import commit_window, log_window
 from checkers.anomaly import Anomaly
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import topics
-from checkers.minimise.part import Part, relations
+from checkers.minimise.part import HistorySlice, relations
 from checkers.porcupine.build import PorcupineMissing
-from checkers.porcupine.client import Mark, draw
+from checkers.porcupine.client import TimelineMark, draw
 from checkers.porcupine.client import rule as ask_porcupine
 from checkers.porcupine.process import Limits, PorcupineRefused
 from checkers.search.engine import search
-from checkers.search.question import Answer, Question
+from checkers.search.question import Question, SearchResult
 from histories.reader import History
 from histories.rows import Event
 
@@ -35,42 +35,42 @@ LIMITS = Limits(timeout_s=20, memory_mb=512)
 MOST = 20
 """Anomalies of one history that are put to the other engine: more of them say nothing new."""
 
-Verdict = Literal["confirmed", "refuted", "open"]
-Ask = Callable[[Mapping[str, pa.Table], Anomaly], list[Question]]
+CrossCheckVerdict = Literal["confirmed", "refuted", "open"]
+QuestionsFor = Callable[[Mapping[str, pa.Table], Anomaly], list[Question]]
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class CrossCheck:
     """What the other engine says of one anomaly; `operations` are those that it was shown, `picture` its drawing."""
 
     anomaly: Anomaly
-    verdict: Verdict
+    verdict: CrossCheckVerdict
     sentence: str
     operations: tuple[int, ...]
     picture: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class CheckedObject:
     """How to ask about anomalies of some names: the projections of their check, and the questions, widest first."""
 
     projections: Mapping[str, str]
-    questions: Ask
+    questions: QuestionsFor
 
 
-OBJECTS: Mapping[str, Object] = {
-    **dict.fromkeys(log_window.NAMES, Object(log_window.PROJECTIONS, log_window.questions)),
-    **dict.fromkeys(commit_window.NAMES, Object(commit_window.PROJECTIONS, commit_window.questions)),
+OBJECTS: Mapping[str, CheckedObject] = {
+    **dict.fromkeys(log_window.NAMES, CheckedObject(log_window.PROJECTIONS, log_window.questions)),
+    **dict.fromkeys(commit_window.NAMES, CheckedObject(commit_window.PROJECTIONS, commit_window.questions)),
 }
 
 
-def second_opinions(
+def cross_checks(
     history: History,
     anomalies: Sequence[Anomaly],
     pictures: Path | None = None,
     limits: Limits = LIMITS,
-    part: Part | None = None,
-) -> list[Opinion]:
+    part: HistorySlice | None = None,
+) -> list[CrossCheck]:
     """One opinion for each anomaly that is about order, up to MOST; drawn into the folder `pictures` if given.
 
     `part`: what is left of the history after it was minimised; the engine is shown operations of this part alone.
@@ -78,7 +78,11 @@ def second_opinions(
     asked = [anomaly for anomaly in anomalies if anomaly.name in OBJECTS][:MOST]
     if not asked:
         return []
-    with Duck.over([history]) if part is None else Duck.over_tables(relations([part], topics([history]))) as duck:
+    with (
+        DuckDBEngine.over([history])
+        if part is None
+        else DuckDBEngine.over_tables(relations([part], topics([history]))) as duck
+    ):
         tables = {id(kind): _tables(duck, kind) for kind in {id(each): each for each in OBJECTS.values()}.values()}
     marks = fault_marks(history) if pictures else []
     opinions = []
@@ -89,7 +93,7 @@ def second_opinions(
     return opinions
 
 
-def fault_marks(history: History) -> list[Mark]:
+def fault_marks(history: History) -> list[TimelineMark]:
     """The fault windows of a history, to be shown beside its operations."""
     begun: dict[str, int] = {}
     marks = []
@@ -99,34 +103,34 @@ def fault_marks(history: History) -> list[Mark]:
         if event.kind == "window-begin":
             begun[event.window] = event.at_ns
         elif event.kind in ("window-end", "window-healed") and event.window in begun:
-            marks.append(Mark("faults", begun.pop(event.window), event.at_ns, event.window, event.fields or ""))
+            marks.append(TimelineMark("faults", begun.pop(event.window), event.at_ns, event.window, event.fields or ""))
     return marks
 
 
-def _tables(duck: Duck, kind: Object) -> Mapping[str, pa.Table]:
+def _tables(duck: DuckDBEngine, kind: CheckedObject) -> Mapping[str, pa.Table]:
     return {name: duck.table(query) for name, query in kind.projections.items()}
 
 
 def _opinion(
-    anomaly: Anomaly, questions: Sequence[Question], picture: Path | None, marks: Sequence[Mark], limits: Limits
-) -> Opinion:
+    anomaly: Anomaly, questions: Sequence[Question], picture: Path | None, marks: Sequence[TimelineMark], limits: Limits
+) -> CrossCheck:
     """The answer to the widest question that the engine answers."""
     if not questions:
-        return Opinion(anomaly, "open", "Not cross-checked: its operations are not in the history.", ())
+        return CrossCheck(anomaly, "open", "Not cross-checked: its operations are not in the history.", ())
     try:
         question, answer = _first_answered(questions, picture, marks, limits)
     except PorcupineMissing as missing:
         return _without_porcupine(anomaly, questions[-1], str(missing))
     except (PorcupineRefused, OSError) as problem:
-        return Opinion(anomaly, "open", f"Not cross-checked: {problem}", ())
+        return CrossCheck(anomaly, "open", f"Not cross-checked: {problem}", ())
     operations = tuple(op.op for op in question.ops if op.op > 0)
     drawn = picture if picture is not None and picture.exists() else None
-    return Opinion(anomaly, _verdict(answer), _sentence(answer, len(operations)), operations, drawn)
+    return CrossCheck(anomaly, _verdict(answer), _sentence(answer, len(operations)), operations, drawn)
 
 
 def _first_answered(
-    questions: Sequence[Question], picture: Path | None, marks: Sequence[Mark], limits: Limits
-) -> tuple[Question, Answer]:
+    questions: Sequence[Question], picture: Path | None, marks: Sequence[TimelineMark], limits: Limits
+) -> tuple[Question, SearchResult]:
     for question in questions[:-1]:
         answer = _ask(question, picture, marks, limits)
         if answer.ruling != "unknown":
@@ -134,37 +138,37 @@ def _first_answered(
     return questions[-1], _ask(questions[-1], picture, marks, limits)
 
 
-def _ask(question: Question, picture: Path | None, marks: Sequence[Mark], limits: Limits) -> Answer:
+def _ask(question: Question, picture: Path | None, marks: Sequence[TimelineMark], limits: Limits) -> SearchResult:
     if picture is None:
         return ask_porcupine([question], limits)[0]
     picture.parent.mkdir(parents=True, exist_ok=True)
     return draw(question, picture, _near(question, marks), limits)
 
 
-def _near(question: Question, marks: Sequence[Mark]) -> list[Mark]:
+def _near(question: Question, marks: Sequence[TimelineMark]) -> list[TimelineMark]:
     """The faults that were there while the operations ran, cut to that time."""
     times = [at for op in question.ops for at in (op.call, op.ret) if at is not None]
     begin, end = min(times), max(times)
     return [
-        Mark(mark.tag, max(begin, mark.begin), min(end, mark.end), mark.text, mark.details)
+        TimelineMark(mark.tag, max(begin, mark.begin), min(end, mark.end), mark.text, mark.details)
         for mark in marks
         if mark.begin <= end and mark.end >= begin
     ]
 
 
-def _without_porcupine(anomaly: Anomaly, question: Question, why: str) -> Opinion:
+def _without_porcupine(anomaly: Anomaly, question: Question, why: str) -> CrossCheck:
     own = search(question)
     said = {"illegal": "agrees", "ok": "does not agree", "unknown": "came to no end"}[own.ruling]
-    verdict: Verdict = "refuted" if own.ruling == "ok" else "open"
+    verdict: CrossCheckVerdict = "refuted" if own.ruling == "ok" else "open"
     operations = tuple(op.op for op in question.ops if op.op > 0)
-    return Opinion(anomaly, verdict, f"Not cross-checked by porcupine: {why} Our own search {said}.", operations)
+    return CrossCheck(anomaly, verdict, f"Not cross-checked by porcupine: {why} Our own search {said}.", operations)
 
 
-def _verdict(answer: Answer) -> Verdict:
+def _verdict(answer: SearchResult) -> CrossCheckVerdict:
     return "confirmed" if answer.ruling == "illegal" else "refuted" if answer.ruling == "ok" else "open"
 
 
-def _sentence(answer: Answer, count: int) -> str:
+def _sentence(answer: SearchResult, count: int) -> str:
     if answer.ruling == "illegal":
         return f"Cross-checked by {answer.engine}: no order of these {count} operations explains their answers."
     if answer.ruling == "ok":

@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.components import Numbers, components
+from checkers.components import components
+from checkers.precedence import Int64Array
 
 
 class Edges(NamedTuple):
     """Edges of one kind between nodes that are numbered from 0."""
 
-    source: Numbers
-    target: Numbers
+    source: Int64Array
+    target: Int64Array
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[int, int]]) -> "Edges":
@@ -31,7 +32,7 @@ class Edges(NamedTuple):
         table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         return cls(table[:, 0], table[:, 1])
 
-    def within(self, places: Numbers) -> "Edges":
+    def within(self, places: Int64Array) -> "Edges":
         """Those among some nodes alone, which `places` numbers anew (-1: not one of them)."""
         source, target = places[self.source], places[self.target]
         kept = (source >= 0) & (target >= 0)
@@ -43,7 +44,7 @@ def joined(*kinds: Edges) -> Edges:
     return Edges(np.concatenate([edges.source for edges in kinds]), np.concatenate([edges.target for edges in kinds]))
 
 
-def knots(count: int, edges: Edges, nodes: int, when: Numbers | None = None) -> Iterator[Numbers]:
+def knots(count: int, edges: Edges, nodes: int, when: Int64Array | None = None) -> Iterator[Int64Array]:
     """The components that hold two or more of the first `nodes` nodes, as arrays of those; `when` as `components` has
     it."""
     labels = components(count, *edges, when)[:nodes]
@@ -69,7 +70,7 @@ TRIES = 16
 """Edges from which a shortest cycle is looked for; the shortest of those is told."""
 
 
-def _neighbours(labels: Numbers, edges: Edges) -> dict[int, list[int]]:
+def _neighbours(labels: Int64Array, edges: Edges) -> dict[int, list[int]]:
     """Where each node leads to within its component."""
     after: dict[int, list[int]] = {}
     inside = labels[edges.source] == labels[edges.target]
@@ -93,7 +94,7 @@ def _path(after: dict[int, list[int]], start: int, end: int) -> list[int]:
     return path[::-1]
 
 
-def moments(calls: Numbers, returns: Numbers, done: NDArray[np.bool_]) -> tuple[Edges, Edges, int]:
+def moments(calls: Int64Array, returns: Int64Array, done: NDArray[np.bool_]) -> tuple[Edges, Edges, int]:
     """The chain of moments: edges into it, all other edges of it, and how many nodes there are with it.
 
     `done`: which operations certainly ended at their return; only those come before others.

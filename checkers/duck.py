@@ -23,11 +23,11 @@ SMALL_ROWS = 200_000
 all of them in memory."""
 
 
-class Duck(Engine):
+class DuckDBEngine(Engine):
     """Histories opened for questions. `history` in every relation is the place of the history in the list."""
 
     def __init__(self) -> None:
-        """Use `Duck.over`."""
+        """Use `DuckDBEngine.over`."""
         self._spill = Scratch("spill")
         self._connection = duckdb.connect(":memory:")
         self._connection.execute(f"SET temp_directory = '{self._spill.name}'")

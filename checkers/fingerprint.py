@@ -20,10 +20,10 @@ SMOOTH = ("poll-skip",)
 
 
 SETTLED = (*CLEAN, *SMOOTH)
-Ask = Callable[[str], Sequence[Mapping[str, Any]]]
+RunQuery = Callable[[str], Sequence[Mapping[str, Any]]]
 
 
-def settled(ask: Ask) -> Mapping[str, frozenset[int]]:
+def settled(ask: RunQuery) -> Mapping[str, frozenset[int]]:
     """For each check that one scan can settle, the histories of which it says: no anomaly."""
     doubts = ask("SELECT d.history, d.unclean, d.jumped FROM doubts d")
     clean = frozenset(row["history"] for row in doubts if not row["unclean"])

@@ -6,8 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from checkers.anomaly import Anomaly
-from checkers.check import ROW, Check, Row, all_checks
-from checkers.duck import Duck
+from checkers.check import ROW, AnomalyRow, Check, all_checks
+from checkers.duck import DuckDBEngine
 from checkers.engine import Engine
 from histories.reader import History
 
@@ -48,7 +48,7 @@ def judge(history: History, checks: Collection[str] | None = None) -> Judgement:
 
 def judge_all(histories: Sequence[History], checks: Collection[str] | None = None) -> list[Judgement]:
     """Judges many histories, each check as one query over all of them."""
-    with Duck.over(histories) as duck:
+    with DuckDBEngine.over(histories) as duck:
         return judge_on(duck, histories, checks)
 
 
@@ -124,23 +124,23 @@ def _missing(check: Check, history: History) -> str | None:
     return None
 
 
-def rows_of(check: Check, engine: Engine) -> Mapping[int, list[Row]]:
+def rows_of(check: Check, engine: Engine) -> Mapping[int, list[AnomalyRow]]:
     """What a check finds, by history, in an order that does not depend on how it ran."""
     if check.find is not None:
         found = list(check.find({name: engine.table(query) for name, query in check.projections.items()}))
     else:
         found = engine.ask(check.query or "")
-    by_history: dict[int, list[Row]] = {}
+    by_history: dict[int, list[AnomalyRow]] = {}
     for row in sorted(found, key=_place):
         by_history.setdefault(row["history"], []).append(row)
     return by_history
 
 
-def _first_by_history(rows: Sequence[Row]) -> dict[int, Row]:
+def _first_by_history(rows: Sequence[AnomalyRow]) -> dict[int, AnomalyRow]:
     return {row["history"]: row for row in sorted(rows, key=_place, reverse=True)}
 
 
-def _place(row: Row) -> tuple[tuple[bool, str | int], ...]:
+def _place(row: AnomalyRow) -> tuple[tuple[bool, str | int], ...]:
     """Sorts by partition and offset, nulls last: the same rows in the same order, whatever order they came in."""
     keys = [row.get(name) for name in ("history", *ROW)]
     keys += [row[name] for name in sorted(row.keys() - {"history", *ROW})]

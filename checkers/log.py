@@ -19,24 +19,24 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.precedence import NEVER as NEVER
-from checkers.precedence import Ints, contradictions
+from checkers.precedence import Int64Array, contradictions
 
 APPEND, EXACT, SAW = 0, 1, 2
 _UNBOUND = NEVER
 
 
-class Log(NamedTuple):
+class LogOperations(NamedTuple):
     """The operations on one partition, one array a property. `low` is the base of an append, the end otherwise."""
 
-    kind: Ints
-    op: Ints
-    call: Ints
-    ret: Ints
-    low: Ints
-    size: Ints
+    kind: Int64Array
+    op: Int64Array
+    call: Int64Array
+    ret: Int64Array
+    low: Int64Array
+    size: Int64Array
 
     @property
-    def high(self) -> Ints:
+    def high(self) -> Int64Array:
         """The end of an append, or the end told."""
         return self.low + self.size
 
@@ -51,7 +51,7 @@ class Violation(NamedTuple):
     before: int
 
 
-def violations(log: Log) -> Iterator[Violation]:
+def violations(log: LogOperations) -> Iterator[Violation]:
     """Every operation that cannot be placed, with the one that proves it: overlaps, torn batches, then order."""
     appends = _sorted(log)
     yield from _overlapping(appends)
@@ -70,12 +70,12 @@ def violations(log: Log) -> Iterator[Violation]:
 class _Appends(NamedTuple):
     """The appends by their bases."""
 
-    op: Ints
-    low: Ints
-    high: Ints
+    op: Int64Array
+    low: Int64Array
+    high: Int64Array
 
 
-def _sorted(log: Log) -> _Appends:
+def _sorted(log: LogOperations) -> _Appends:
     chosen = np.flatnonzero(log.kind == APPEND)
     low = log.low[chosen]
     if not bool(np.all(low[1:] >= low[:-1])):
@@ -84,7 +84,7 @@ def _sorted(log: Log) -> _Appends:
     return _Appends(log.op[chosen], low, low + log.size[chosen])
 
 
-def _holder(appends: _Appends, end: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _holder(appends: _Appends, end: Int64Array) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
     """The append that begins highest below each end, and whether it reaches beyond that end."""
     place = np.searchsorted(appends.low, end, side="left") - 1
     if not len(appends.low):
@@ -100,7 +100,7 @@ def _overlapping(appends: _Appends) -> Iterator[Violation]:
         yield Violation("offset-divergence", q, p, int(reach[index]), int(appends.low[index + 1]))
 
 
-def _torn(appends: _Appends, log: Log, place: Ints, torn: npt.NDArray[np.bool_]) -> Iterator[Violation]:
+def _torn(appends: _Appends, log: LogOperations, place: Int64Array, torn: npt.NDArray[np.bool_]) -> Iterator[Violation]:
     for index in np.flatnonzero(torn):
         batch, end = place[index], int(log.low[index])
         yield Violation("torn-batch", int(appends.op[batch]), int(log.op[index]), int(appends.high[batch]), end)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import Row
-from checkers.log import APPEND, EXACT, SAW, Log, Violation, violations
+from checkers.check import AnomalyRow
+from checkers.log import APPEND, EXACT, SAW, LogOperations, Violation, violations
 from checkers.many_logs import violations_of
-from checkers.precedence import NEVER, Ints
+from checkers.precedence import NEVER, Int64Array
 
 MANY = 100
 """Logs with fewer operations than this, on the average, are judged as one."""
@@ -43,7 +43,7 @@ _STORIES = {
 }
 
 
-def found_in(projections: Mapping[str, pa.Table], names: Collection[str]) -> Iterator[Row]:
+def found_in(projections: Mapping[str, pa.Table], names: Collection[str]) -> Iterator[AnomalyRow]:
     """The violations of these names in every partition, as rows."""
     chosen = [(number, found) for number, found in _violations(projections) if found.name in names]
     partitions = projections["partitions"]
@@ -64,7 +64,7 @@ def _violations(projections: Mapping[str, pa.Table]) -> Iterator[tuple[int, Viol
         yield from ((log, found) for found in violations(one))
 
 
-def _row(place: Row, found: Violation) -> Row:
+def _row(place: AnomalyRow, found: Violation) -> AnomalyRow:
     row = {
         "history": place["history"],
         "topic": place["topic"],
@@ -79,12 +79,12 @@ def _row(place: Row, found: Violation) -> Row:
     return row | {"sentence": _STORIES[found.name].format(**row)}
 
 
-def logs(projections: Mapping[str, pa.Table]) -> dict[int, Log]:
+def logs(projections: Mapping[str, pa.Table]) -> dict[int, LogOperations]:
     """The operations on each partition, by the number that it has in the projections."""
     return _apart(*_together(projections))
 
 
-def _together(projections: Mapping[str, pa.Table]) -> tuple[Ints, Log]:
+def _together(projections: Mapping[str, pa.Table]) -> tuple[Int64Array, LogOperations]:
     """The operations on all partitions, and the number of each one's partition."""
     parts = [
         _columns(projections["appends"], APPEND),
@@ -92,17 +92,17 @@ def _together(projections: Mapping[str, pa.Table]) -> tuple[Ints, Log]:
         _columns(projections["sights"], SAW),
     ]
     number, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return number, Log(*columns)
+    return number, LogOperations(*columns)
 
 
-def _apart(number: Ints, together: Log) -> dict[int, Log]:
+def _apart(number: Int64Array, together: LogOperations) -> dict[int, LogOperations]:
     order = np.argsort(number, kind="stable")
     edges = np.flatnonzero(np.diff(number[order])) + 1
     groups = np.split(order, edges) if len(order) else []
-    return {int(number[group[0]]): Log(*(column[group] for column in together)) for group in groups}
+    return {int(number[group[0]]): LogOperations(*(column[group] for column in together)) for group in groups}
 
 
-def _columns(table: pa.Table, kind: int) -> list[Ints]:
+def _columns(table: pa.Table, kind: int) -> list[Int64Array]:
     """Log number, then the columns of Log."""
     rows = table.num_rows
     ret = table.column("return_ns").fill_null(NEVER)
@@ -118,5 +118,5 @@ def _columns(table: pa.Table, kind: int) -> list[Ints]:
     ]
 
 
-def _ints(column: pa.ChunkedArray) -> Ints:
+def _ints(column: pa.ChunkedArray) -> Int64Array:
     return np.asarray(column.to_numpy(), dtype=np.int64)

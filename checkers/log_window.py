@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from checkers.anomaly import Anomaly
-from checkers.log import APPEND, EXACT, Log
+from checkers.log import APPEND, EXACT, LogOperations
 from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, logs
 from checkers.precedence import NEVER
 from checkers.search.question import Op, Question
@@ -36,7 +36,7 @@ def questions(tables: Mapping[str, pa.Table], anomaly: Anomaly) -> list[Question
     return [question(_chosen(log, window), anomaly.name), question(_chosen(log, pair), anomaly.name)]
 
 
-def question(log: Log, name: str = "") -> Question:
+def question(log: LogOperations, name: str = "") -> Question:
     """The log for a search engine. What fills the holes between its appends was appended by somebody unknown."""
     is_append = log.kind == APPEND
     appends = sorted({(int(low), int(high)) for low, high in zip(log.low[is_append], log.high[is_append], strict=True)})
@@ -49,14 +49,14 @@ def question(log: Log, name: str = "") -> Question:
     return Question("log", [*map(_op, *log), *foreign], {"end": begin}, name)
 
 
-def _log_of(tables: Mapping[str, pa.Table], anomaly: Anomaly) -> Log | None:
+def _log_of(tables: Mapping[str, pa.Table], anomaly: Anomaly) -> LogOperations | None:
     for place in tables["partitions"].to_pylist():
         if (place["topic"], place["partition"]) == (anomaly.topic, anomaly.partition):
             return logs(tables).get(place["log"])
     return None
 
 
-def _near(log: Log, pair: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _near(log: LogOperations, pair: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """What ran while the pair did, at offsets beside it."""
     begin = log.call[pair].min()
     end = max(log.call[pair].max(), max((int(ret) for ret in log.ret[pair] if ret != NEVER), default=0))
@@ -65,8 +65,8 @@ def _near(log: Log, pair: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return chosen
 
 
-def _chosen(log: Log, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Log:
-    return Log(*(column[which] for column in log))
+def _chosen(log: LogOperations, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> LogOperations:
+    return LogOperations(*(column[which] for column in log))
 
 
 def _holes(begin: int, appends: Sequence[tuple[int, int]], told: Sequence[int]) -> Iterator[tuple[int, int]]:

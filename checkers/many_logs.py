@@ -15,28 +15,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.log import Log, Violation, violations
-from checkers.precedence import NEVER, Ints
+from checkers.log import LogOperations, Violation, violations
+from checkers.precedence import NEVER, Int64Array
 
 
 class Axis(NamedTuple):
     """The distinct numbers of each log, log after log: whose each is, and what it was."""
 
-    owner: Ints
-    number: Ints
+    owner: Int64Array
+    number: Int64Array
 
 
-def violations_of(owner: Ints, logs: Log) -> Iterator[tuple[int, Violation]]:
+def violations_of(owner: Int64Array, logs: LogOperations) -> Iterator[tuple[int, Violation]]:
     """Every violation with the log that it is in; `owner` names the log of each operation of `logs`."""
     (low, high), offsets = _ranked(owner, logs.low, logs.high)
     (call, ret), _ = _ranked(owner, logs.call, logs.ret)
     ret[logs.ret == NEVER] = NEVER
-    for found in violations(Log(logs.kind, logs.op, call, ret, low, high - low)):
+    for found in violations(LogOperations(logs.kind, logs.op, call, ret, low, high - low)):
         after, before = int(offsets.number[found.after]), int(offsets.number[found.before])
         yield int(offsets.owner[found.before]), found._replace(after=after, before=before)
 
 
-def _ranked(owner: Ints, *columns: Ints) -> tuple[list[Ints], Axis]:
+def _ranked(owner: Int64Array, *columns: Int64Array) -> tuple[list[Int64Array], Axis]:
     """The columns with each number replaced by its place on one axis of all logs."""
     owners, numbers = np.tile(owner, len(columns)), np.concatenate(columns)
     order = np.lexsort((numbers, owners))

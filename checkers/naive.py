@@ -7,7 +7,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from checkers.check import Check
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import Engine
 from checkers.oracle.facts import Facts
 from histories.reader import History
@@ -15,11 +15,11 @@ from histories.reader import History
 Oracle = Callable[[Facts], Iterator[Mapping[str, Any]]]
 
 
-class Naive(Engine):
+class OracleEngine(Engine):
     """Histories opened for questions; every other question (is there a subject, is there a gap) goes to DuckDB."""
 
-    def __init__(self, duck: Duck, facts: Sequence[Facts], oracles: Mapping[str, Oracle]) -> None:
-        """Use `Naive.over`."""
+    def __init__(self, duck: DuckDBEngine, facts: Sequence[Facts], oracles: Mapping[str, Oracle]) -> None:
+        """Use `OracleEngine.over`."""
         self._duck = duck
         self._facts = facts
         self._oracles = oracles
@@ -27,7 +27,7 @@ class Naive(Engine):
     @classmethod
     def over(cls, histories: Sequence[History], oracles: Mapping[str, Oracle]) -> Self:
         """Reads histories into memory; `oracles` by the query that they answer."""
-        return cls(Duck.over(histories), [Facts.of(history) for history in histories], oracles)
+        return cls(DuckDBEngine.over(histories), [Facts.of(history) for history in histories], oracles)
 
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query, or of the oracle for it."""

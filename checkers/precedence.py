@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 NEVER = int(np.iinfo(np.int64).max)
 
 
-def contradictions(ret: Ints, after: Ints, call: Ints, before: Ints) -> Iterator[tuple[int, int]]:
+def contradictions(
+    ret: Int64Array, after: Int64Array, call: Int64Array, before: Int64Array
+) -> Iterator[tuple[int, int]]:
     """Every operation of the second kind that cannot be placed, with the one of the first kind that proves it."""
     order = np.argsort(ret, kind="stable")
     order = order[: np.searchsorted(ret[order], NEVER, side="left")]

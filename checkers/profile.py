@@ -36,11 +36,11 @@ QUERY = f"""
     GROUP BY a.history, a.tick, a.step
     """
 
-Ints = npt.NDArray[np.int64]
-Row = Mapping[str, Any]
+TickCounts = npt.NDArray[np.int64]
+ProfileRow = Mapping[str, Any]
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
+class FaultCost(msgspec.Struct, frozen=True, kw_only=True):
     """A fault window and what it cost; seconds since the case began, milliseconds for latencies."""
 
     window: str
@@ -65,10 +65,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     p99_ms: float
     p999_ms: float
     longest_gap_s: float
-    windows: tuple[Window, ...] = ()
+    windows: tuple[FaultCost, ...] = ()
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class FaultKindSummary(msgspec.Struct, frozen=True, kw_only=True):
     """All windows of one kind of fault: the worst gap, and how long it took to be fast again."""
 
     kind: str
@@ -83,7 +83,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 class Sums:
     """The rows of QUERY for one history, in the order of time."""
 
-    def __init__(self, rows: Iterable[Row], started_ns: int) -> None:
+    def __init__(self, rows: Iterable[ProfileRow], started_ns: int) -> None:
         """`started_ns`: where its seconds begin; a history with times of another clock begins with its first."""
         ordered = sorted(rows, key=lambda row: (row["tick"], row["step"]))
         self.start = min([started_ns, *(int(row["first_ns"]) for row in ordered[:1])])
@@ -110,7 +110,7 @@ class Sums:
         return list(zip((int(each) for each in last), ends, strict=True))
 
 
-def profile(rows: Iterable[Row], history: History) -> Profile | None:
+def profile(rows: Iterable[ProfileRow], history: History) -> Profile | None:
     """The profile of one history from its rows of QUERY; None when nothing was acknowledged."""
     sums = Sums(rows, history.title.started_ns)
     if not len(sums.tick):
@@ -134,19 +134,19 @@ def profile(rows: Iterable[Row], history: History) -> Profile | None:
     )
 
 
-def kinds(profiles: Iterable[Profile]) -> list[Kind]:
+def kinds(profiles: Iterable[Profile]) -> list[FaultKindSummary]:
     """Windows by kind of fault, the worst first."""
-    found: dict[str, list[Window]] = {}
+    found: dict[str, list[FaultCost]] = {}
     for each in profiles:
         for window in each.windows:
             found.setdefault(window.kind, []).append(window)
     return sorted((_kind(name, windows) for name, windows in found.items()), key=lambda kind: -kind.longest_gap_s)
 
 
-def _kind(name: str, windows: Sequence[Window]) -> Kind:
+def _kind(name: str, windows: Sequence[FaultCost]) -> FaultKindSummary:
     times = [window.recovered_s for window in windows if window.recovered_s is not None]
     gaps = [window.gap_s for window in windows]
-    return Kind(
+    return FaultKindSummary(
         kind=name,
         windows=len(windows),
         longest_gap_s=max(gaps),
@@ -157,11 +157,11 @@ def _kind(name: str, windows: Sequence[Window]) -> Kind:
     )
 
 
-def _window(sums: Sums, found: tuple[str, str, int, int], usual: float | None, history: History) -> Window:
+def _window(sums: Sums, found: tuple[str, str, int, int], usual: float | None, history: History) -> FaultCost:
     name, text, begin, healed = found
     touching = [to - since for since, to in sums.gaps(healed) if since < healed and to > begin]
     recovered = _recovered(sums, healed, usual)
-    return Window(
+    return FaultCost(
         window=name,
         kind=_kind_of(name, text, history),
         text=text,
@@ -186,7 +186,7 @@ def _recovered(sums: Sums, healed: int, usual: float | None) -> int | None:
     return None
 
 
-def _percentile(step: Ints, acks: Ints, share: float) -> float | None:
+def _percentile(step: TickCounts, acks: TickCounts, share: float) -> float | None:
     if not len(step):
         return None
     order = np.argsort(step, kind="stable")
@@ -231,9 +231,9 @@ def series(sums: Sums, buckets: int, length_s: float) -> tuple[list[float], list
     return rate.tolist(), both[0], both[1]
 
 
-def by_history(rows: Iterable[Row]) -> dict[int, list[Row]]:
+def by_history(rows: Iterable[ProfileRow]) -> dict[int, list[ProfileRow]]:
     """The rows of QUERY, apart."""
-    apart: dict[int, list[Row]] = {}
+    apart: dict[int, list[ProfileRow]] = {}
     for row in rows:
         apart.setdefault(row["history"], []).append(row)
     return apart

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from checkers.duck import Duck
-from checkers.profile import QUERY, Kind, by_history, kinds, profile
+from checkers.duck import DuckDBEngine
+from checkers.profile import QUERY, FaultKindSummary, by_history, kinds, profile
 from ci.story import Story
 from histories.header import HistoryRefused
 from histories.reader import History
@@ -14,13 +14,13 @@ from histories.reader import History
 WITHOUT_FAULTS = ("", "[]", "{}", "null")
 
 
-def availability(story: Story) -> list[Kind]:
+def availability(story: Story) -> list[FaultKindSummary]:
     """A row for each kind of fault that was injected, by the definitions of checkers/profile.py; the worst first."""
     folders = [story.folder / each.history for each in story.results if each.schedule not in WITHOUT_FAULTS]
     histories = list(_opened(folder for folder in folders if folder.is_dir()))
     if not histories:
         return []
-    with Duck.over(histories) as duck:
+    with DuckDBEngine.over(histories) as duck:
         rows = by_history(duck.ask(QUERY))
     profiles = (profile(rows.get(number, ()), history) for number, history in enumerate(histories))
     return kinds(each for each in profiles if each is not None)

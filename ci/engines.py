@@ -19,14 +19,14 @@ def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle
     if name == "spark":
         yield from _spark(histories)
     elif name == "oracle":
-        from checkers.naive import Naive
+        from checkers.naive import OracleEngine
 
-        with Naive.over(histories, oracles) as naive:
+        with OracleEngine.over(histories, oracles) as naive:
             yield naive
     else:
-        from checkers.duck import Duck
+        from checkers.duck import DuckDBEngine
 
-        with Duck.over(histories) as duck:
+        with DuckDBEngine.over(histories) as duck:
             yield duck
 
 

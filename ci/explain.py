@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
-from checkers.crosscheck import Opinion, second_opinions
+from checkers.crosscheck import CrossCheck, cross_checks
 from checkers.judge import judge
 from checkers.minimise.minimum import Minimum, NotMinimised, minimise
 from ci.places import Place, find
@@ -161,7 +161,7 @@ class Tale:
     held: bool
     number: int
     total: int
-    opinion: Opinion | None = None
+    opinion: CrossCheck | None = None
     drawn: Path | None = None
     whole: str = ""
 
@@ -201,7 +201,7 @@ class Tale:
         """Asks porcupine about the minimised history, of which it may draw its own picture."""
         part = self.minimum.part if self.minimum is not None else None
         scratch = drawing.parent / f".{drawing.stem}"
-        opinions = second_opinions(self.history, [self.anomaly], scratch, part=part)
+        opinions = cross_checks(self.history, [self.anomaly], scratch, part=part)
         self.opinion = opinions[0] if opinions else None
         if self.opinion is not None and self.opinion.picture is not None:
             self.opinion.picture.replace(drawing)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from checkers.anomaly import Anomaly
-from checkers.minimise.part import CONTEXT, Part
+from checkers.minimise.part import CONTEXT, HistorySlice
 from histories.reader import History
 from histories.rows import Batch, Event, Membership, Operation, Record
 from suites.naming import shortening_of
@@ -60,7 +60,7 @@ class Proof:
         return "" if at is None else f"{(at - self.started_ns) / 1e9:.6f}"
 
 
-def proof_of(history: History, anomaly: Anomaly, part: Part) -> Proof:
+def proof_of(history: History, anomaly: Anomaly, part: HistorySlice) -> Proof:
     """The lines of a part of a history, in the order of time, and the faults around them."""
     lines = [*_calls(part, anomaly), *_batches(part), *_memberships(part), *_events(part)]
     last = max((line.end or line.begin or 0 for line in lines), default=0)
@@ -75,7 +75,7 @@ def proof_of(history: History, anomaly: Anomaly, part: Part) -> Proof:
     return Proof(anomaly, history.title.started_ns, tuple(brief) if place else tuple(lines), windows, place)
 
 
-def _only_place(part: Part) -> str:
+def _only_place(part: HistorySlice) -> str:
     named = {
         (getattr(row, "topic", None), getattr(row, "partition", None))
         for table in ("operations", "records", "batches", "memberships")
@@ -85,7 +85,7 @@ def _only_place(part: Part) -> str:
     return "-".join(map(str, *named)) if len(named) == 1 else ""
 
 
-def _calls(part: Part, anomaly: Anomaly) -> Iterator[Line]:
+def _calls(part: HistorySlice, anomaly: Anomaly) -> Iterator[Line]:
     records: dict[tuple[int, str | None, int | None], list[Record]] = {}
     for record in part.rows("records"):
         assert isinstance(record, Record)
@@ -151,7 +151,7 @@ def _record(record: Record) -> str:
     return f"{place} (after {record.prev_offset})" if record.side == "seen" and jumped else place
 
 
-def _batches(part: Part) -> Iterator[Line]:
+def _batches(part: HistorySlice) -> Iterator[Line]:
     for row in part.rows("batches"):
         assert isinstance(row, Batch)
         offsets = f"{row.base_offset}" if row.base_offset == row.last_offset else f"{row.base_offset}-{row.last_offset}"
@@ -164,7 +164,7 @@ def _batches(part: Part) -> Iterator[Line]:
         yield Line("on the wire", row.request_ns or row.response_ns, row.response_ns, f"batch ({row.seen_at})", text)
 
 
-def _memberships(part: Part) -> Iterator[Line]:
+def _memberships(part: HistorySlice) -> Iterator[Line]:
     for row in part.rows("memberships"):
         assert isinstance(row, Membership)
         ended = f"  until {row.ended_by}" if row.ended_by else ""
@@ -173,7 +173,7 @@ def _memberships(part: Part) -> Iterator[Line]:
         yield Line(row.member, row.from_ns, row.until_ns, "owns", text)
 
 
-def _events(part: Part) -> Iterator[Line]:
+def _events(part: HistorySlice) -> Iterator[Line]:
     topics = {getattr(row, "topic", None) for table in ("operations", "batches") for row in part.rows(table)}
     for row in part.rows("events"):
         assert isinstance(row, Event)

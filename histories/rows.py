@@ -158,6 +158,7 @@ class Event(msgspec.Struct, gc=False, kw_only=True):
     fields: str | None = None
 
 
+PartitionId = tuple[str, int]
 Row = Client | Operation | Record | Batch | Membership | Exchange | Event
 
 TABLES: dict[str, type[Row]] = {

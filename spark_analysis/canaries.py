@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from checkers.anomaly import Anomaly
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import titles, topics
 from checkers.judge import Judgement, judge_on
 from checkers.relations import BASES, RENAMED
@@ -126,7 +126,7 @@ def judged(histories: Sequence[Canary], checks: Iterable[str]) -> dict[str, list
     for name in (name for name in TABLES if name in BASES):
         table = gathered(name, list(enumerate(histories)))
         tables[name] = table.rename_columns([RENAMED.get(column, column) for column in table.column_names])
-    with Duck.over_tables(tables) as duck:
+    with DuckDBEngine.over_tables(tables) as duck:
         return {check: judge_on(duck, histories, [check]) for check in checks}
 
 

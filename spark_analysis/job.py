@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import Judgement, judge_by
-from checkers.profile import QUERY, Kind, Profile, Row, by_history, kinds, profile
+from checkers.profile import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
 from histories.header import FILE, HistoryRefused
 from histories.reader import History
 from spark_analysis.canaries import Planted, Proof, planted, proof
@@ -54,8 +54,8 @@ class Found:
     opened: Opened
     judgement: Judgement
     profile: Profile | None = None
-    sums: list[Row] = field(default_factory=list)
-    operations: dict[int, Row] = field(default_factory=dict)
+    sums: list[ProfileRow] = field(default_factory=list)
+    operations: dict[int, ProfileRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Outcome:
     """What the job found, and what it can vouch for."""
 
     found: list[Found]
-    kinds: list[Kind]
+    kinds: list[FaultKindSummary]
     proof: Proof
     miscounted: list[str]
     """Histories of which not as many records were read as were written: nothing may be said of them."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from checkers.anomaly import Anomaly
-from checkers.profile import Kind, Profile
+from checkers.profile import FaultKindSummary, Profile
 from checkers.verdict import Verdict
 from spark_analysis.elsewhere import Files
 from spark_analysis.job import Found, Outcome, Refused
@@ -49,7 +49,7 @@ class Results(msgspec.Struct, kw_only=True):
     seconds: float
     cases: list[Case]
     refused: dict[str, str]
-    kinds: list[Kind]
+    kinds: list[FaultKindSummary]
     proven: tuple[str, ...]
     unproven: tuple[str, ...]
     wrong: tuple[str, ...]

@@ -89,11 +89,11 @@ def _wire(case: Case, history: History) -> Outcome:
 
 
 def _trial(case: Case, history: History, put: Put | None) -> Outcome:
-    from checkers.crosscheck import second_opinions  # the checkers bring a database along; wire cases need none
+    from checkers.crosscheck import cross_checks  # the checkers bring a database along; wire cases need none
     from suites.trial_verdict import judged
 
     outcome = shortened(judged(case, history, put), _settings(history).get("named", {}))
-    said = dict.fromkeys(opinion.sentence for opinion in second_opinions(history, outcome.anomalies))
+    said = dict.fromkeys(opinion.sentence for opinion in cross_checks(history, outcome.anomalies))
     lines = tuple(Evidence("cross-check", sentence) for sentence in said)
     return msgspec.structs.replace(outcome, evidence=(*outcome.evidence, *lines))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import Row
+from checkers.check import AnomalyRow
 from checkers.registers import EVER, FOREVER, Access, Conflict, conflicts
 
 NAME = "commit-order"
@@ -40,7 +40,7 @@ NOTHING = -1
 Register = tuple[int, str, str, int]
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """One row for each commit that cannot be placed."""
     commits = _by_register(projections["commits"])
     recalls = _by_register(projections["recalls"])
@@ -59,14 +59,14 @@ def accesses_of(projections: Mapping[str, pa.Table], group: str, topic: str, par
     return _accesses(commits, recalls)
 
 
-def _by_register(table: pa.Table) -> dict[Register, list[Row]]:
-    rows: dict[Register, list[Row]] = {}
+def _by_register(table: pa.Table) -> dict[Register, list[AnomalyRow]]:
+    rows: dict[Register, list[AnomalyRow]] = {}
     for row in table.to_pylist():
         rows.setdefault((row["history"], row["group_id"], row["topic"], row["partition"]), []).append(row)
     return rows
 
 
-def _accesses(commits: list[Row], recalls: list[Row]) -> list[Access]:
+def _accesses(commits: list[AnomalyRow], recalls: list[AnomalyRow]) -> list[Access]:
     """The accesses of one register. Answers that name no commit of it are the business of commit-changed."""
     known = {row["commit_id"] for row in commits}
     reads = [
@@ -89,12 +89,12 @@ def _accesses(commits: list[Row], recalls: list[Row]) -> list[Access]:
     return [Access(0, NOTHING, EVER, EVER, True), *writes, *reads]
 
 
-def _row(register: Register, conflict: Conflict, offsets: Mapping[int, int]) -> Row:
+def _row(register: Register, conflict: Conflict, offsets: Mapping[int, int]) -> AnomalyRow:
     history, group, topic, partition = register
     outer, inner = conflict.outer, conflict.inner
     operations = [op for op in (outer.first, inner.first, outer.last, inner.last) if op]
     first, second, third, *_ = [*dict.fromkeys(operations), None, None, None]
-    row: Row = {"history": history, "group_id": group, "topic": topic, "partition": partition}
+    row: AnomalyRow = {"history": history, "group_id": group, "topic": topic, "partition": partition}
     row |= {"offset_a": offsets[outer.value], "offset_b": offsets[inner.value]}
     row |= {"op_a": first, "op_b": second, "op_c": third}
     what = "nothing" if outer.value == NOTHING else f"offset {row['offset_a']} (commit {outer.value})"

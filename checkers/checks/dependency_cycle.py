@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import Row
+from checkers.check import AnomalyRow
 from checkers.cycles import Edges, cycle, knots
 
 NAME = "dependency-cycle"
@@ -73,7 +73,7 @@ PROJECTIONS = {
 _WORDS = {"ww": "lies before", "wr": "was read by"}
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """One row for each set of transactions that are tied to each other, by writes or by reads."""
     for kind, name in (("ww", "G0"), ("wr", "G1c")):
         table = projections[kind]
@@ -83,7 +83,9 @@ def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
             yield from _cycles(history, kind, name, mine, int(kind == "wr"), some)
 
 
-def _cycles(history: int, kind: str, name: str, table: pa.Table, judged: int, binding: pa.Table) -> Iterator[Row]:
+def _cycles(
+    history: int, kind: str, name: str, table: pa.Table, judged: int, binding: pa.Table
+) -> Iterator[AnomalyRow]:
     """Judged are the circles of binding edges; another one is told where there is none of those."""
     found = list(_circles(binding)) if judged else []
     held = bool(found)
@@ -106,7 +108,7 @@ def _cycles(history: int, kind: str, name: str, table: pa.Table, judged: int, bi
         }
 
 
-def _circles(edges_of: pa.Table) -> Iterator[list[Row]]:
+def _circles(edges_of: pa.Table) -> Iterator[list[AnomalyRow]]:
     table = edges_of.sort_by([("from_txn", "ascending"), ("to_txn", "ascending")])  # no engine keeps an order
     ends = [table.column(side).to_numpy() for side in ("from_txn", "to_txn")]
     txns = np.unique(np.concatenate(ends))
@@ -118,5 +120,5 @@ def _circles(edges_of: pa.Table) -> Iterator[list[Row]]:
         path = cycle(len(knot), inside, inside) or []
         around = [int(txns[knot[place]]) for place in path]
         pairs = set(zip(around, [*around[1:], around[0]], strict=True))
-        rows: list[Row] = table.filter(pc.is_in(table.column("from_txn"), pa.array(around))).to_pylist()
+        rows: list[AnomalyRow] = table.filter(pc.is_in(table.column("from_txn"), pa.array(around))).to_pylist()
         yield [row for row in rows if (row["from_txn"], row["to_txn"]) in pairs]

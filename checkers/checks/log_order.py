@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import Row
+from checkers.check import AnomalyRow
 from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "log-order"
@@ -30,6 +30,6 @@ OTHERWISE = "no append is known with its offset"
 PROJECTIONS = {"partitions": PARTITIONS, "appends": APPENDS, "ends": ENDS, "sights": SIGHTS}
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """What contradicts a single log, but for late answers about its end."""
     return found_in(projections, {"append-order", "read-from-future", "torn-batch"})

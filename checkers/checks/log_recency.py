@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import Row
+from checkers.check import AnomalyRow
 from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "log-recency"
@@ -32,6 +32,6 @@ PROJECTIONS = {"partitions": PARTITIONS, "appends": APPENDS, "ends": ENDS, "sigh
 DEFAULT = False
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """Ends that lag behind what was known before they were asked for."""
     return found_in(projections, {"stale-read", "end-regression"})

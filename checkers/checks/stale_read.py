@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import Row
+from checkers.check import AnomalyRow
 from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "stale-read"
@@ -38,7 +38,7 @@ PROJECTIONS = {
 }
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """Ends that lag behind what was known before they were asked for, each with its size."""
     rows = list(found_in(projections, {"stale-read", "end-regression"}))
     if not rows:

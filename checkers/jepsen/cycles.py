@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import Row
-from checkers.components import Numbers
+from checkers.check import AnomalyRow
 from checkers.cycles import Edges, cycle, joined, knots, moments
+from checkers.precedence import Int64Array
 
 NAME = "cycles"
 GUARANTEE = "txn-001"
@@ -50,12 +50,12 @@ PROJECTIONS = {
         """,
 }
 _FAMILIES = (("G0", ("ww",), "ww"), ("G1c", ("ww", "wr"), "wr"))
-Step = tuple[str, int, int, Row | None]
+CycleStep = tuple[str, int, int, AnomalyRow | None]
 _WORDS = {"ww": "wrote before", "wr": "wrote what was polled by", "process": "was followed in its process by"}
 _WORDS["realtime"] = "had returned before the call of"
 
 
-def find(projections: Mapping[str, pa.Table]) -> Iterator[Row]:
+def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """One row for each set of tied operations and each name that fits it."""
     for history in sorted(set(projections["operations"].column("history").to_pylist())):
         yield from _Graph(history, {name: _of(table, history) for name, table in projections.items()}).rows()
@@ -72,12 +72,12 @@ class _Graph:
         self.history = history
         self.tables = tables
         operations = tables["operations"].sort_by("op")
-        self.ops: Numbers = operations.column("op").to_numpy()
+        self.ops: Int64Array = operations.column("op").to_numpy()
         self.clients = operations.column("client")
         self.done = np.equal(operations.column("outcome").to_numpy(zero_copy_only=False), "ok")
-        self.calls: Numbers = operations.column("call_ns").to_numpy()
+        self.calls: Int64Array = operations.column("call_ns").to_numpy()
         returns = operations.column("return_ns").fill_null(np.iinfo(np.int64).max)
-        self.returns: Numbers = returns.to_numpy()
+        self.returns: Int64Array = returns.to_numpy()
         self.data = {kind: self._edges(kind) for kind in ("ww", "wr")}
         self.weak = not tables["asked"].num_rows
 
@@ -86,7 +86,7 @@ class _Graph:
         ends = [np.searchsorted(self.ops, table.column(name).to_numpy()) for name in ("from_op", "to_op")]
         return Edges(ends[0].astype(np.int64), ends[1].astype(np.int64))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[AnomalyRow]:
         """Looks closely at each knot."""
         into, onward, count = moments(self.calls, self.returns, self.done)
         every = joined(self.data["ww"], self.data["wr"], into, onward)
@@ -94,13 +94,13 @@ class _Graph:
         for knot in knots(count, every, len(self.ops), when):
             yield from self._names(knot)
 
-    def _names(self, knot: Numbers) -> Iterator[Row]:
+    def _names(self, knot: Int64Array) -> Iterator[AnomalyRow]:
         places = np.full(len(self.ops), -1, dtype=np.int64)
         places[knot] = np.arange(len(knot))
         kinds = {kind: edges.within(places) for kind, edges in self.data.items()}
         into, onward, count = moments(self.calls[knot], self.returns[knot], self.done[knot])
         extra = {"": None, "-process": self._process(knot), "-realtime": into}
-        found: dict[str, Row] = {}
+        found: dict[str, AnomalyRow] = {}
         for family, names, needed in _FAMILIES:
             for suffix, order in extra.items():
                 if suffix and family in found:
@@ -114,7 +114,7 @@ class _Graph:
         yield from found.values()
         yield from self._coarse(found)
 
-    def _process(self, knot: Numbers) -> Edges:
+    def _process(self, knot: Int64Array) -> Edges:
         """From each ok operation to the next one of its process."""
         last: dict[str, int] = {}
         pairs = []
@@ -126,7 +126,7 @@ class _Graph:
                 last[client] = place
         return Edges.of(pairs)
 
-    def _coarse(self, found: Mapping[str, Row]) -> Iterator[Row]:
+    def _coarse(self, found: Mapping[str, AnomalyRow]) -> Iterator[AnomalyRow]:
         """Elle's names for the weakest promises that any cycle breaks."""
         plain = "G0" if "G0" in found else "G1c" if "G1c" in found else None
         strong = next((name for name in ("G0-realtime", "G1c-realtime") if name in found), None)
@@ -137,7 +137,7 @@ class _Graph:
         for name in chosen:
             yield {**found[name], "name": f"{names[name]}-cycle-exists"}
 
-    def _steps(self, path: list[int], knot: Numbers, kinds: Sequence[str]) -> Iterator[Step]:
+    def _steps(self, path: list[int], knot: Int64Array, kinds: Sequence[str]) -> Iterator[CycleStep]:
         """Each edge of a cycle between operations: its kind, its ends, and for data the row that tells of it."""
         ops = [int(self.ops[knot[place]]) if place < len(knot) else None for place in path]
         nodes = [op for op in ops if op is not None]
@@ -151,13 +151,13 @@ class _Graph:
             else:
                 yield "process" if (a, b) in direct else "realtime", a, b, None
 
-    def _told(self, kind: str, a: int, b: int) -> Row | None:
+    def _told(self, kind: str, a: int, b: int) -> AnomalyRow | None:
         table = self.tables[kind]
         mask = pc.and_(pc.equal(table.column("from_op"), a), pc.equal(table.column("to_op"), b))
-        rows: list[Row] = table.filter(mask).to_pylist()
+        rows: list[AnomalyRow] = table.filter(mask).to_pylist()
         return rows[0] if rows else None
 
-    def _row(self, name: str, steps: Sequence[Step]) -> Row:
+    def _row(self, name: str, steps: Sequence[CycleStep]) -> AnomalyRow:
         told = [row for *_, row in steps if row is not None]
         first, second, third, *_ = [*(a for _, a, _, _ in steps), None, None, None]
         binding = all(row["binding"] for row in told)
@@ -175,6 +175,6 @@ class _Graph:
         }
 
 
-def _told(kind: str, a: int, b: int, row: Row | None) -> str:
+def _told(kind: str, a: int, b: int, row: AnomalyRow | None) -> str:
     where = f" (key {row['topic']})" if row is not None else ""
     return f"{a} {_WORDS[kind]} {b}{where}"

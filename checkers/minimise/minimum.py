@@ -16,12 +16,13 @@ from msgspec.structs import replace
 
 from checkers.anomaly import Anomaly
 from checkers.check import Check, all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import topics
 from checkers.judge import rows_of
-from checkers.minimise.part import CONTEXT, SHARED, Atoms, Numbers, Part, relations
+from checkers.minimise.part import CONTEXT, SHARED, Atoms, HistorySlice, relations
 from checkers.minimise.search import OutOfTime, smallest
 from checkers.minimise.slices import slices
+from checkers.precedence import Int64Array
 from histories.reader import History
 
 ROWS = 400_000
@@ -31,7 +32,7 @@ NARROW = 2
 """Slices that are always looked at: they are small however large the history is."""
 SINGULAR = {"operations": "operation", "batches": "batch", "memberships": "membership", "events": "event"}
 
-GoOn = Callable[[], bool]
+ShouldContinue = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Minimum:
     """The part, out of how many operations it was made, and whether the search came to its end."""
 
     anomaly: Anomaly
-    part: Part
+    part: HistorySlice
     before: int
     complete: bool
 
@@ -63,7 +64,7 @@ class NotMinimised(Exception):
 def minimise(
     history: History,
     anomaly: Anomaly,
-    go_on: GoOn = lambda: True,
+    go_on: ShouldContinue = lambda: True,
     *,
     judged: bool = True,
     checks: Mapping[str, Check] | None = None,
@@ -88,13 +89,13 @@ def minimise(
 
 
 class _Stopped(Exception):
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: HistorySlice) -> None:
         super().__init__("stopped")
         self.part = part
 
 
-def _shrunk(part: Part, atoms: Atoms, oracle: "_Oracle") -> Part:
-    def shows(choices: Sequence[Numbers]) -> list[bool]:
+def _shrunk(part: HistorySlice, atoms: Atoms, oracle: "_Oracle") -> HistorySlice:
+    def shows(choices: Sequence[Int64Array]) -> list[bool]:
         return oracle.shown([part.kept(atoms.choice(choice)) for choice in choices])
 
     try:
@@ -107,14 +108,14 @@ class _Oracle:
     """Whether parts of a history still show one anomaly, as the judge would say it."""
 
     def __init__(
-        self, history: History, anomaly: Anomaly, judged: bool, checks: Mapping[str, Check], go_on: GoOn
+        self, history: History, anomaly: Anomaly, judged: bool, checks: Mapping[str, Check], go_on: ShouldContinue
     ) -> None:
         self._history, self._judged, self._go_on = history, judged, go_on
         self._wanted = replace(anomaly, sentence="")
         self._topics = topics([history])
         self._checks = _likely(checks, anomaly)
 
-    def first_slice(self) -> Part:
+    def first_slice(self) -> HistorySlice:
         """The narrowest part in which a check finds it; from then on, this check is the one that is asked."""
         for number, read in enumerate(slices(self._history, self._wanted)):
             if number >= NARROW and not self._go_on():
@@ -129,7 +130,7 @@ class _Oracle:
             "it was found in how the trial went on."
         )
 
-    def shown(self, parts: Sequence[Part]) -> list[bool]:
+    def shown(self, parts: Sequence[HistorySlice]) -> list[bool]:
         """The answers, in the order of the parts; raises OutOfTime."""
         answers: list[bool] = []
         while len(answers) < len(parts):
@@ -139,8 +140,8 @@ class _Oracle:
             answers += self._found(self._checks[0], some)
         return answers
 
-    def _found(self, check: Check, parts: Sequence[Part]) -> list[bool]:
-        with Duck.over_tables(relations(parts, self._topics)) as duck:
+    def _found(self, check: Check, parts: Sequence[HistorySlice]) -> list[bool]:
+        with DuckDBEngine.over_tables(relations(parts, self._topics)) as duck:
             subjects = {row["history"] for row in duck.ask(check.subject)}
             rows = {number: rows for number, rows in rows_of(check, duck).items() if number in subjects}
             asked_for = duck.mistaken if rows else frozenset()
@@ -164,7 +165,7 @@ def _likely(checks: Mapping[str, Check], anomaly: Anomaly) -> list[Check]:
     return own + [check for check in checks.values() if check.guarantee == anomaly.guarantee and check not in own]
 
 
-def _fitting(parts: Sequence[Part]) -> Sequence[Part]:
+def _fitting(parts: Sequence[HistorySlice]) -> Sequence[HistorySlice]:
     number, rows = 0, 0
     while number < len(parts) and (number == 0 or rows + _size(parts[number]) <= ROWS):
         rows += _size(parts[number])
@@ -172,7 +173,7 @@ def _fitting(parts: Sequence[Part]) -> Sequence[Part]:
     return parts[:number]
 
 
-def _size(part: Part) -> int:
+def _size(part: HistorySlice) -> int:
     return sum(part.count(table) for table in SHARED)
 
 

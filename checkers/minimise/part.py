@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from checkers.precedence import Int64Array
 from checkers.relations import BASES, RENAMED
 from histories.header import Header
 from histories.recorder import Recorder
@@ -19,11 +20,10 @@ CONTEXT = "topic"
 """Events of this kind are settings: they say what may be demanded and are no operations of anybody."""
 
 Mask = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Part:
+class HistorySlice:
     """Some rows of a history, with its header."""
 
     header: Header
@@ -44,13 +44,13 @@ class Part:
         for batch in self.tables[table].to_batches():
             yield from rows_of(table, batch)
 
-    def kept(self, choice: Mapping[str, Mask]) -> "Part":
+    def kept(self, choice: Mapping[str, Mask]) -> "HistorySlice":
         """The part of it that a choice names, with the clients that are named in what is left."""
         tables = dict(self.tables)
         for table, mask in choice.items():
             tables[table] = tables[table].filter(pa.array(mask))
         tables["clients"] = tables["clients"].filter(pa.array(np.isin(_texts(tables["clients"]), list(_named(tables)))))
-        return Part(self.header, self.started_ns, tables)
+        return HistorySlice(self.header, self.started_ns, tables)
 
     def write(self, folder: Path) -> None:
         """Records it as a history of its own, which every check can judge."""
@@ -65,13 +65,13 @@ class Part:
 class Atoms:
     """What is taken away whole. `ids` tells of each row which atom it belongs to; -1: it stays with all the others."""
 
-    def __init__(self, ids: Mapping[str, Numbers]) -> None:
+    def __init__(self, ids: Mapping[str, Int64Array]) -> None:
         """Numbers are 0 to `count` - 1, in the order in which things were called."""
         self.ids = ids
         self.count = 1 + max((int(column.max()) for column in ids.values() if len(column)), default=-1)
 
     @classmethod
-    def calls(cls, part: Part) -> "Atoms":
+    def calls(cls, part: HistorySlice) -> "Atoms":
         """Each call with everything that it sent or was shown; each batch, membership and event."""
         columns = [ints(part.tables[table], "op") for table in ("operations", "records")]
         _, numbers = np.unique(np.concatenate(columns), return_inverse=True)
@@ -85,7 +85,7 @@ class Atoms:
         return cls(ids)
 
     @classmethod
-    def lines(cls, part: Part) -> "Atoms":
+    def lines(cls, part: HistorySlice) -> "Atoms":
         """Each single record of a call, and each partition of a call that has several."""
         op = ints(part.tables["operations"], "op")
         _, inverse, counts = np.unique(op, return_inverse=True, return_counts=True)
@@ -95,7 +95,7 @@ class Atoms:
         numbers[several] = np.arange(int(several.sum())) + records
         return cls({"records": np.arange(records, dtype=np.int64), "operations": numbers})
 
-    def choice(self, atoms: Numbers) -> dict[str, Mask]:
+    def choice(self, atoms: Int64Array) -> dict[str, Mask]:
         """Which rows stay when these atoms do."""
         stays = np.zeros(self.count + 1, dtype=bool)
         stays[atoms] = True
@@ -103,7 +103,7 @@ class Atoms:
         return {table: stays[column] for table, column in self.ids.items()}
 
 
-def relations(parts: Sequence[Part], topics: pa.Table) -> dict[str, pa.Table]:
+def relations(parts: Sequence[HistorySlice], topics: pa.Table) -> dict[str, pa.Table]:
     """Many parts of one history as the base relations of one question; `topics` are those of that history."""
     made = {
         "histories": pa.table(
@@ -120,7 +120,7 @@ def relations(parts: Sequence[Part], topics: pa.Table) -> dict[str, pa.Table]:
     return made
 
 
-def ints(table: pa.Table, name: str) -> Numbers:
+def ints(table: pa.Table, name: str) -> Int64Array:
     """A column of whole numbers; null is -1."""
     return np.asarray(table[name].fill_null(-1).to_numpy(), dtype=np.int64)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from checkers.minimise.part import Numbers
+from checkers.precedence import Int64Array
 
-Shows = Callable[[Sequence[Numbers]], list[bool]]
+Shows = Callable[[Sequence[Int64Array]], list[bool]]
 """Whether each of these choices of atoms still shows it; raises OutOfTime instead of beginning what may not begin."""
 
 
@@ -21,12 +21,12 @@ PIECES = 64
 class OutOfTime(Exception):
     """The search was told to stop; `best` is the smallest choice that was seen to show it."""
 
-    def __init__(self, best: Numbers | None = None) -> None:
+    def __init__(self, best: Int64Array | None = None) -> None:
         super().__init__("stopped")
         self.best = best
 
 
-def smallest(count: int, shows: Shows) -> Numbers:
+def smallest(count: int, shows: Shows) -> Int64Array:
     """A choice of 0 to `count` - 1 of which no single one can be taken away; raises OutOfTime with the best so far."""
     kept = np.arange(count, dtype=np.int64)
     pieces = min(PIECES, count)
@@ -48,12 +48,12 @@ def smallest(count: int, shows: Shows) -> Numbers:
     return kept
 
 
-def _together(kept: Numbers, needless: Sequence[Numbers], shows: Shows) -> int:
+def _together(kept: Int64Array, needless: Sequence[Int64Array], shows: Shows) -> int:
     """How many of them can go at once: each alone can, so at least one."""
     tries = sorted({len(needless), *(2**power for power in range(1, 24) if 2**power < len(needless))} - {1})
     answers = shows([_without(kept, needless[:number]) for number in tries]) if tries else []
     return max([number for number, shown in zip(tries, answers, strict=True) if shown], default=1)
 
 
-def _without(kept: Numbers, gone: Sequence[Numbers]) -> Numbers:
+def _without(kept: Int64Array, gone: Sequence[Int64Array]) -> Int64Array:
     return np.setdiff1d(kept, np.concatenate(gone), assume_unique=True)

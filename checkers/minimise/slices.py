@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from checkers.anomaly import Anomaly
-from checkers.minimise.part import CONTEXT, SHARED, Part
+from checkers.minimise.part import CONTEXT, SHARED, HistorySlice
 from histories.reader import History
 from histories.tables import schema_of
 
@@ -21,7 +21,7 @@ BESIDE = 3
 """Offsets on either side of those that an anomaly names."""
 
 Filters = dict[str, pc.Expression | None]
-Slice = Callable[[], Part]
+Slice = Callable[[], HistorySlice]
 
 
 def slices(history: History, anomaly: Anomaly) -> Iterator[Slice]:
@@ -49,11 +49,11 @@ class _Reader:
         loose = pa.schema([field.with_nullable(True) for field in schema])
         return ds.dataset([str(file) for file in files], schema=loose, format="parquet").to_table(filter=filter)
 
-    def part(self, filters: Filters) -> Part:
+    def part(self, filters: Filters) -> HistorySlice:
         """All tables, each by its filter; null takes everything, and a table without a filter is left out."""
         never = pc.scalar(False)
         tables = {name: self.table(name, filters.get(name, never)) for name in SHARED}
-        return Part(self.history.header, self.history.title.started_ns, tables)
+        return HistorySlice(self.history.header, self.history.title.started_ns, tables)
 
     def distinct(self, name: str, column: str, filter: pc.Expression) -> list[Any]:
         """What stands in a column of the matching rows."""

@@ -15,9 +15,9 @@ from checkers.oracle import (
     progress,
     transactions,
 )
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts, OracleRow
 
-ORACLES: dict[str, Callable[[Facts], Iterator[Found]]] = {
+ORACLES: dict[str, Callable[[Facts], Iterator[OracleRow]]] = {
     "aborted-read": transactions.aborted_read,
     "at-least-once": progress.at_least_once,
     "cleaned-early": limits.cleaned_early,

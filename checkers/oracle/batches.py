@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, Found
-from checkers.oracle.monotone import fallen
-from histories.rows import Batch
+from checkers.oracle.facts import Facts, OracleRow
+from checkers.oracle.monotone import regressions
+from histories.rows import Batch, PartitionId
 
-Place = tuple[str, int]
 WRAP = 2**31
 
 
-class Laid(NamedTuple):
+class LoggedBatch(NamedTuple):
     """One place of a log: what was handed out as the batch there, how far those below reach, how many holes there."""
 
     batch: Batch
@@ -29,19 +28,19 @@ def views(facts: Facts) -> list[Batch]:
     ]
 
 
-def logs(facts: Facts) -> dict[Place, list[Laid]]:
+def logs(facts: Facts) -> dict[PartitionId, list[LoggedBatch]]:
     """Each partition in the order of its offsets; where views differ, the greater of each number."""
-    places: dict[Place, dict[int, list[Batch]]] = {}
+    places: dict[PartitionId, dict[int, list[Batch]]] = {}
     for row in views(facts):
         places.setdefault((row.topic, row.partition), {}).setdefault(row.base_offset, []).append(row)
-    made: dict[Place, list[Laid]] = {}
+    made: dict[PartitionId, list[LoggedBatch]] = {}
     for place, rows in places.items():
         covered: int | None = None
         hole = 0
         for base in sorted(rows):
             batch = _merged(rows[base])
             hole += covered is not None and base > covered + 1
-            made.setdefault(place, []).append(Laid(batch, covered, hole))
+            made.setdefault(place, []).append(LoggedBatch(batch, covered, hole))
             covered = batch.last_offset if covered is None else max(covered, batch.last_offset)
     return made
 
@@ -66,7 +65,7 @@ def _merged(rows: list[Batch]) -> Batch:
     )
 
 
-def sender_at(facts: Facts, place: Place, offset: int | None) -> tuple[int | None, int | None]:
+def sender_at(facts: Facts, place: PartitionId, offset: int | None) -> tuple[int | None, int | None]:
     """The operation, and the value, that were acknowledged at an offset."""
     rows = [
         row
@@ -76,7 +75,7 @@ def sender_at(facts: Facts, place: Place, offset: int | None) -> tuple[int | Non
     return min((row.op for row in rows), default=None), min((row.value or 0 for row in rows), default=None)
 
 
-def _pair(facts: Facts, place: Place, one: int | None, other: int | None) -> Found:
+def _pair(facts: Facts, place: PartitionId, one: int | None, other: int | None) -> OracleRow:
     return {
         "topic": place[0],
         "partition": place[1],
@@ -87,7 +86,7 @@ def _pair(facts: Facts, place: Place, one: int | None, other: int | None) -> Fou
     }
 
 
-def divergence(facts: Facts) -> Iterator[Found]:
+def divergence(facts: Facts) -> Iterator[OracleRow]:
     """Two views of one place differ, or a batch begins inside another."""
     unclean = facts.header.unclean_election
     groups: dict[tuple[str, int, int, int], list[Batch]] = {}
@@ -117,10 +116,10 @@ def _differ(rows: list[Batch]) -> bool:
     return any(len({each for each in column if each is not None}) > 1 for column in columns)
 
 
-def sequence_order(facts: Facts) -> Iterator[Found]:
+def sequence_order(facts: Facts) -> Iterator[OracleRow]:
     """Of two batches of one producer that follow each other, with nothing unknown between, the second does not fit."""
     for place, laid in logs(facts).items():
-        producers: dict[int, list[Laid]] = {}
+        producers: dict[int, list[LoggedBatch]] = {}
         for each in laid:
             if each.batch.producer_id >= 0 and each.batch.base_sequence >= 0 and each.batch.control is None:
                 producers.setdefault(each.batch.producer_id, []).append(each)
@@ -142,7 +141,7 @@ def _misfit(before: Batch, after: Batch) -> str | None:
     return "sequence-gap" if (after.base_sequence - last - 1 + 2 * WRAP) % WRAP < WRAP // 2 else "sequence-repeat"
 
 
-def dedup_ack(facts: Facts) -> Iterator[Found]:
+def dedup_ack(facts: Facts) -> Iterator[OracleRow]:
     """One batch by its producer, epoch, sequence and length, acknowledged at two offsets."""
     told: dict[tuple[str, int, int, int, int, int], set[int]] = {}
     for row in facts.rows("batches"):
@@ -157,20 +156,20 @@ def dedup_ack(facts: Facts) -> Iterator[Found]:
             yield _pair(facts, (topic, partition), min(offsets), max(offsets))
 
 
-class Mark(NamedTuple):
+class TransactionMark(NamedTuple):
     """How one transaction ends in one partition."""
 
     txn: int
-    place: Place
+    place: PartitionId
     top: int
     op: int
     marker: int
     control: str
 
 
-def marks(facts: Facts) -> Iterator[Mark]:
+def marks(facts: Facts) -> Iterator[TransactionMark]:
     """For each transaction and partition, the producer's first marker above its records."""
-    tops: dict[tuple[int, Place], list[tuple[int, int]]] = {}
+    tops: dict[tuple[int, PartitionId], list[tuple[int, int]]] = {}
     for row in facts.sent:
         if row.txn is None:
             continue
@@ -196,15 +195,20 @@ def marks(facts: Facts) -> Iterator[Mark]:
         ]
         if ends:
             end = min(ends, key=lambda each: each.base_offset)
-            yield Mark(txn, place, top, min(op for _, op in found), end.base_offset, end.control or "")
+            yield TransactionMark(txn, place, top, min(op for _, op in found), end.base_offset, end.control or "")
 
 
-def fractured_transaction(facts: Facts) -> Iterator[Found]:
+def fractured_transaction(facts: Facts) -> Iterator[OracleRow]:
     """Markers that differ from partition to partition, or from the answer."""
     found = list(marks(facts))
     for mark in found:
         state = facts.transaction(mark.txn)
-        row: Found = {"topic": mark.place[0], "partition": mark.place[1], "offset_a": mark.top, "offset_b": mark.marker}
+        row: OracleRow = {
+            "topic": mark.place[0],
+            "partition": mark.place[1],
+            "offset_a": mark.top,
+            "offset_b": mark.marker,
+        }
         row |= {"op_a": mark.op, "op_c": facts.ended_by(mark.txn)}
         aborts = [each.op for each in found if each.txn == mark.txn and each.control == "ABORT"]
         if mark.control == "COMMIT" and aborts:
@@ -214,7 +218,7 @@ def fractured_transaction(facts: Facts) -> Iterator[Found]:
             yield row | {"name": "wrong-marker", "op_b": None}
 
 
-def leader_epoch_regression(facts: Facts) -> Iterator[Found]:
+def leader_epoch_regression(facts: Facts) -> Iterator[OracleRow]:
     """Epochs that fall along the log, or in the answers of one node."""
     for place, laid in logs(facts).items():
         known = [each.batch for each in laid if each.batch.leader_epoch is not None and each.batch.leader_epoch >= 0]
@@ -223,11 +227,11 @@ def leader_epoch_regression(facts: Facts) -> Iterator[Found]:
             highest = max(highest, before.leader_epoch or 0)
             if (after.leader_epoch or 0) < highest:
                 yield _pair(facts, place, before.base_offset, after.base_offset)
-    for each in fallen(facts, "leader-epoch"):
+    for each in regressions(facts, "leader-epoch"):
         yield {"topic": each.topic, "partition": each.partition, "op_a": each.before, "op_b": each.op}
 
 
-def coordinator_epoch_regression(facts: Facts) -> Iterator[Found]:
+def coordinator_epoch_regression(facts: Facts) -> Iterator[OracleRow]:
     """Markers of one producer in one partition whose coordinator's epoch falls."""
     for place, laid in logs(facts).items():
         producers: dict[int, list[Batch]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts, OracleRow
 from histories.rows import Operation
 
 FOREVER = 2**63 - 1
@@ -36,7 +36,7 @@ def writes(facts: Facts) -> list[Write]:
     return found
 
 
-def recalls(facts: Facts) -> list[Operation]:
+def offset_fetches(facts: Facts) -> list[Operation]:
     """Answers about committed offsets of groups that nobody deleted."""
     deleting = ("delete_group", "delete_groups", "delete_offsets")
     deleted = {row.group for row in facts.operations if row.kind in deleting and row.outcome != "fail"}
@@ -56,10 +56,10 @@ def _register(row: Operation) -> tuple[str | None, str | None, int | None]:
     return row.group, row.topic, row.partition
 
 
-def commit_changed(facts: Facts) -> Iterator[Found]:
+def commit_changed(facts: Facts) -> Iterator[OracleRow]:
     """Told what nobody committed, or what was certainly no longer in force."""
     automatic = {client.group for client in facts.clients.values() if client.auto_commit}
-    for told in recalls(facts):
+    for told in offset_fetches(facts):
         if told.group in automatic or told.return_ns is None or told.committed_offset is None:
             continue
         here = [write for write in writes(facts) if _register(write.row) == _register(told)]
@@ -93,7 +93,7 @@ def commit_changed(facts: Facts) -> Iterator[Found]:
             }
 
 
-class Access(NamedTuple):
+class RegisterAccess(NamedTuple):
     """One access of a register, as small as it can be."""
 
     value: int
@@ -102,12 +102,12 @@ class Access(NamedTuple):
     is_write: bool
 
 
-def linearizable(accesses: list[Access]) -> bool:
+def linearizable(accesses: list[RegisterAccess]) -> bool:
     """Tries every order of a handful of accesses; the register begins empty (-1)."""
     return any(_legal(order) for order in permutations(accesses))
 
 
-def _legal(order: tuple[Access, ...]) -> bool:
+def _legal(order: tuple[RegisterAccess, ...]) -> bool:
     value = -1
     for place, access in enumerate(order):
         if any(later.ret < access.call for later in order[place + 1 :]):

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Batch, Record
 
-Test = Callable[[int, int], bool]
+SequenceTest = Callable[[int, int], bool]
 
 
-class Pass(NamedTuple):
+class SkippedRange(NamedTuple):
     """A stretch of a partition, without its ends, that somebody passed by."""
 
     topic: str | None
@@ -34,19 +34,19 @@ def owed(facts: Facts) -> list[Record]:
     ]
 
 
-def passes(facts: Facts) -> list[Pass]:
+def skipped_ranges(facts: Facts) -> list[SkippedRange]:
     """What streams jumped over, and what lies between the highest record read and the end of a final read."""
     if facts.may_lose:
         jumps = []
     else:
         jumps = [
-            Pass(row.topic, row.partition, row.prev_offset, row.offset, row.op)
+            SkippedRange(row.topic, row.partition, row.prev_offset, row.offset, row.op)
             for row in facts.seen
             if row.prev_offset is not None and row.offset is not None and row.offset > row.prev_offset + 1
         ]
     for (topic, partition), end in final_reads(facts).items():
         read = [row.offset or 0 for row in facts.found if (row.topic, row.partition) == (topic, partition)]
-        jumps.append(Pass(topic, partition, max(read, default=-1), end, None))
+        jumps.append(SkippedRange(topic, partition, max(read, default=-1), end, None))
     return jumps
 
 
@@ -60,7 +60,7 @@ def final_reads(facts: Facts) -> dict[tuple[str | None, int | None], int]:
     return ends
 
 
-def lost_write(facts: Facts) -> Iterator[Found]:
+def lost_write(facts: Facts) -> Iterator[OracleRow]:
     """Owed, with a known offset, and passed by."""
     for row in owed(facts):
         around = _around(row, facts)
@@ -78,17 +78,17 @@ def lost_write(facts: Facts) -> Iterator[Found]:
             }
 
 
-def _around(row: Record, facts: Facts) -> list[Pass]:
+def _around(row: Record, facts: Facts) -> list[SkippedRange]:
     return [
         each
-        for each in passes(facts)
+        for each in skipped_ranges(facts)
         if (each.topic, each.partition) == (row.topic, row.partition)
         and row.offset is not None
         and each.after < row.offset < each.before
     ]
 
 
-def unseen(facts: Facts) -> Iterator[Found]:
+def unseen(facts: Facts) -> Iterator[OracleRow]:
     """Owed, not passed by, in a partition that was read to its end."""
     for row in owed(facts):
         if (row.topic, row.partition) in final_reads(facts) and not _around(row, facts):
@@ -101,7 +101,7 @@ def unseen(facts: Facts) -> Iterator[Found]:
             }
 
 
-def duplicate(facts: Facts) -> Iterator[Found]:
+def duplicate(facts: Facts) -> Iterator[OracleRow]:
     """A value that one operation sent, seen at two offsets of a partition, though its producer was guarded."""
     places = {(row.topic, row.partition, row.value) for row in facts.seen}
     for topic, partition, value in places:
@@ -126,7 +126,7 @@ def duplicate(facts: Facts) -> Iterator[Found]:
             }
 
 
-def blame(facts: Facts, client: str, topic: str, partition: int, one: int, other: int, test: Test) -> str:
+def blame(facts: Facts, client: str, topic: str, partition: int, one: int, other: int, test: SequenceTest) -> str:
     """Whose doing it is that these two offsets hold what they hold; `test` looks at two sequence numbers."""
     if facts.clients[client].library == "wire":
         return "broker"
@@ -167,7 +167,7 @@ def _sequence(batch: Batch, offset: int) -> int:
     return batch.base_sequence + offset - batch.base_offset
 
 
-def phantom(facts: Facts) -> Iterator[Found]:
+def phantom(facts: Facts) -> Iterator[OracleRow]:
     """Seen in a topic that this history writes to, but sent by nobody, or sent elsewhere, or not as it was sent."""
     topics = {row.topic for row in facts.sent}
     strange: dict[tuple[str, int, int | None, int | None], list[tuple[Record, Record | None]]] = {}
@@ -189,7 +189,7 @@ def phantom(facts: Facts) -> Iterator[Found]:
         }
 
 
-def wrong_ack_offset(facts: Facts) -> Iterator[Found]:
+def wrong_ack_offset(facts: Facts) -> Iterator[OracleRow]:
     """A guarded producer was told an offset at which nobody found the record, while somebody found it elsewhere."""
     for row in facts.sent:
         once = sum(1 for each in facts.sent if each.value == row.value) == 1

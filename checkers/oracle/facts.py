@@ -9,7 +9,7 @@ from histories.header import Header
 from histories.reader import History
 from histories.rows import TABLES, Batch, Client, Event, Operation, Record, Row
 
-Found = dict[str, int | str | None]
+OracleRow = dict[str, int | str | None]
 """One anomaly, with the column names of the queries (checkers/check.py)."""
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from checkers.oracle.commits import FOREVER, writes
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts, OracleRow
 from checkers.oracle.transactions import committed_reads
 from histories.rows import Membership, Operation, Record
 
 
-def group_lost(facts: Facts) -> Iterator[Found]:
+def group_lost(facts: Facts) -> Iterator[OracleRow]:
     """Acknowledged, seen where it was sent, above the group's first record, below a commit of it, given to none."""
     groups = {row.group for row in facts.clients.values() if row.mode == "subscribe" and row.group is not None}
     for group in groups:
@@ -58,7 +58,7 @@ def _owed_to_group(facts: Facts, row: Record, first: int, reach: int) -> bool:
     )
 
 
-def two_owners(facts: Facts) -> Iterator[Found]:
+def two_owners(facts: Facts) -> Iterator[OracleRow]:
     """A member was told that a partition is its own while another, of the same generation or before, owned it."""
     told = [row for row in facts.rows("memberships") if isinstance(row, Membership) and row.generation >= 0]
     found = set()
@@ -76,7 +76,7 @@ def two_owners(facts: Facts) -> Iterator[Found]:
         yield {"topic": topic, "partition": partition, "group_id": group}
 
 
-def exactly_once(facts: Facts) -> Iterator[Found]:
+def exactly_once(facts: Facts) -> Iterator[OracleRow]:
     """An input of which read_committed readers were shown two copies; or none, though a transaction is past it."""
     inputs = [row for row in facts.sent if row.outcome == "ok" and row.offset is not None and row.derived_from is None]
     copies = [row for row in facts.sent if row.derived_from is not None and row.txn is not None]
@@ -85,7 +85,12 @@ def exactly_once(facts: Facts) -> Iterator[Found]:
         mine = [copy for copy in copies if copy.derived_from == row.value and copy.value in shown]
         values = {copy.value for copy in mine}
         first_ops = [min(copy.op for copy in mine if copy.value == value) for value in values]
-        common: Found = {"topic": row.topic, "partition": row.partition, "offset_a": row.offset, "value_a": row.value}
+        common: OracleRow = {
+            "topic": row.topic,
+            "partition": row.partition,
+            "offset_a": row.offset,
+            "value_a": row.value,
+        }
         if len(values) > 1:
             yield common | {
                 "name": "doubled-copy",

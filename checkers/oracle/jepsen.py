@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from checkers.oracle.facts import Facts
 
-Found = dict[str, Any]
+JepsenRow = dict[str, Any]
 Pair = tuple[int | None, Any]
 
 
@@ -19,7 +19,7 @@ class Rules(NamedTuple):
     subscribes: bool = False
 
 
-class Op(NamedTuple):
+class JepsenOp(NamedTuple):
     """One completed operation: what it sent and polled of each key, as (offset, value) pairs in its order."""
 
     op: int
@@ -32,10 +32,10 @@ class Op(NamedTuple):
     rebalanced: frozenset[str] = frozenset()
 
 
-class Story:
+class JepsenHistory:
     """A history with the few notions that all definitions use."""
 
-    def __init__(self, ops: Sequence[Op], rules: Rules) -> None:
+    def __init__(self, ops: Sequence[JepsenOp], rules: Rules) -> None:
         self.ops = sorted(ops)
         self.rules = rules
         self.keys = sorted({key for op in ops for key in (*op.sends, *op.reads)})
@@ -48,7 +48,7 @@ class Story:
     def _values(self, key: str, side: str, outcome: str) -> set[Any]:
         return {value for op in self.ops if op.type == outcome for _, value in getattr(op, side).get(key, ())}
 
-    def committed(self, op: Op) -> bool:
+    def committed(self, op: JepsenOp) -> bool:
         """Acknowledged, or unknown with a value of its own that a successful poll showed."""
         own = [(key, value) for key, pairs in op.sends.items() for _, value in pairs]
         return op.type == "ok" or (op.type == "info" and any(value in self.read_ok[key] for key, value in own))
@@ -62,7 +62,7 @@ class Story:
                     log.setdefault(offset, set()).add(value)
         return log
 
-    def claims(self, key: str, offset: int, value: Any) -> list[Op]:
+    def claims(self, key: str, offset: int, value: Any) -> list[JepsenOp]:
         """Who says that the value is at the offset."""
         return [
             op
@@ -85,7 +85,7 @@ class Story:
         a, b = self.index(key, one), self.index(key, other)
         return 1 if a is None or b is None else b - a
 
-    def between(self, key: str, one: Any, other: Any) -> Found:
+    def between(self, key: str, one: Any, other: Any) -> JepsenRow:
         """What lies between two values."""
         a, b = self.index(key, one), self.index(key, other)
         assert a is not None and b is not None
@@ -94,143 +94,145 @@ class Story:
         held = any(self.binding(key, *pair) for pair in zip(offsets, values, strict=True))
         return {"offsets": offsets, "listed_values": values, "teller": min(ops), "held": held}
 
-    def senders(self, key: str, value: Any) -> list[Op]:
+    def senders(self, key: str, value: Any) -> list[JepsenOp]:
         """Who tried to send a value."""
         return [op for op in self.ops if any(each == value for _, each in op.sends.get(key, ()))]
 
-    def readers(self, key: str, value: Any, outcome: str = "") -> list[Op]:
+    def readers(self, key: str, value: Any, outcome: str = "") -> list[JepsenOp]:
         """Who polled a value."""
         polled = [op for op in self.ops if any(each == value for _, each in op.reads.get(key, ()))]
         return [op for op in polled if outcome in ("", op.type)]
 
 
-def duplicate(story: Story) -> Iterator[Found]:
+def duplicate(history: JepsenHistory) -> Iterator[JepsenRow]:
     """A value at two or more offsets of the raw log."""
-    for key, log in story.logs.items():
+    for key, log in history.logs.items():
         for value in set().union(*log.values()):
             offsets = sorted(offset for offset in log if value in log[offset])
-            sends = sum(each == value for op in story.ops if op.type != "fail" for _, each in op.sends.get(key, ()))
+            sends = sum(each == value for op in history.ops if op.type != "fail" for _, each in op.sends.get(key, ()))
             if len(offsets) > 1:
-                ops = [min(op.op for op in story.claims(key, at, value)) for at in (offsets[0], offsets[-1])]
-                legal = len(offsets) <= sends or (sends and not story.rules.idempotent)
+                ops = [min(op.op for op in history.claims(key, at, value)) for at in (offsets[0], offsets[-1])]
+                legal = len(offsets) <= sends or (sends and not history.rules.idempotent)
                 yield _row(key, offsets=offsets, value_a=value, ops=ops, judged=not legal)
 
 
-def inconsistent_offsets(story: Story) -> Iterator[Found]:
+def inconsistent_offsets(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Two or more values at an offset of the raw log."""
-    for key, log in story.logs.items():
+    for key, log in history.logs.items():
         for offset, values in log.items():
             if len(values) > 1:
-                ops = [min(op.op for op in story.claims(key, offset, each)) for each in (min(values), max(values))]
-                held = sum(story.binding(key, offset, value) for value in values) > 1
+                ops = [min(op.op for op in history.claims(key, offset, each)) for each in (min(values), max(values))]
+                held = sum(history.binding(key, offset, value) for value in values) > 1
                 yield _row(key, offset_a=offset, listed_values=values, ops=ops, judged=held)
 
 
-def aborted_read(story: Story) -> Iterator[Found]:
+def aborted_read(history: JepsenHistory) -> Iterator[JepsenRow]:
     """A successful poll of what surely failed, and was sent by nobody else."""
-    for key in story.keys:
-        for value in story.failed[key] & story.read_ok[key]:
-            writers, readers = story.senders(key, value), story.readers(key, value, "ok")
+    for key in history.keys:
+        for value in history.failed[key] & history.read_ok[key]:
+            writers, readers = history.senders(key, value), history.readers(key, value, "ok")
             offsets = [at for op in readers for at, each in op.reads[key] if each == value and at is not None]
             if all(op.type == "fail" for op in writers):
-                held = story.rules.committed_only or any(op.f == "send" for op in writers)
+                held = history.rules.committed_only or any(op.f == "send" for op in writers)
                 ops = [min(op.op for op in writers), min(op.op for op in readers)]
                 yield _row(key, offset_a=min(offsets, default=None), value_a=value, ops=ops, judged=held)
 
 
-def precommitted_read(story: Story) -> Iterator[Found]:
+def precommitted_read(history: JepsenHistory) -> Iterator[JepsenRow]:
     """An operation polled what it sent."""
-    for op in story.ops:
+    for op in history.ops:
         for key, reads in op.reads.items():
             own = {value for _, value in op.sends.get(key, ())}
             both = [pair for pair in reads if pair[1] in own]
             if both:
                 offset = min((at for at, _ in both if at is not None), default=None)
                 value = min(value for _, value in both)
-                yield _row(key, offset_a=offset, value_a=value, ops=[op.op], judged=story.rules.committed_only)
+                yield _row(key, offset_a=offset, value_a=value, ops=[op.op], judged=history.rules.committed_only)
 
 
-def lost_write(story: Story) -> Iterator[Found]:
+def lost_write(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Last index at or below the highest first index read; not read; its writer committed."""
-    for key, log in story.logs.items():
+    for key, log in history.logs.items():
         first: dict[Any, int] = {}
         last: dict[Any, int] = {}
-        for place, offset in enumerate(story.dense[key]):
+        for place, offset in enumerate(history.dense[key]):
             for value in log[offset]:
                 first.setdefault(value, place)
                 last[value] = place
-        bound = max((first[value] for value in story.read_ok[key] if value in first), default=-1)
+        bound = max((first[value] for value in history.read_ok[key] if value in first), default=-1)
         for value in last:
-            writers = [op for op in story.senders(key, value) if story.committed(op)]
-            if last[value] <= bound and value not in story.read_ok[key] and writers:
-                tops = [each for each in first if first[each] == bound and each in story.read_ok[key]]
-                reader = min(op.op for each in tops for op in story.readers(key, each, "ok"))
-                offsets = [story.dense[key][first[value]], story.dense[key][bound]]
+            writers = [op for op in history.senders(key, value) if history.committed(op)]
+            if last[value] <= bound and value not in history.read_ok[key] and writers:
+                tops = [each for each in first if first[each] == bound and each in history.read_ok[key]]
+                reader = min(op.op for each in tops for op in history.readers(key, each, "ok"))
+                offsets = [history.dense[key][first[value]], history.dense[key][bound]]
                 ops = [min(op.op for op in writers), reader]
                 places = dict(zip(("offset_a", "offset_b"), offsets, strict=True))
-                yield _row(key, **places, value_a=value, ops=ops, judged=story.rules.durable)
+                yield _row(key, **places, value_a=value, ops=ops, judged=history.rules.durable)
 
 
-def unseen(story: Story) -> Iterator[Found]:
+def unseen(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Acknowledged, and in no successful poll."""
-    for key in story.keys:
-        sent = [(op, pair) for op in story.ops if op.type == "ok" for pair in op.sends.get(key, ())]
-        for value in {pair[1] for _, pair in sent} - story.read_ok[key]:
+    for key in history.keys:
+        sent = [(op, pair) for op in history.ops if op.type == "ok" for pair in op.sends.get(key, ())]
+        for value in {pair[1] for _, pair in sent} - history.read_ok[key]:
             mine = [(op.op, pair[0]) for op, pair in sent if pair[1] == value]
             offset = min((at for _, at in mine if at is not None), default=None)
-            yield _row(key, offset_a=offset, value_a=value, ops=[min(op for op, _ in mine)], judged=story.rules.durable)
+            yield _row(
+                key, offset_a=offset, value_a=value, ops=[min(op for op, _ in mine)], judged=history.rules.durable
+            )
 
 
-def phantom(story: Story) -> Iterator[Found]:
+def phantom(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Polled, and sent by nobody."""
-    for key in story.keys:
-        pairs = [(op.op, pair) for op in story.ops for pair in op.reads.get(key, ())]
+    for key in history.keys:
+        pairs = [(op.op, pair) for op in history.ops for pair in op.reads.get(key, ())]
         for value in {pair[1] for _, pair in pairs}:
             mine = [(op, at) for op, (at, each) in pairs if each == value]
-            if not story.senders(key, value):
+            if not history.senders(key, value):
                 offset = min((at for _, at in mine if at is not None), default=None)
                 yield _row(key, offset_a=offset, value_a=value, ops=[min(op for op, _ in mine)])
 
 
-def _steps(story: Story, side: str) -> Iterator[tuple[Op, str, Pair, Pair, int]]:
-    for op in story.ops:
+def _steps(history: JepsenHistory, side: str) -> Iterator[tuple[JepsenOp, str, Pair, Pair, int]]:
+    for op in history.ops:
         for key, pairs in getattr(op, side).items():
             for one, other in pairwise(pairs):
-                yield op, key, one, other, story.delta(key, one[1], other[1])
+                yield op, key, one, other, history.delta(key, one[1], other[1])
 
 
-def int_poll_skip(story: Story) -> Iterator[Found]:
+def int_poll_skip(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Two reads in a row with more than one step between them."""
-    for op, key, one, other, delta in _steps(story, "reads"):
+    for op, key, one, other, delta in _steps(history, "reads"):
         if delta > 1 and key not in op.rebalanced:
-            yield _skip(key, story.between(key, one[1], other[1]), [op.op])
+            yield _skip(key, history.between(key, one[1], other[1]), [op.op])
 
 
-def int_nonmonotonic_poll(story: Story) -> Iterator[Found]:
+def int_nonmonotonic_poll(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Two reads in a row without a step forward."""
-    for op, key, one, other, delta in _steps(story, "reads"):
+    for op, key, one, other, delta in _steps(history, "reads"):
         if delta < 1 and key not in op.rebalanced:
             yield _pair(key, one[0], other[0], one[1], other[1], [op.op])
 
 
-def int_send_skip(story: Story) -> Iterator[Found]:
+def int_send_skip(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Two sends in a row with more than one step between them: never judged."""
-    for op, key, one, other, delta in _steps(story, "sends"):
+    for op, key, one, other, delta in _steps(history, "sends"):
         if delta > 1:
-            yield _skip(key, story.between(key, one[1], other[1]), [op.op]) | {"judged": 0}
+            yield _skip(key, history.between(key, one[1], other[1]), [op.op]) | {"judged": 0}
 
 
-def int_nonmonotonic_send(story: Story) -> Iterator[Found]:
+def int_nonmonotonic_send(history: JepsenHistory) -> Iterator[JepsenRow]:
     """Two sends in a row without a step forward."""
-    for op, key, one, other, delta in _steps(story, "sends"):
+    for op, key, one, other, delta in _steps(history, "sends"):
         if delta < 1:
-            yield _placed(story, key, one[1], other[1], [op.op])
+            yield _placed(history, key, one[1], other[1], [op.op])
 
 
-def _polls(story: Story) -> Iterator[tuple[Op, Op, str, Pair, Pair, int]]:
-    for process in sorted({op.process for op in story.ops}):
-        last: dict[str, Op] = {}
-        for op in story.ops:
+def _polls(history: JepsenHistory) -> Iterator[tuple[JepsenOp, JepsenOp, str, Pair, Pair, int]]:
+    for process in sorted({op.process for op in history.ops}):
+        last: dict[str, JepsenOp] = {}
+        for op in history.ops:
             if op.process != process:
                 continue
             if op.f in ("assign", "subscribe"):
@@ -239,62 +241,64 @@ def _polls(story: Story) -> Iterator[tuple[Op, Op, str, Pair, Pair, int]]:
             for key, pairs in op.reads.items():
                 if pairs and key in last:
                     one, other = last[key].reads[key][-1], pairs[0]
-                    yield last[key], op, key, one, other, story.delta(key, one[1], other[1])
+                    yield last[key], op, key, one, other, history.delta(key, one[1], other[1])
                 if pairs and op.type == "ok":
                     last = last | {key: op}
 
 
-def poll_skip(story: Story) -> Iterator[Found]:
+def poll_skip(history: JepsenHistory) -> Iterator[JepsenRow]:
     """From the last value of a process's last successful poll to the first of its next, past something."""
-    for before, op, key, one, other, delta in _polls(story):
+    for before, op, key, one, other, delta in _polls(history):
         if delta > 1:
-            row = _skip(key, story.between(key, one[1], other[1]), [before.op, op.op])
-            yield row | {"judged": int(bool(row["judged"]) and not story.rules.subscribes)}
+            row = _skip(key, history.between(key, one[1], other[1]), [before.op, op.op])
+            yield row | {"judged": int(bool(row["judged"]) and not history.rules.subscribes)}
 
 
-def nonmonotonic_poll(story: Story) -> Iterator[Found]:
+def nonmonotonic_poll(history: JepsenHistory) -> Iterator[JepsenRow]:
     """The same, without a step forward."""
-    for before, op, key, one, other, delta in _polls(story):
+    for before, op, key, one, other, delta in _polls(history):
         if delta < 1:
             row = _pair(key, one[0], other[0], one[1], other[1], [before.op, op.op])
-            yield row | {"judged": int(not story.rules.subscribes)}
+            yield row | {"judged": int(not history.rules.subscribes)}
 
 
-def nonmonotonic_send(story: Story) -> Iterator[Found]:
+def nonmonotonic_send(history: JepsenHistory) -> Iterator[JepsenRow]:
     """From the last value that a process sent to the first one of its next send, without a step forward."""
-    for process in sorted({op.process for op in story.ops}):
-        last: dict[str, Op] = {}
-        for op in (op for op in story.ops if op.process == process and op.type != "fail"):
+    for process in sorted({op.process for op in history.ops}):
+        last: dict[str, JepsenOp] = {}
+        for op in (op for op in history.ops if op.process == process and op.type != "fail"):
             if op.f in ("assign", "subscribe"):
                 last = {key: each for key, each in last.items() if key in op.keys}
             for key, pairs in op.sends.items():
-                if key in last and story.delta(key, last[key].sends[key][-1][1], pairs[0][1]) < 1:
-                    yield _placed(story, key, last[key].sends[key][-1][1], pairs[0][1], [last[key].op, op.op])
+                if key in last and history.delta(key, last[key].sends[key][-1][1], pairs[0][1]) < 1:
+                    yield _placed(history, key, last[key].sends[key][-1][1], pairs[0][1], [last[key].op, op.op])
                 last = last | {key: op}
 
 
-def _row(key: str, *, ops: Sequence[int], judged: bool = True, **more: Any) -> Found:
+def _row(key: str, *, ops: Sequence[int], judged: bool = True, **more: Any) -> JepsenRow:
     return {"topic": key, "partition": 0, **dict(zip(("op_a", "op_b", "op_c"), ops, strict=False)), **more} | {
         "judged": int(judged)
     }
 
 
-def _skip(key: str, between: Found, ops: list[int]) -> Found:
+def _skip(key: str, between: JepsenRow, ops: list[int]) -> JepsenRow:
     listed = {name: between[name] for name in ("offsets", "listed_values")}
     return _row(key, ops=[*ops, between["teller"]], judged=between["held"], **listed)
 
 
-def _pair(key: str, offset_a: int | None, offset_b: int | None, value_a: Any, value_b: Any, ops: list[int]) -> Found:
+def _pair(
+    key: str, offset_a: int | None, offset_b: int | None, value_a: Any, value_b: Any, ops: list[int]
+) -> JepsenRow:
     return _row(key, ops=ops, offset_a=offset_a, offset_b=offset_b, value_a=value_a, value_b=value_b)
 
 
-def _placed(story: Story, key: str, one: Any, other: Any, ops: list[int]) -> Found:
-    places = [story.dense[key][story.index(key, value) or 0] for value in (one, other)]
+def _placed(history: JepsenHistory, key: str, one: Any, other: Any, ops: list[int]) -> JepsenRow:
+    places = [history.dense[key][history.index(key, value) or 0] for value in (one, other)]
     row = _pair(key, places[0], places[1], one, other, ops)
-    return row | {"judged": int(story.rules.idempotent)}
+    return row | {"judged": int(history.rules.idempotent)}
 
 
-DEFINITIONS: dict[str, Callable[[Story], Iterator[Found]]] = {
+DEFINITIONS: dict[str, Callable[[JepsenHistory], Iterator[JepsenRow]]] = {
     "G1a": aborted_read,
     "duplicate": duplicate,
     "inconsistent-offsets": inconsistent_offsets,
@@ -312,12 +316,12 @@ DEFINITIONS: dict[str, Callable[[Story], Iterator[Found]]] = {
 }
 
 
-def story_of(facts: Facts) -> Story:
+def jepsen_history(facts: Facts) -> JepsenHistory:
     """The operations of an imported history again, from its rows."""
     sides: dict[tuple[int, str], dict[str, list[Pair]]] = {}
     for row in sorted(facts.sent + facts.shown, key=lambda row: row.position or 0):
         sides.setdefault((row.op, row.side), {}).setdefault(row.topic, []).append((row.offset, row.value))
-    ops: dict[int, Op] = {}
+    ops: dict[int, JepsenOp] = {}
     for call in facts.operations:
         moved = [
             event.topic or ""
@@ -326,7 +330,7 @@ def story_of(facts: Facts) -> Story:
         ]
         named = frozenset(each.topic for each in facts.operations if each.op == call.op and each.topic is not None)
         sends, reads = (sides.get((call.op, side), {}) for side in ("sent", "seen"))
-        ops[call.op] = Op(call.op, call.client, call.outcome, call.kind, sends, reads, named, frozenset(moved))
+        ops[call.op] = JepsenOp(call.op, call.client, call.outcome, call.kind, sends, reads, named, frozenset(moved))
     some = next(iter(facts.clients), "")
     rules = Rules(
         durable=facts.durable(some),
@@ -334,11 +338,11 @@ def story_of(facts: Facts) -> Story:
         committed_only=facts.committed_only(some),
         subscribes=facts.clients[some].mode == "subscribe",
     )
-    return Story(list(ops.values()), rules)
+    return JepsenHistory(list(ops.values()), rules)
 
 
-def _oracle(definition: Callable[[Story], Iterator[Found]]) -> Callable[[Facts], Iterator[Found]]:
-    return lambda facts: definition(story_of(facts))
+def _oracle(definition: Callable[[JepsenHistory], Iterator[JepsenRow]]) -> Callable[[Facts], Iterator[JepsenRow]]:
+    return lambda facts: definition(jepsen_history(facts))
 
 
 ORACLES = {name: _oracle(definition) for name, definition in DEFINITIONS.items()}

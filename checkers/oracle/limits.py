@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Operation, Record
 
 MS = 1_000_000
@@ -56,7 +56,7 @@ def _stamped_when_sent(facts: Facts, row: Record, call: Operation) -> bool:
     return (row.timestamp - stamp) * MS >= call.call_ns - max(each.call_ns for each in anchors) - SLACK_NS
 
 
-def early_deletion(facts: Facts) -> Iterator[Found]:
+def early_deletion(facts: Facts) -> Iterator[OracleRow]:
     """Below a log start that was told, though too young for retention, and cut by nobody."""
     starts: dict[tuple[str, int, int], list[Operation]] = {}
     for row in facts.operations:
@@ -91,7 +91,7 @@ def early_deletion(facts: Facts) -> Iterator[Found]:
             }
 
 
-def lost_latest(facts: Facts) -> Iterator[Found]:
+def lost_latest(facts: Facts) -> Iterator[OracleRow]:
     """The highest known record of a key, which the last read to the end did not find."""
     looks: dict[tuple[str, int, str], int] = {}
     for event in facts.events:
@@ -132,7 +132,7 @@ def lost_latest(facts: Facts) -> Iterator[Found]:
                 }
 
 
-def cleaned_early(facts: Facts) -> Iterator[Found]:
+def cleaned_early(facts: Facts) -> Iterator[OracleRow]:
     """Passed by a stream, in a compacted topic, before it was as old as it must become."""
     for row in facts.sent:
         lag_ms = settings(facts, row.topic).get("min_compaction_lag_ms") or 0
@@ -164,7 +164,7 @@ def cleaned_early(facts: Facts) -> Iterator[Found]:
             }
 
 
-def moved_record(facts: Facts) -> Iterator[Found]:
+def moved_record(facts: Facts) -> Iterator[OracleRow]:
     """In a compacted topic, a value that was sent once and is known at two offsets, one of them seen."""
     for value in {row.value for row in facts.seen}:
         senders = [row for row in facts.sent if row.value == value]

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.oracle.commits import FOREVER, Write, writes
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Membership, Operation, Record
 
 PEACE_NS = 60_000_000_000
@@ -63,7 +63,7 @@ def _offset(write: Write) -> int:
     return -1 if write.row.committed_offset is None else write.row.committed_offset
 
 
-def group_repeated(facts: Facts) -> Iterator[Found]:
+def group_repeated(facts: Facts) -> Iterator[OracleRow]:
     """Given an offset below a commit that was in force when the member was told of its partition."""
     for one in resumptions(facts):
         first, returned = one.row.offset or 0, one.call.return_ns or 0
@@ -90,7 +90,7 @@ def group_repeated(facts: Facts) -> Iterator[Found]:
             }
 
 
-def group_skipped(facts: Facts) -> Iterator[Found]:
+def group_skipped(facts: Facts) -> Iterator[OracleRow]:
     """Began above everything that may have been committed, past records that every reader must be shown."""
     for one in resumptions(facts):
         first, returned = one.row.offset or 0, one.call.return_ns or 0
@@ -142,7 +142,7 @@ def _classic(facts: Facts) -> dict[tuple[str | None, int], int]:
     return first
 
 
-def zombie_commit(facts: Facts) -> Iterator[Found]:
+def zombie_commit(facts: Facts) -> Iterator[OracleRow]:
     """Accepted, although a newer generation had been told of before it was called."""
     generations = _classic(facts)
     for row in facts.operations:
@@ -171,7 +171,7 @@ def zombie_commit(facts: Facts) -> Iterator[Found]:
             }
 
 
-def generation_regression(facts: Facts) -> Iterator[Found]:
+def generation_regression(facts: Facts) -> Iterator[OracleRow]:
     """A member was given a partition in a generation below one that it had been told of."""
     found = set()
     told: dict[tuple[str, str], list[Membership]] = {}
@@ -186,7 +186,7 @@ def generation_regression(facts: Facts) -> Iterator[Found]:
         yield {"topic": topic, "partition": partition, "group_id": group}
 
 
-def orphan_partition(facts: Facts) -> Iterator[Found]:
+def orphan_partition(facts: Facts) -> Iterator[OracleRow]:
     """Owned before, and by nobody for a minute of peace in which others owned parts of its topic."""
     new = {client.group for client in facts.clients.values() if client.protocol == "consumer"}
     told = [own for own in memberships(facts) if own.generation >= 0]

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts, OracleRow
 from histories.rows import Operation
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """One answer about a number that only rises while `scope` stays the same."""
 
     row: Operation
@@ -15,7 +15,7 @@ class Told(NamedTuple):
     level: int
 
 
-class Fall(NamedTuple):
+class Regression(NamedTuple):
     """An answer below an earlier one, with the first that had told the most."""
 
     topic: str | None
@@ -26,13 +26,13 @@ class Fall(NamedTuple):
     before_level: int
 
 
-def _told(facts: Facts, quantity: str) -> Iterator[Told]:
+def _told(facts: Facts, quantity: str) -> Iterator[Reported]:
     for row in facts.operations:
         if row.outcome != "ok" or row.return_ns is None or row.topic is None or row.topic in facts.recreated:
             continue
         scope, level = _reading(facts, row, quantity)
         if scope is not None and level is not None and level >= 0:
-            yield Told(row, scope, level)
+            yield Reported(row, scope, level)
 
 
 def _reading(facts: Facts, row: Operation, quantity: str) -> tuple[int | None, int | None]:
@@ -64,7 +64,7 @@ def crashed(facts: Facts) -> int | None:
     return min(times, default=None)
 
 
-def fallen(facts: Facts, quantity: str) -> Iterator[Fall]:
+def regressions(facts: Facts, quantity: str) -> Iterator[Regression]:
     """Every answer that told less than one before its call."""
     told = list(_told(facts, quantity))
     for one in told:
@@ -77,11 +77,11 @@ def fallen(facts: Facts, quantity: str) -> Iterator[Fall]:
         reached = max((each.level for each in earlier), default=-1)
         if reached > one.level:
             first = min(each.row.op for each in earlier if each.level == reached)
-            yield Fall(one.row.topic, one.row.partition, one.row.op, one.level, first, reached)
+            yield Regression(one.row.topic, one.row.partition, one.row.op, one.level, first, reached)
 
 
-def _rows(facts: Facts, quantity: str) -> Iterator[Found]:
-    for fall in fallen(facts, quantity):
+def _rows(facts: Facts, quantity: str) -> Iterator[OracleRow]:
+    for fall in regressions(facts, quantity):
         yield {
             "topic": fall.topic,
             "partition": fall.partition,
@@ -92,17 +92,17 @@ def _rows(facts: Facts, quantity: str) -> Iterator[Found]:
         }
 
 
-def high_watermark_regression(facts: Facts) -> Iterator[Found]:
+def high_watermark_regression(facts: Facts) -> Iterator[OracleRow]:
     """High watermarks of one leader epoch that fell."""
     yield from _rows(facts, "high-watermark")
 
 
-def log_start_regression(facts: Facts) -> Iterator[Found]:
+def log_start_regression(facts: Facts) -> Iterator[OracleRow]:
     """Log starts that fell before any node was killed."""
     yield from _rows(facts, "log-start")
 
 
-def lso_regression(facts: Facts) -> Iterator[Found]:
+def lso_regression(facts: Facts) -> Iterator[OracleRow]:
     """Last stable offsets of one leader epoch that fell, and those above the high watermark beside them."""
     for row in _rows(facts, "last-stable"):
         yield row | {"name": "lso-regression"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from checkers.oracle.facts import Facts, Found
+from checkers.oracle.facts import Facts, OracleRow
 from histories.rows import Record
 
 
@@ -24,7 +24,7 @@ def _values(rows: list[Record], side: str) -> set[int]:
     return {row.value for row in rows if row.side == side and row.value is not None}
 
 
-def inconsistent_offsets(facts: Facts) -> Iterator[Found]:
+def inconsistent_offsets(facts: Facts) -> Iterator[OracleRow]:
     """Two sightings differ, or a sighting differs from the one value that was acknowledged there."""
     for place, rows in _by_offset(facts).items():
         seen, sent = _values(rows, "seen"), _values(rows, "sent")
@@ -32,14 +32,14 @@ def inconsistent_offsets(facts: Facts) -> Iterator[Found]:
             yield _pair(place, rows)
 
 
-def offset_reuse(facts: Facts) -> Iterator[Found]:
+def offset_reuse(facts: Facts) -> Iterator[OracleRow]:
     """Two acknowledgements name one offset for two values."""
     for place, rows in _by_offset(facts).items():
         if len(_values(rows, "sent")) > 1:
             yield _pair(place, [row for row in rows if row.side == "sent"])
 
 
-def _pair(place: tuple[str, int, int | None, int], rows: list[Record]) -> Found:
+def _pair(place: tuple[str, int, int | None, int], rows: list[Record]) -> OracleRow:
     topic, partition, offset, _ = place
     low = min(row.value or 0 for row in rows)
     high = max(row.value or 0 for row in rows)

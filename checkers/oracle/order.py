@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from checkers.oracle.delivery import blame, rising_sequence
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Record
 
 
-def poll_skip(facts: Facts) -> Iterator[Found]:
+def poll_skip(facts: Facts) -> Iterator[OracleRow]:
     """A stream went from prev_offset to offset although somebody saw a record between that it should have shown."""
     for row in [] if facts.may_lose else facts.seen:
         if row.prev_offset is None or row.offset is None:
@@ -62,7 +62,7 @@ def _before(facts: Facts, row: Record) -> int | None:
     )
 
 
-def nonmonotonic_poll(facts: Facts) -> Iterator[Found]:
+def nonmonotonic_poll(facts: Facts) -> Iterator[OracleRow]:
     """A stream delivered an offset that is not above the one before."""
     for row in [] if facts.may_lose else facts.found:
         if row.prev_offset is not None and row.offset is not None and row.offset <= row.prev_offset:
@@ -79,7 +79,7 @@ def nonmonotonic_poll(facts: Facts) -> Iterator[Found]:
             }
 
 
-def producer_order(facts: Facts) -> Iterator[Found]:
+def producer_order(facts: Facts) -> Iterator[OracleRow]:
     """Of two records that one producer sent one after the other, with a known place, the later one lies lower."""
     placed: dict[tuple[str, str, int], list[tuple[Record, int]]] = {}
     for row in facts.sent:

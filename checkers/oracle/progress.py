@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from checkers.oracle.commits import FOREVER, writes
 from checkers.oracle.delivery import final_reads
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Operation
 
 MINUTE_NS = 60_000_000_000
@@ -21,7 +21,7 @@ def _asking(facts: Facts) -> list[Operation]:
     ]
 
 
-def no_progress(facts: Facts) -> Iterator[Found]:
+def no_progress(facts: Facts) -> Iterator[OracleRow]:
     """Asked for a minute after the heal, and never acknowledged."""
     begun = {event.window for event in facts.events if event.kind == "window-begin"}
     healed: dict[str | None, int] = {}
@@ -58,7 +58,7 @@ def _answered(row: Operation, end: int | None) -> int:
     return row.call_ns if end is None else end
 
 
-def longest_gap(facts: Facts) -> Iterator[Found]:
+def longest_gap(facts: Facts) -> Iterator[OracleRow]:
     """The longest time between two acknowledgements of one kind."""
     answers: dict[str, set[tuple[int, int]]] = {}
     for row in _asking(facts):
@@ -83,7 +83,7 @@ def _newest_fault(facts: Facts, until_ns: int) -> str:
     return max(((at_ns, window) for window, at_ns in begun.items() if at_ns <= until_ns), default=(0, "none"))[1]
 
 
-def at_least_once(facts: Facts) -> Iterator[Found]:
+def at_least_once(facts: Facts) -> Iterator[OracleRow]:
     """Committed outside transactions as done with, and no copy of it was seen, though the output was read."""
     copies = [row for row in facts.sent if row.derived_from is not None]
     plain = [row for row in copies if row.txn is None]

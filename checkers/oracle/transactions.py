@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from checkers.oracle.facts import Facts, Found, same_place
+from checkers.oracle.facts import Facts, OracleRow, same_place
 from histories.rows import Record
 
 
-def aborted_read(facts: Facts) -> Iterator[Found]:
+def aborted_read(facts: Facts) -> Iterator[OracleRow]:
     """Read, although every send of the value failed for certain or belongs to a transaction that did not commit."""
     for value in {row.value for row in facts.seen}:
         sends = [row for row in facts.sent if row.value == value]
@@ -33,7 +33,7 @@ def _uncommitted(facts: Facts, row: Record) -> bool:
     return row.txn is not None and facts.transaction(row.txn) in ("aborted", "open")
 
 
-def precommitted_read(facts: Facts) -> Iterator[Found]:
+def precommitted_read(facts: Facts) -> Iterator[OracleRow]:
     """A read_committed reader's call returned a record before any commit of its transaction was called."""
     for sender in facts.sent:
         if sender.txn is None or facts.transaction(sender.txn) not in ("committed", "unknown"):
@@ -79,7 +79,7 @@ def committed_reads(facts: Facts) -> dict[tuple[str | None, int | None], int]:
     return ends
 
 
-def torn_transaction(facts: Facts) -> Iterator[Found]:
+def torn_transaction(facts: Facts) -> Iterator[OracleRow]:
     """Committed; acknowledged records below the end of a committed read were seen, but by no read_committed reader."""
     ends = committed_reads(facts)
     torn: dict[tuple[str, int, int], list[Record]] = {}

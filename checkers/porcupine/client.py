@@ -14,7 +14,7 @@ import msgspec
 
 from checkers.porcupine.build import helper
 from checkers.porcupine.process import Limits, Process
-from checkers.search.question import Answer, Op, Question, Ruling
+from checkers.search.question import Op, Question, Ruling, SearchResult
 
 PROTOCOL = 1
 LARGE = 200_000
@@ -22,7 +22,7 @@ LARGE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimelineMark:
     """Something to show beside the operations, such as a fault window; times as in the operations."""
 
     tag: str
@@ -46,21 +46,23 @@ class _Line(msgspec.Struct):
 _LINES = msgspec.json.Decoder(_Line)
 
 
-def rule(questions: Sequence[Question], limits: Limits = Limits(), *, program: Path | None = None) -> list[Answer]:
+def rule(
+    questions: Sequence[Question], limits: Limits = Limits(), *, program: Path | None = None
+) -> list[SearchResult]:
     """The answers, in the order of the questions. Raises PorcupineMissing and PorcupineRefused."""
     return _all_answers([request(question, limits) for question in questions], limits, program or helper())
 
 
 def draw(
-    question: Question, picture: Path, marks: Sequence[Mark] = (), limits: Limits = Limits(), *,
+    question: Question, picture: Path, marks: Sequence[TimelineMark] = (), limits: Limits = Limits(), *,
     program: Path | None = None,
-) -> Answer:  # fmt: skip
+) -> SearchResult:  # fmt: skip
     """The answer to one small question, and porcupine's picture of it as one HTML file: for a window, not a history."""
     scene = {"want": "html", "html": str(picture.resolve()), "annotate": [_annotation(mark) for mark in marks]}
     return _all_answers([request(question, limits, **scene)], limits, program or helper())[0]
 
 
-def _annotation(mark: Mark) -> dict[str, Any]:
+def _annotation(mark: TimelineMark) -> dict[str, Any]:
     return {
         "tag": mark.tag, "begin": mark.begin, "end": mark.end,
         "text": mark.text, "details": mark.details, "colour": mark.colour,
@@ -85,15 +87,15 @@ def _line(op: Op) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _all_answers(requests: Sequence[bytes], limits: Limits, program: Path) -> list[Answer]:
-    answers: list[Answer] = []
+def _all_answers(requests: Sequence[bytes], limits: Limits, program: Path) -> list[SearchResult]:
+    answers: list[SearchResult] = []
     while len(answers) < len(requests):
         batch = _batch(requests, len(answers))
         wanted = len(answers) + len(batch)
         with Process.started(program, batch, limits) as process:
             answers += map(_answer, process.lines())
             if len(answers) < wanted:
-                answers.append(Answer("unknown", process.cause()))
+                answers.append(SearchResult("unknown", process.cause()))
     return answers
 
 
@@ -105,6 +107,6 @@ def _batch(requests: Sequence[bytes], begin: int) -> Sequence[bytes]:
     return requests[begin : max(end, begin + 1)]
 
 
-def _answer(text: bytes) -> Answer:
+def _answer(text: bytes) -> SearchResult:
     line = _LINES.decode(text)
-    return Answer(line.verdict, line.reason or "", line.steps, line.prefix, line.blocked, line.engine)
+    return SearchResult(line.verdict, line.reason or "", line.steps, line.prefix, line.blocked, line.engine)

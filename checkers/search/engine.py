@@ -7,8 +7,8 @@ Sources: Wing and Gong 1993; Lowe, "Testing for linearizability", 2017; parts ap
 
 from collections.abc import Hashable, Sequence
 
-from checkers.search.model import Model, State, model
-from checkers.search.question import Answer, Op, Question
+from checkers.search.model import ModelState, Specification, model
+from checkers.search.question import Op, Question, SearchResult
 
 NAME = "search"
 STATES = 200_000
@@ -17,11 +17,11 @@ STATES = 200_000
 _BEGINNING = float("-inf")
 _NEVER = float("inf")
 
-Situation = tuple[int, State]
+Situation = tuple[int, ModelState]
 Origins = dict[Situation, tuple[Situation, int] | None]
 
 
-def search(question: Question, specification: Model | None = None, states: int = STATES) -> Answer:
+def search(question: Question, specification: Specification | None = None, states: int = STATES) -> SearchResult:
     """The ruling on a question; `unknown` when a part of it has more than `states` situations."""
     if not question.ops:
         raise ValueError(f"history {question.name!r} is empty: nothing can be said of it.")
@@ -30,17 +30,17 @@ def search(question: Question, specification: Model | None = None, states: int =
     found = [_search(known, first, part, states) for part in _parts(known, question.ops)]
     steps = sum(each.steps for each in found)
     worst = max(found, key=lambda each: ("ok", "unknown", "illegal").index(each.ruling))
-    return Answer(worst.ruling, worst.reason, steps, worst.prefix, worst.blocked, NAME)
+    return SearchResult(worst.ruling, worst.reason, steps, worst.prefix, worst.blocked, NAME)
 
 
-def _parts(known: Model, ops: Sequence[Op]) -> list[list[Op]]:
+def _parts(known: Specification, ops: Sequence[Op]) -> list[list[Op]]:
     parts: dict[Hashable, list[Op]] = {}
     for op in ops:
         parts.setdefault(known.part(op) if known.part else None, []).append(op)
     return list(parts.values())
 
 
-def _search(known: Model, first: State, unsorted: Sequence[Op], states: int) -> Answer:
+def _search(known: Specification, first: ModelState, unsorted: Sequence[Op], states: int) -> SearchResult:
     ops = sorted(unsorted, key=_called)
     calls = [_called(op) for op in ops]
     returns = [_NEVER if op.ret is None else op.ret for op in ops]
@@ -52,9 +52,9 @@ def _search(known: Model, first: State, unsorted: Sequence[Op], states: int) -> 
         here = ahead.pop()
         done, state = here
         if done & needed == needed:
-            return Answer("ok", steps=steps, prefix=_path(came_from, here, ops))
+            return SearchResult("ok", steps=steps, prefix=_path(came_from, here, ops))
         if len(came_from) > states:
-            return Answer("unknown", "states", steps)
+            return SearchResult("unknown", "states", steps)
         for place in reversed(_next(done, calls, returns)):
             steps += 1
             after = known.step(state, ops[place])
@@ -64,7 +64,7 @@ def _search(known: Model, first: State, unsorted: Sequence[Op], states: int) -> 
                 ahead.append(there)
     furthest = max(came_from, key=lambda situation: situation[0].bit_count())
     blocked = tuple(ops[place].op for place in _next(furthest[0], calls, returns))
-    return Answer("illegal", "", steps, _path(came_from, furthest, ops), blocked)
+    return SearchResult("illegal", "", steps, _path(came_from, furthest, ops), blocked)
 
 
 def _called(op: Op) -> float:

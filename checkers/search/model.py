@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from functools import cache
 
 import checkers.search.models
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
-State = Hashable
+ModelState = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Specification:
     """One specification. `step` is pure; a state is never None."""
 
     name: str
-    start: Callable[[Said], State]
-    step: Callable[[State, Op], State | None]
+    start: Callable[[OperationFields], ModelState]
+    step: Callable[[ModelState, Op], ModelState | None]
     part: Callable[[Op], Hashable] | None = None
 
 
@@ -34,7 +34,7 @@ class UnknownModel(ValueError):
     """A question names a model that does not exist."""
 
 
-def model(name: str) -> Model:
+def model(name: str) -> Specification:
     """The model of this name; raises UnknownModel."""
     known = all_models()
     if name not in known:
@@ -43,9 +43,9 @@ def model(name: str) -> Model:
 
 
 @cache
-def all_models() -> Mapping[str, Model]:
+def all_models() -> Mapping[str, Specification]:
     """Every model by name, in alphabetical order."""
     names = (each.name for each in pkgutil.iter_modules(checkers.search.models.__path__))
     modules = [importlib.import_module(f"checkers.search.models.{name}") for name in names]
-    found = [Model(each.NAME, each.start, each.step, getattr(each, "part", None)) for each in modules]
+    found = [Specification(each.NAME, each.start, each.step, getattr(each, "part", None)) for each in modules]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Said = Mapping[str, Any]
+OperationFields = Mapping[str, Any]
 Ruling = Literal["ok", "illegal", "unknown"]
 
 
@@ -19,8 +19,8 @@ class Op(NamedTuple):
     f: str
     call: int | None
     ret: int | None
-    asked: Said
-    told: Said | None
+    asked: OperationFields
+    told: OperationFields | None
     client: int = 0
     note: str = ""
 
@@ -36,12 +36,12 @@ class Question:
 
     model: str
     ops: Sequence[Op]
-    init: Said = field(default_factory=dict)
+    init: OperationFields = field(default_factory=dict)
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchResult:
     """`unknown` comes with a reason (timeout, memory, states, crash) and is never to be read as a pass.
 
     `prefix`: the longest sequence found that is legal; `blocked`: what could come next by its times and does not fit.

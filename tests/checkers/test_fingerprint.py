@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.fingerprint import settled
 from checkers.oracle import ORACLES
 from checkers.oracle.facts import Facts
@@ -52,7 +52,7 @@ def crowd():
 def test_what_is_clean_hides_nothing(crowd, shift, monkeypatch):
     tales, tables = crowd
     small_blocks(monkeypatch, shift)
-    with Duck.over_tables(tables) as duck:
+    with DuckDBEngine.over_tables(tables) as duck:
         prints, dirty = (duck.ask(f"SELECT COUNT(*) AS n FROM {name} x")[0]["n"] for name in ("prints", "dirty"))
         assert dirty < prints
         for check in ORACLES:
@@ -63,7 +63,7 @@ def test_what_is_clean_hides_nothing(crowd, shift, monkeypatch):
 def test_what_is_settled_has_no_anomaly(crowd, shift, monkeypatch):
     _, tables = crowd
     small_blocks(monkeypatch, shift)
-    with Duck.over_tables(tables) as duck:
+    with DuckDBEngine.over_tables(tables) as duck:
         by_check = settled(duck.ask)
         for check, histories in by_check.items():
             guilty = {row["history"] for row in duck.ask(all_checks()[check].query)}
@@ -83,7 +83,7 @@ def legal(records, *, streams=1):
 
 
 def dirty_blocks(rows):
-    with Duck.over_tables(test_oracle.relations([Facts(Header(case="c", target="t", nodes=1), rows)])) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations([Facts(Header(case="c", target="t", nodes=1), rows)])) as duck:
         return [row["block"] for row in duck.ask("SELECT d.block FROM dirty d ORDER BY d.block")]
 
 
@@ -137,7 +137,7 @@ def test_only_the_damaged_block_is_dirty(name):
 
 def test_the_hash_is_as_good_as_chance():
     """Neighbouring values and offsets fill 32 bits of it like dice; all 62 bits tell a million of them apart."""
-    with Duck.over_tables({}) as duck:
+    with DuckDBEngine.over_tables({}) as duck:
         line, half, whole = blocks._hash("i.o", "i.v", 12)
         query = f"""
             SELECT x.*, {whole} AS mix FROM (

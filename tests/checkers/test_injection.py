@@ -5,7 +5,7 @@ import random
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from tests.checkers.injections import INJECTIONS
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounded_tables import Base, asked, found, held, relations
@@ -25,7 +25,7 @@ def wounded():
     wounds = [Wound(base.legal, random.Random(f"{name}/{number}")) for number, (base, name) in places]
     expected = [INJECTIONS[name](wound) for name, wound in zip(names, wounds, strict=True)]
     tables = relations([*chosen, *bases], [*wounds, *[None] * len(bases)])
-    with Duck.over_tables(tables) as duck:
+    with DuckDBEngine.over_tables(tables) as duck:
         yield duck, names, expected
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.judge import SHOWN, UnknownCheck, judge, judge_all
 from histories.header import read_title, write_title
 from histories.reader import History
@@ -133,5 +133,5 @@ def test_checks_document_themselves():
 
 
 def test_a_query_that_takes_long_writes_nothing_to_stdout():
-    with Duck() as duck:
+    with DuckDBEngine() as duck:
         assert duck.ask("SELECT current_setting('enable_progress_bar') AS drawn") == [{"drawn": False}]

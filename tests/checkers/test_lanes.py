@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.relations import RELATIONS, lanes
 from histories.header import Header
 from histories.rows import Client, Operation, Record
@@ -27,7 +27,7 @@ def tales():
 def test_the_size_of_a_block_makes_no_difference(tales, shift, monkeypatch):
     for name, relation in lanes.relations(shift).items():
         monkeypatch.setitem(RELATIONS, name, relation)
-    with Duck.over_tables(test_oracle.relations(tales)) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations(tales)) as duck:
         rows = duck.ask(all_checks()["nonmonotonic-send"].query)
     test_oracle.compare("nonmonotonic-send", tales, rows)
     assert len({row["history"] for row in rows}) > 5
@@ -63,7 +63,7 @@ def swapped(*pairs):
     ids=("in order", "inside a block", "between two", "far apart", "far from their places"),
 )
 def test_only_blocks_with_something_out_of_order_are_looked_at(tale, blocks, pairs):
-    with Duck.over_tables(test_oracle.relations([tale])) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations([tale])) as duck:
         assert len(duck.ask("SELECT d.lane, d.block FROM disordered d")) == blocks
         rows = duck.ask(all_checks()["nonmonotonic-send"].query)
     assert sorted((row["op_a"], row["op_b"]) for row in rows) == pairs

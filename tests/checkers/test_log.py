@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checkers.log import APPEND, EXACT, NEVER, SAW, Log, violations
+from checkers.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
 
 
 def A(call, ret, base, records):
@@ -20,7 +20,7 @@ def L(call, ret, end):
 
 def log_of(operations):
     rows = [(kind, op, call, ret, low, size) for op, (kind, call, ret, low, size) in enumerate(operations, start=1)]
-    return Log(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
+    return LogOperations(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
 GOLDEN = [

@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 
 COUNT = 40_000
 
@@ -36,7 +36,7 @@ def test_as_one_who_sorts_them_all(seed, pause):
         times.append(at)
     gaps = [(after - before, after) for before, after in itertools.pairwise(times)]
     longest = max(gap for gap, _ in gaps)
-    with Duck.over_tables({"operations": operations(times)}) as duck:
+    with DuckDBEngine.over_tables({"operations": operations(times)}) as duck:
         found = duck.ask("SELECT p.at_ns - p.before_ns AS gap, p.at_ns FROM longest_pauses p")
         assert duck.ask("SELECT COUNT(*) AS slots FROM slots s")[0]["slots"] > 3 * 1_024
     assert {(row["gap"], row["at_ns"]) for row in found} == {each for each in gaps if each[0] == longest}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from checkers import log_rows
-from checkers.log import APPEND, EXACT, SAW, Log, violations
+from checkers.log import APPEND, EXACT, SAW, LogOperations, violations
 from checkers.many_logs import violations_of
 from checkers.precedence import NEVER
 
@@ -28,12 +28,12 @@ def crowd(seed):
             rows.append((log, kind, op, call, ret, far + random_.randrange(8), size))
     random_.shuffle(rows)
     number, *columns = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    return number, Log(*columns)
+    return number, LogOperations(*columns)
 
 
 def one_by_one(number, logs):
     for log in np.unique(number):
-        of_log = Log(*(column[number == log] for column in logs))
+        of_log = LogOperations(*(column[number == log] for column in logs))
         yield from ((int(log), found) for found in violations(of_log))
 
 

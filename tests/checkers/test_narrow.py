@@ -7,7 +7,7 @@ import pytest
 
 import checkers.duck
 from checkers.check import ROW, all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.judge import judge
 from checkers.narrow import NARROWED, narrowed
 from checkers.relations import RELATIONS, suspicion
@@ -41,7 +41,7 @@ def tales():
 @pytest.mark.parametrize("shift", (0, 1, 5))
 def test_the_same_rows_come_of_what_is_left(tales, shift, monkeypatch):
     small_blocks(monkeypatch, shift)
-    with Duck.over_tables(test_oracle.relations(tales)) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations(tales)) as duck:
         for name in SEARCHES:
             check = all_checks()[name]
             expected = rows(check, duck)
@@ -62,7 +62,7 @@ def sequential(appends, late=None):
 def test_of_a_legal_log_nothing_is_left_and_of_another_little(monkeypatch):
     small_blocks(monkeypatch, 5)
     check = all_checks()["log-order"]
-    with Duck.over_tables(test_oracle.relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
         near = narrowed(check)
         left = duck.table(near.projections["appends"])
         assert set(left.column("log").to_pylist()) == {2}
@@ -101,7 +101,7 @@ def at_once(*appends, end=None):
 def test_what_reaches_into_another_is_suspicious(tale, suspicious, monkeypatch):
     small_blocks(monkeypatch, 5)
     check = all_checks()["log-order"]
-    with Duck.over_tables(test_oracle.relations([tale])) as duck:
+    with DuckDBEngine.over_tables(test_oracle.relations([tale])) as duck:
         assert bool(duck.ask("SELECT s.log FROM log_suspects s")) == suspicious
         assert rows(narrowed(check), duck) == rows(check, duck)
 

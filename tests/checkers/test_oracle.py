@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkers.check import ROW, all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import titles, topics
-from checkers.log import APPEND, EXACT, NEVER, SAW, Log, violations
+from checkers.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
 from checkers.oracle import ORACLES
-from checkers.oracle.commits import Access as NaiveAccess
+from checkers.oracle.commits import RegisterAccess as NaiveAccess
 from checkers.oracle.commits import linearizable
 from checkers.oracle.facts import Facts
 from checkers.oracle.logs import impossible
@@ -63,7 +63,7 @@ def compare(check, tales, asked):
 @pytest.fixture(scope="module")
 def crowd():
     tales = [Facts(*random_histories.random_history(seed)) for seed in range(MANY)]
-    with Duck.over_tables(relations(tales)) as duck:
+    with DuckDBEngine.over_tables(relations(tales)) as duck:
         yield tales, duck
 
 
@@ -86,7 +86,7 @@ def test_the_query_agrees_with_the_oracle(crowd, check):
 @given(st.integers(min_value=MANY, max_value=2**31))
 def test_they_agree_on_histories_that_nobody_chose(seed):
     tales = [Facts(*random_histories.random_history(seed + number)) for number in range(20)]
-    with Duck.over_tables(relations(tales)) as duck:
+    with DuckDBEngine.over_tables(relations(tales)) as duck:
         for check in ORACLES:
             compare(check, tales, duck.ask(all_checks()[check].query))
 
@@ -109,7 +109,7 @@ def test_the_fast_path_of_the_log_agrees_with_all_pairs():
     verdicts = Counter()
     for seed in range(2_000):
         operations = random_log(Random(seed))
-        log = Log(*(np.array(column, dtype=np.int64) for column in zip(*operations, strict=True)))
+        log = LogOperations(*(np.array(column, dtype=np.int64) for column in zip(*operations, strict=True)))
         found = {(violation.name, violation.p) for violation in violations(log)}
         expected = impossible(operations)
         assert {p for _, p in found} == {p for _, p in expected}, operations

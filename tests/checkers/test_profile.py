@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.profile import QUERY, Sums, kinds, profile, series
 
 MS = 1_000_000
@@ -39,7 +39,7 @@ def _event(kind, **fields):
 def profile_of(story):
     history = story.history()
     history.title.started_ns = story.base
-    with Duck.over([history]) as duck:
+    with DuckDBEngine.over([history]) as duck:
         rows = duck.ask(QUERY)
     return profile(rows, history), rows
 

@@ -1,6 +1,6 @@
 """Which shared relations a query reads from: a column that is called like one is none."""
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.relations import RELATIONS, named_in
 from checkers.relations.relation import Relation
 
@@ -18,5 +18,5 @@ def test_a_column_that_is_called_like_a_relation_is_none():
 
 def test_a_relation_with_a_column_of_its_own_name_is_made_once(monkeypatch):
     monkeypatch.setitem(RELATIONS, "echo", Relation("SELECT 1 AS echo"))
-    with Duck() as duck:
+    with DuckDBEngine() as duck:
         assert duck.ask("SELECT echo.echo FROM echo") == [{"echo": 1}]

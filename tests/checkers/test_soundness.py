@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.relations import RELATIONS
 
 
@@ -31,19 +31,19 @@ def calls(*rows):
     ],
 )
 def test_who_is_refused(rows, said):
-    with Duck.over_tables(calls(*rows)) as duck:
+    with DuckDBEngine.over_tables(calls(*rows)) as duck:
         assert duck.unsound.keys() == said.keys()
         assert all(duck.unsound[number].startswith(text) for number, text in said.items())
 
 
 def test_of_a_sound_history_one_scan_leaves_nothing_to_look_at():
     assert RELATIONS["soundings"].kept
-    with Duck.over_tables(calls(*[(0, number, "t", number, number + 3) for number in range(1000)])) as duck:
+    with DuckDBEngine.over_tables(calls(*[(0, number, "t", number, number + 3) for number in range(1000)])) as duck:
         assert duck.ask("SELECT s.block FROM soundings s") == []
 
 
 def test_of_gaps_and_of_calls_to_several_partitions_little_is_left_to_look_at():
     rows = [(0, number, "t", 1, 2) for number in range(0, 9000, 3)] + [(0, 3000, "u", 1, 2)]
-    with Duck.over_tables(calls(*rows)) as duck:
+    with DuckDBEngine.over_tables(calls(*rows)) as duck:
         assert duck.ask("SELECT s.block FROM echoes s") == [{"block": 3000 >> 5}]
         assert not duck.unsound

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checkers.check import Check, Row
-from checkers.duck import Duck
+from checkers.check import AnomalyRow, Check
+from checkers.duck import DuckDBEngine
 from checkers.engine import titles, topics
 from checkers.relations import BASES, RENAMED
 from histories.rows import TABLES
@@ -60,19 +60,19 @@ def relations(bases: Sequence[Base], wounds: Sequence[Wound | None]) -> dict[str
     return made
 
 
-def asked(duck: Duck, check: Check) -> list[Row]:
+def asked(duck: DuckDBEngine, check: Check) -> list[AnomalyRow]:
     """What a check finds."""
     if check.find is not None:
         return list(check.find({name: duck.table(query) for name, query in check.projections.items()}))
     return duck.ask(check.query or "")
 
 
-def held(rows: Sequence[Row]) -> list[Row]:
+def held(rows: Sequence[AnomalyRow]) -> list[AnomalyRow]:
     """What is held against the broker of it."""
     return [row for row in rows if row.get("judged", 1)]
 
 
-def found(rows: Sequence[Row], number: int, expected: Expected) -> bool:
+def found(rows: Sequence[AnomalyRow], number: int, expected: Expected) -> bool:
     """Whether history `number` shows what was put into it, where it was put."""
     return any(
         row["history"] == number

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.jepsen import jepsen_checks
 from checkers.judge import Judgement, judge_by
 from ci.findings import Findings, findings_of
@@ -80,7 +80,7 @@ def judged(written: Any, tmp_path: Path) -> Callable[..., Findings]:
 def judge_file(file: Path, folder: Path, strict: bool = False, assume: str = "") -> Findings:
     reader = import_jepsen(file, folder, Settings.of(assume))
     history = History.open(folder)
-    with Duck.over([history]) as duck:
+    with DuckDBEngine.over([history]) as duck:
         return findings_of(judge_by(jepsen_checks().values(), duck, [history])[0], strict, reader.legend)
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.engine import titles, topics
 from checkers.jepsen import jepsen_checks
 from checkers.oracle.facts import Facts
-from checkers.oracle.jepsen import DEFINITIONS, Op, Rules, Story, story_of
+from checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
 from checkers.relations import BASES, RENAMED
 from histories.formats.jepsen import Jepsen
 from histories.formats.settings import Settings
@@ -120,7 +120,7 @@ def naive(op):
                     reads.setdefault(key, []).extend(tuple(pair) for pair in pairs)
     reads = {key: pairs for key, pairs in reads.items() if pairs}
     moved = frozenset(str(key) for entry in op.get("rebalance-log") or () for key in entry["keys"])
-    return Op(op["index"], str(op["process"]), op["type"], op["f"], sends, reads, keys, moved)
+    return JepsenOp(op["index"], str(op["process"]), op["type"], op["f"], sends, reads, keys, moved)
 
 
 class Tale:
@@ -138,7 +138,7 @@ class Tale:
         self.facts = Facts(Header(case="jepsen", target="random"), rows)
         self.header = self.facts.header
         ops, _ = parse(self.ops)
-        self.story = Story(ops, Rules(subscribes=any(op["f"] == "subscribe" for op in self.ops)))
+        self.story = JepsenHistory(ops, Rules(subscribes=any(op["f"] == "subscribe" for op in self.ops)))
 
     def rows(self, table):
         return self.facts.rows(table)
@@ -171,13 +171,13 @@ def columns(table, number, tale):
 
 def compare(tales):
     counts = dict.fromkeys(DEFINITIONS, 0)
-    with Duck.over_tables(relations(tales)) as duck:
+    with DuckDBEngine.over_tables(relations(tales)) as duck:
         for name, definition in DEFINITIONS.items():
             asked = duck.ask(jepsen_checks()[name].query)
             for number, tale in enumerate(tales):
                 query = tale.shown(name, [row for row in asked if row["history"] == number])
                 raw = tale.shown(name, definition(tale.story), known=True)
-                rows = tale.shown(name, definition(story_of(tale.facts)))
+                rows = tale.shown(name, definition(jepsen_history(tale.facts)))
                 assert query == raw, (name, tale.ops)
                 assert rows == raw, (name, tale.ops)
                 counts[name] += bool(raw)

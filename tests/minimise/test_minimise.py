@@ -11,7 +11,7 @@ from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import judge
 from checkers.minimise.minimum import NotMinimised, minimise
-from checkers.minimise.part import Part
+from checkers.minimise.part import HistorySlice
 from histories.reader import History
 from histories.recorder import Recorder
 from tests.checkers.injections import INJECTIONS
@@ -39,7 +39,7 @@ def same(one: Anomaly, other: Anomaly) -> bool:
     return msgspec.structs.replace(one, sentence="") == msgspec.structs.replace(other, sentence="")
 
 
-def shown(part: Part, folder: Path, anomaly: Anomaly) -> bool:
+def shown(part: HistorySlice, folder: Path, anomaly: Anomaly) -> bool:
     """Whether the real judge finds it in the part, written to disk."""
     part.write(folder)
     return any(same(found, anomaly) for found in judge(History.open(folder), asked(anomaly)).anomalies)
@@ -50,12 +50,12 @@ def asked(anomaly: Anomaly) -> list[str]:
     return [name for name, check in all_checks().items() if check.guarantee == anomaly.guarantee]
 
 
-def without(part: Part, op: int) -> Part:
+def without(part: HistorySlice, op: int) -> HistorySlice:
     tables = dict(part.tables)
     for table in ("operations", "records"):
         kept = [number != op for number in tables[table]["op"].to_pylist()]
         tables[table] = tables[table].filter(kept)
-    return Part(part.header, part.started_ns, tables)
+    return HistorySlice(part.header, part.started_ns, tables)
 
 
 def check(tmp_path: Path, name: str, seed: int, operations: int = OPERATIONS) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from checkers import crosscheck
 from checkers.anomaly import Anomaly
-from checkers.crosscheck import second_opinions
+from checkers.crosscheck import cross_checks
 from checkers.judge import judge
 from checkers.minimise.minimum import minimise
 from checkers.porcupine.build import PorcupineMissing
 from checkers.porcupine.process import PorcupineRefused
-from checkers.search.question import Answer
+from checkers.search.question import SearchResult
 from checkers.verdict import Verdict
 from histories.header import Header
 from histories.reader import History
@@ -72,7 +72,7 @@ BROKEN = {
 def test_what_the_fast_path_finds_is_confirmed(name, told, program):
     history = told(*BROKEN[name])
     anomalies = [found for found in judge(history, LOG_CHECKS).anomalies if found.name == name]
-    opinion = second_opinions(history, anomalies)[0]
+    opinion = cross_checks(history, anomalies)[0]
 
     assert (opinion.verdict, set(opinion.operations) >= set(anomalies[0].operations)) == ("confirmed", True)
     assert opinion.sentence.startswith("Cross-checked by porcupine v1.3.1")
@@ -81,7 +81,7 @@ def test_what_the_fast_path_finds_is_confirmed(name, told, program):
 def test_a_commit_that_comes_back_is_confirmed(told, program):
     rows = [commit(1, 2, 1, 10), commit(3, 4, 2, 20), recall(5, 6, 2, 20), recall(7, 8, 1, 10)]
     history = told(*rows)
-    opinion = second_opinions(history, judge(history, ["commit-order"]).anomalies)[0]
+    opinion = cross_checks(history, judge(history, ["commit-order"]).anomalies)[0]
 
     assert (opinion.verdict, opinion.operations) == ("confirmed", (1, 4, 2, 3))
 
@@ -91,7 +91,7 @@ def test_a_long_history_is_cut_to_what_matters_and_drawn_with_its_faults(told, p
     faults = [Event(kind="window-begin", window="w1", at_ns=1990), Event(kind="window-end", window="w1", at_ns=5000)]
     history = told(*before, end(2000, 2001, 197), events=faults)
     anomalies = judge(history, LOG_CHECKS).anomalies
-    opinion = second_opinions(history, anomalies, pictures=tmp_path / "pictures")[0]
+    opinion = cross_checks(history, anomalies, pictures=tmp_path / "pictures")[0]
 
     assert opinion.verdict == "confirmed" and len(opinion.operations) < 10
     assert opinion.picture is not None
@@ -105,7 +105,7 @@ def test_of_a_minimised_history_the_engine_is_shown_no_more_than_is_left(name, t
     history = told(*BROKEN[name], *crowd)
     anomaly = next(found for found in judge(history, LOG_CHECKS).anomalies if found.name == name)
     part = minimise(history, anomaly).part
-    opinion = second_opinions(history, [anomaly], tmp_path / "pictures", part=part)[0]
+    opinion = cross_checks(history, [anomaly], tmp_path / "pictures", part=part)[0]
 
     assert opinion.verdict == "confirmed"
     assert set(opinion.operations) == {row.op for row in part.rows("operations")} >= set(anomaly.operations)
@@ -117,7 +117,7 @@ def test_other_anomalies_are_not_asked_about(told):
         name="lost-write", guarantee="dur-001", topic="t", partition=0, offsets=(), values=(), operations=(1,),
         sentence="", strength="durability", attribution="broker",
     )  # fmt: skip
-    assert second_opinions(told(*BROKEN["stale-read"]), [other]) == []
+    assert cross_checks(told(*BROKEN["stale-read"]), [other]) == []
 
 
 def test_without_go_it_is_said_that_nothing_was_cross_checked(told, monkeypatch):
@@ -126,7 +126,7 @@ def test_without_go_it_is_said_that_nothing_was_cross_checked(told, monkeypatch)
 
     monkeypatch.setattr(crosscheck, "ask_porcupine", absent)
     history = told(*BROKEN["stale-read"])
-    opinion = second_opinions(history, judge(history, LOG_CHECKS).anomalies)[0]
+    opinion = cross_checks(history, judge(history, LOG_CHECKS).anomalies)[0]
 
     assert opinion.verdict == "open"
     assert opinion.sentence == "Not cross-checked by porcupine: there is no Go. Our own search agrees."
@@ -139,7 +139,7 @@ def test_a_cross_check_that_fails_leaves_the_verdict_alone(told, monkeypatch, pr
 
     monkeypatch.setattr(crosscheck, "ask_porcupine", broken)
     history = told(*BROKEN["stale-read"])
-    opinion = second_opinions(history, judge(history, LOG_CHECKS).anomalies)[0]
+    opinion = cross_checks(history, judge(history, LOG_CHECKS).anomalies)[0]
 
     assert opinion.verdict == "open" and str(problem) in opinion.sentence
 
@@ -147,14 +147,14 @@ def test_a_cross_check_that_fails_leaves_the_verdict_alone(told, monkeypatch, pr
 @pytest.mark.parametrize(
     ("answer", "verdict", "words"),
     [
-        (Answer("unknown", "memory", engine="porcupine"), "open", "came to no end (memory)"),
-        (Answer("ok", engine="porcupine"), "refuted", "our defect"),
+        (SearchResult("unknown", "memory", engine="porcupine"), "open", "came to no end (memory)"),
+        (SearchResult("ok", engine="porcupine"), "refuted", "our defect"),
     ],
 )
 def test_no_end_confirms_nothing_and_a_disagreement_is_ours(told, monkeypatch, answer, verdict, words):
     monkeypatch.setattr(crosscheck, "ask_porcupine", lambda *_: [answer])
     history = told(*BROKEN["stale-read"])
-    opinion = second_opinions(history, judge(history, LOG_CHECKS).anomalies)[0]
+    opinion = cross_checks(history, judge(history, LOG_CHECKS).anomalies)[0]
 
     assert opinion.verdict == verdict and words in opinion.sentence
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from checkers.porcupine.build import CHOSEN, PorcupineMissing, helper
-from checkers.porcupine.client import Mark, draw, request, rule
+from checkers.porcupine.client import TimelineMark, draw, request, rule
 from checkers.porcupine.process import BAD_INPUT, Limits, PorcupineRefused
 from checkers.search.question import Op, Question
 
@@ -166,7 +166,7 @@ def test_a_helper_that_hangs_is_killed(tmp_path, monkeypatch):
 
 def test_the_picture_shows_the_operations_and_the_faults(program, tmp_path):
     picture = tmp_path / "picture.html"
-    marks = [Mark("node 2", 1, 2, "killed")]
+    marks = [TimelineMark("node 2", 1, 2, "killed")]
     answer = draw(STALE, picture, marks, program=program)
 
     assert (answer.ruling, answer.prefix, answer.blocked) == ("illegal", (1,), (2,))

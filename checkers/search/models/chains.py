@@ -8,19 +8,19 @@ bounds {} -> {start, end}   both at one moment
 read {} -> {offset}         S <= offset < N
 """
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "chains"
 
-Ends = tuple[int, int]
+LogEnds = tuple[int, int]
 
 
-def start(init: Said) -> Ends:
+def start(init: OperationFields) -> LogEnds:
     """An empty log, or one from init["start"] to init["end"]."""
     return int(init.get("start", 0)), int(init.get("end", 0))
 
 
-def step(state: Ends, op: Op) -> Ends | None:
+def step(state: LogEnds, op: Op) -> LogEnds | None:
     """Both ends after the operation."""
     low, high = state
     told = op.told or {}

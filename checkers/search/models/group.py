@@ -11,7 +11,7 @@ that the next one is being formed. A session may end at any time: the member is 
 
 from typing import NamedTuple
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "group"
 
@@ -23,7 +23,7 @@ class Group(NamedTuple):
     members: frozenset[str]
 
 
-def start(init: Said) -> Group:
+def start(init: OperationFields) -> Group:
     """An empty group."""
     return Group(0, frozenset())
 

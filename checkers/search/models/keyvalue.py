@@ -5,12 +5,12 @@ put {key, value} -> {}
 append {key, value} -> {}
 """
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "key-value"
 
 
-def start(init: Said) -> str:
+def start(init: OperationFields) -> str:
     """The empty text."""
     return ""
 

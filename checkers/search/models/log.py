@@ -6,12 +6,12 @@ saw {} -> {end}             the end is at least this
 between {} -> {low, high}   the end lies in [low, high]
 """
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "log"
 
 
-def start(init: Said) -> int:
+def start(init: OperationFields) -> int:
     """An empty log, or one that ends at init["end"]."""
     return int(init.get("end", 0))
 

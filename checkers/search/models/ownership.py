@@ -9,7 +9,7 @@ With {"lease": True} a later epoch does not take the partition from another memb
 
 from typing import NamedTuple
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "ownership"
 
@@ -22,7 +22,7 @@ class Owner(NamedTuple):
     lease: bool
 
 
-def start(init: Said) -> Owner:
+def start(init: OperationFields) -> Owner:
     """Nobody's, before every epoch."""
     return Owner(float("-inf"), "", bool(init.get("lease")))
 

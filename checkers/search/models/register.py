@@ -5,19 +5,19 @@ read {} -> {value}       None: none
 cas {from, to} -> {ok}   becomes `to` if it is `from`; ok says whether it was
 """
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "register"
 
-Value = tuple[int | None]
+RegisterValue = tuple[int | None]
 
 
-def start(init: Said) -> Value:
+def start(init: OperationFields) -> RegisterValue:
     """No value, or init["value"]."""
     return (init.get("value"),)
 
 
-def step(state: Value, op: Op) -> Value | None:
+def step(state: RegisterValue, op: Op) -> RegisterValue | None:
     """The value after the operation, in a tuple: None in it is no value."""
     match op.f:
         case "write":

@@ -11,12 +11,12 @@ An end may be repeated, by the epoch that ended it. A coordinator may end an ope
 
 from typing import NamedTuple
 
-from checkers.search.question import Op, Said
+from checkers.search.question import Op, OperationFields
 
 NAME = "transaction"
 
 
-class Transaction(NamedTuple):
+class TransactionModelState(NamedTuple):
     """`ended`: the epoch that ended the last one. `fenced`: somebody not told of in the history has a newer one."""
 
     epoch: int
@@ -25,20 +25,20 @@ class Transaction(NamedTuple):
     fenced: bool
 
 
-def start(init: Said) -> Transaction:
+def start(init: OperationFields) -> TransactionModelState:
     """No epoch yet."""
-    return Transaction(-1, -1, "empty", False)
+    return TransactionModelState(-1, -1, "empty", False)
 
 
-def step(state: Transaction, op: Op) -> Transaction | None:
+def step(state: TransactionModelState, op: Op) -> TransactionModelState | None:
     """The coordinator's state after the operation."""
     told = op.told or {}
     match op.f:
         case "init":
             if op.told is None:
-                return Transaction(state.epoch, -1, "empty", True)
+                return TransactionModelState(state.epoch, -1, "empty", True)
             granted = int(told["epoch"])
-            return Transaction(granted, -1, "empty", False) if granted > state.epoch else None
+            return TransactionModelState(granted, -1, "empty", False) if granted > state.epoch else None
         case "state":
             return state if op.told is None or told["state"] == state.state else None
         case "add" | "end":
@@ -48,19 +48,21 @@ def step(state: Transaction, op: Op) -> Transaction | None:
             if op.f == "end":
                 return _end(state, epoch, "committed" if op.asked.get("commit") else "aborted", error, told.get("next"))
             current = epoch == state.epoch and not state.fenced
-            return Transaction(state.epoch, -1, "ongoing", False) if current and not error else None
+            return TransactionModelState(state.epoch, -1, "ongoing", False) if current and not error else None
         case other:
             raise ValueError(f"the model transaction has no operation {other!r}.")
 
 
-def _fenced(state: Transaction, epoch: int) -> Transaction | None:
+def _fenced(state: TransactionModelState, epoch: int) -> TransactionModelState | None:
     if epoch < state.epoch or state.fenced:
         return state
     given_up = epoch == state.epoch and state.state == "ongoing"
-    return Transaction(state.epoch, -1, "aborted", True) if given_up else None
+    return TransactionModelState(state.epoch, -1, "aborted", True) if given_up else None
 
 
-def _end(state: Transaction, epoch: int, result: str, error: str, following: int | None) -> Transaction | None:
+def _end(
+    state: TransactionModelState, epoch: int, result: str, error: str, following: int | None
+) -> TransactionModelState | None:
     current = epoch == state.epoch and not state.fenced
     again = not state.fenced and state.ended == epoch and state.state == result
     if error:
@@ -70,4 +72,4 @@ def _end(state: Transaction, epoch: int, result: str, error: str, following: int
     after = state.epoch if following is None else following
     if not current or state.state != "ongoing" or after < state.epoch:
         return None
-    return Transaction(after, epoch, result, False)
+    return TransactionModelState(after, epoch, result, False)
