@@ -25,7 +25,7 @@ RunQuery = Callable[[str], Sequence[Mapping[str, Any]]]
 
 def settled(ask: RunQuery) -> Mapping[str, frozenset[int]]:
     """For each check that one scan can settle, the histories of which it says: no anomaly."""
-    doubts = ask("SELECT d.history, d.unclean, d.jumped FROM doubts d")
+    doubts = ask("SELECT d.history, d.unclean, d.jumped FROM fingerprint_doubts d")
     clean = frozenset(row["history"] for row in doubts if not row["unclean"])
     smooth = frozenset(row["history"] for row in doubts if not row["jumped"])
     return dict.fromkeys(CLEAN, clean) | dict.fromkeys(SMOOTH, smooth)

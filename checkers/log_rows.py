@@ -19,7 +19,7 @@ APPENDS = "SELECT a.log, a.op, a.call_ns, a.return_ns, a.low, a.records FROM app
 ENDS = "SELECT k.log, o.op, o.call_ns, o.return_ns, o.low FROM ends o JOIN logs k ON {on}".format(
     on="k.history = o.history AND k.topic = o.topic AND k.partition = o.partition"
 )
-SIGHTS = "SELECT k.log, o.op, o.call_ns, o.return_ns, o.low FROM sights o JOIN logs k ON {on}".format(
+SIGHTS = "SELECT k.log, o.op, o.call_ns, o.return_ns, o.low FROM end_observations o JOIN logs k ON {on}".format(
     on="k.history = o.history AND k.topic = o.topic AND k.partition = o.partition"
 )
 
@@ -89,7 +89,7 @@ def _together(projections: Mapping[str, pa.Table]) -> tuple[Int64Array, LogOpera
     parts = [
         _columns(projections["appends"], APPEND),
         _columns(projections["ends"], EXACT),
-        _columns(projections["sights"], SAW),
+        _columns(projections["end_observations"], SAW),
     ]
     number, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return number, LogOperations(*columns)

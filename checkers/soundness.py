@@ -14,14 +14,14 @@ from typing import Any
 from checkers.relations.soundings import BITS
 
 CLOCKS = """
-    SELECT s.history, MIN(s.first_backward) AS op, SUM(s.backward) AS calls FROM soundings s
+    SELECT s.history, MIN(s.first_backward) AS op, SUM(s.backward) AS calls FROM history_flags s
     WHERE s.backward > 0 GROUP BY s.history
     """
 NUMBERS = f"""
     SELECT x.history, MIN(x.op) AS op, COUNT(*) AS calls
     FROM (
         SELECT o.history, o.op, o.topic, o.partition
-        FROM operations o JOIN echoes s ON s.history = o.history AND s.block = o.op >> {BITS}
+        FROM operations o JOIN repeated_values s ON s.history = o.history AND s.block = o.op >> {BITS}
         GROUP BY o.history, o.op, o.topic, o.partition HAVING COUNT(*) > 1
     ) x
     GROUP BY x.history

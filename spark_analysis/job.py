@@ -157,7 +157,9 @@ def _miscounted(engine: Spark, opened: Sequence[Opened]) -> list[str]:
     """The fingerprint saw every record once: as many as the parts of each history hold, or something was not read."""
     counted: dict[int, Any] = {
         row["history"]: row["records"]
-        for row in engine.ask("SELECT p.history, SUM(p.records) AS records FROM prints p GROUP BY p.history")
+        for row in engine.ask(
+            "SELECT p.history, SUM(p.records) AS records FROM block_fingerprints p GROUP BY p.history"
+        )
     }
     return [
         f"{each.place}: {counted.get(number, 0)} records were read of {each.history.count('records')}"

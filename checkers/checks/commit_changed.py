@@ -17,7 +17,7 @@ DECIDES = ("cmt-002", "cmt-001", "cmt-004", "cmt-017")
 OBSERVES = ("committed",)
 NEEDS = ("operations.committed_offset", "operations.group", "operations.call_ns", "operations.return_ns")
 SUBJECT = """
-    SELECT DISTINCT r.history FROM recalls r
+    SELECT DISTINCT r.history FROM offset_fetches r
     LEFT JOIN self_committing a ON a.history = r.history AND a.group_id = r.group_id
     WHERE a.group_id IS NULL
     """
@@ -34,7 +34,7 @@ QUERY = """
         SELECT r.history, r.group_id, r.topic, r.partition, r.op, r.committed_offset, r.call_ns, MIN(c.op) AS writer,
             MAX(CASE WHEN c.op IS NULL THEN NULL WHEN c.done_ns IS NULL THEN 9223372036854775807
                 ELSE c.done_ns END) AS done
-        FROM recalls r
+        FROM offset_fetches r
         LEFT JOIN commits c ON c.history = r.history AND c.group_id = r.group_id AND c.topic = r.topic
             AND c.partition = r.partition AND c.committed_offset = r.committed_offset AND c.call_ns <= r.return_ns
             AND (r.commit_id IS NULL OR c.commit_id IS NULL OR c.commit_id = r.commit_id)

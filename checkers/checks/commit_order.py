@@ -22,17 +22,17 @@ OBSERVES = ("committed",)
 SHOWING = ("commit_id",)
 STANDS_ALONE = True
 NEEDS = ("operations.commit_id", "operations.committed_offset", "operations.group", "operations.call_ns")
-SUBJECT = "SELECT DISTINCT r.history FROM recalls r JOIN named_commits c ON c.history = r.history"
+SUBJECT = "SELECT DISTINCT r.history FROM offset_fetches r JOIN named_commits c ON c.history = r.history"
 OTHERWISE = "no commit carried an id, or no group asked for its committed offsets"
 PROJECTIONS = {
     "commits": """
         SELECT c.history, c.group_id, c.topic, c.partition, c.op, c.commit_id, c.call_ns, c.done_ns, c.committed_offset
         FROM named_commits c
         """,
-    "recalls": """
+    "offset_fetches": """
         SELECT r.history, r.group_id, r.topic, r.partition, r.op, r.commit_id, r.call_ns, r.return_ns,
             r.committed_offset
-        FROM recalls r
+        FROM offset_fetches r
         """,
 }
 NOTHING = -1
@@ -43,7 +43,7 @@ Register = tuple[int, str, str, int]
 def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
     """One row for each commit that cannot be placed."""
     commits = _by_register(projections["commits"])
-    recalls = _by_register(projections["recalls"])
+    recalls = _by_register(projections["offset_fetches"])
     for register in sorted(commits):
         accesses = _accesses(commits[register], recalls.get(register, []))
         offsets = {row["commit_id"]: row["committed_offset"] for row in commits[register]} | {NOTHING: -1}

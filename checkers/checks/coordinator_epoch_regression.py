@@ -14,7 +14,7 @@ STRENGTH = "order"
 OBSERVES = ("commit_txn", "abort_txn")
 STANDS_ALONE = True
 NEEDS = ("batches.base_offset", "batches.control", "batches.coordinator_epoch")
-SUBJECT = "SELECT DISTINCT b.history FROM laid b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0"
+SUBJECT = "SELECT DISTINCT b.history FROM logged_batches b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0"
 OTHERWISE = "no transaction marker is known with the epoch of its coordinator"
 QUERY = """
     SELECT w.history, w.topic, w.partition, w.offset_a, w.offset_b, w.producer_id, w.before_epoch, w.coordinator_epoch
@@ -24,7 +24,7 @@ QUERY = """
                 ORDER BY b.base_offset NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_epoch,
             LAG(b.base_offset) OVER (PARTITION BY b.history, b.topic, b.partition, b.producer_id
                 ORDER BY b.base_offset NULLS LAST) AS offset_a
-        FROM laid b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0
+        FROM logged_batches b WHERE b.control IS NOT NULL AND b.coordinator_epoch >= 0
     ) w
     WHERE w.coordinator_epoch < w.before_epoch
     """

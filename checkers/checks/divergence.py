@@ -35,7 +35,7 @@ QUERY = """
             OR MIN(COALESCE(v.control, '')) <> MAX(COALESCE(v.control, ''))
         UNION
         SELECT b.history, b.topic, b.partition, b.covered, b.base_offset
-        FROM laid b JOIN histories h ON h.history = b.history AND NOT h.unclean_election
+        FROM logged_batches b JOIN histories h ON h.history = b.history AND NOT h.unclean_election
         WHERE b.base_offset <= b.covered
     ) x
     LEFT JOIN senders_at s ON s.history = x.history AND s.topic = x.topic AND s.partition = x.partition

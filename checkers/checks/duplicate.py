@@ -33,18 +33,19 @@ QUERY = """
                  ELSE 'client' END) AS attribution
     FROM (
         SELECT r.history, r.topic, r.partition, r.value, MIN(r.log_offset) AS offset_a, MAX(r.log_offset) AS offset_b
-        FROM odd_seen r
+        FROM suspect_seen r
         GROUP BY r.history, r.topic, r.partition, r.value
         HAVING MIN(r.log_offset) <> MAX(r.log_offset)
     ) d
-    JOIN odd_seen r ON r.history = d.history AND r.topic = d.topic AND r.partition = d.partition AND r.value = d.value
-    JOIN odd_sent s ON s.history = d.history AND s.value = d.value
+    JOIN suspect_seen r ON r.history = d.history AND r.topic = d.topic AND r.partition = d.partition
+        AND r.value = d.value
+    JOIN suspect_sent s ON s.history = d.history AND s.value = d.value
     JOIN producers p ON p.history = s.history AND p.client = s.client AND p.guarded
     LEFT JOIN stored a ON a.history = d.history AND a.topic = d.topic AND a.partition = d.partition
         AND d.offset_a BETWEEN a.base_offset AND a.last_offset
     LEFT JOIN stored b ON b.history = d.history AND b.topic = d.topic AND b.partition = d.partition
         AND d.offset_b BETWEEN b.base_offset AND b.last_offset
-    WHERE NOT EXISTS (SELECT 1 FROM odd_sent t WHERE t.history = s.history AND t.value = s.value AND t.op <> s.op)
+    WHERE NOT EXISTS (SELECT 1 FROM suspect_sent t WHERE t.history = s.history AND t.value = s.value AND t.op <> s.op)
     GROUP BY d.history, d.topic, d.partition, d.offset_a, d.offset_b, d.value, s.op
     """
 SENTENCE = "Value {value_a} was sent once, but {topic}-{partition} holds it at offset {offset_a} and at {offset_b}."

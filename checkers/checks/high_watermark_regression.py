@@ -21,7 +21,7 @@ OTHERWISE = "no high watermark is known with its leader epoch"
 QUERY = """
     SELECT f.history, f.topic, f.partition, f.op_a, f.op_b, f.before_level AS offset_a, f.level AS offset_b,
         f.before_level - f.level AS records_back, (f.call_ns - f.told_ns) / 1000000.0 AS ms_back
-    FROM fallen f WHERE f.quantity = 'high-watermark'
+    FROM regressions f WHERE f.quantity = 'high-watermark'
     """
 SENTENCE = (
     "The high watermark of {topic}-{partition} was told as {offset_a}, then as {offset_b} in the same leader epoch: "

@@ -17,7 +17,7 @@ SHOWING = ("leader_epoch", "node")
 STANDS_ALONE = True
 NEEDS = ("operations.leader_epoch", "operations.node", "operations.call_ns", "operations.return_ns")
 SUBJECT = """
-    SELECT b.history FROM laid b WHERE b.leader_epoch >= 0
+    SELECT b.history FROM logged_batches b WHERE b.leader_epoch >= 0
     UNION SELECT o.history FROM rising o WHERE o.quantity = 'leader-epoch'
     """
 OTHERWISE = "no leader epoch is known of any batch or node"
@@ -30,7 +30,7 @@ QUERY = """
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_epoch,
             LAG(b.base_offset) OVER (PARTITION BY b.history, b.topic, b.partition
                 ORDER BY b.base_offset NULLS LAST) AS offset_a
-        FROM laid b WHERE b.leader_epoch >= 0
+        FROM logged_batches b WHERE b.leader_epoch >= 0
     ) w
     LEFT JOIN senders_at s ON s.history = w.history AND s.topic = w.topic AND s.partition = w.partition
         AND s.log_offset = w.offset_a
@@ -40,6 +40,6 @@ QUERY = """
     UNION ALL
     SELECT f.history, f.topic, f.partition, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), f.op_a, f.op_b, f.before_level,
         f.level, 'was told by a node after that of an answer'
-    FROM fallen f WHERE f.quantity = 'leader-epoch'
+    FROM regressions f WHERE f.quantity = 'leader-epoch'
     """
 SENTENCE = "In {topic}-{partition}, leader epoch {leader_epoch} {how} of epoch {before_epoch}."

@@ -20,7 +20,7 @@ OTHERWISE = "no start of a log was told before a node was killed"
 QUERY = """
     SELECT f.history, f.topic, f.partition, f.op_a, f.op_b, f.before_level AS offset_a, f.level AS offset_b,
         f.before_level - f.level AS records_back, (f.call_ns - f.told_ns) / 1000000.0 AS ms_back
-    FROM fallen f WHERE f.quantity = 'log-start'
+    FROM regressions f WHERE f.quantity = 'log-start'
     """
 SENTENCE = (
     "The log of {topic}-{partition} was said to start at {offset_a}, then at {offset_b}: "

@@ -24,7 +24,7 @@ OTHERWISE = "nothing was sent to a compacted topic"
 GAPS = """
     SELECT DISTINCT s.history, s.topic, s.partition FROM sent s
     JOIN topics k ON k.history = s.history AND k.topic = s.topic AND k.compacted AND NOT k.deletes
-    LEFT JOIN last_looks f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
+    LEFT JOIN last_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
     WHERE s.outcome = 'ok' AND f.topic IS NULL
     """
 WITHHELD = "{topic}-{partition} was not read to its end after it was cleaned"

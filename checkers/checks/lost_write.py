@@ -28,8 +28,8 @@ WITHHELD = "nothing was read"
 QUERY = """
     SELECT l.history, l.topic, l.partition, l.log_offset AS offset_a, l.value AS value_a, l.op AS op_a,
         l.reach AS offset_b, MIN(p.op) AS op_b
-    FROM passed l
-    JOIN passes p ON p.history = l.history AND p.topic = l.topic AND p.partition = l.partition
+    FROM passed_records l
+    JOIN skipped_ranges p ON p.history = l.history AND p.topic = l.topic AND p.partition = l.partition
         AND p.log_offset = l.reach AND p.prev_offset < l.log_offset
     GROUP BY l.history, l.topic, l.partition, l.log_offset, l.value, l.op, l.reach
     """

@@ -29,7 +29,7 @@ QUERY = """
     SELECT f.history, f.topic, f.partition, f.op_a, f.op_b, f.before_level AS offset_a, f.level AS offset_b,
         'lso-regression' AS name, f.before_level - f.level AS records_back,
         (f.call_ns - f.told_ns) / 1000000.0 AS ms_back, 'then, in the same leader epoch, as' AS how
-    FROM fallen f WHERE f.quantity = 'last-stable'
+    FROM regressions f WHERE f.quantity = 'last-stable'
     UNION ALL
     SELECT o.history, o.topic, o.partition, o.op, MIN(b.op), o.last_stable, MIN(b.high_watermark),
         'lso-above-high-watermark', o.last_stable - MIN(b.high_watermark),

@@ -25,16 +25,16 @@ QUERY = """
     SELECT x.history, x.topic, x.partition, x.value AS value_a, MIN(x.log_offset) AS offset_a,
         MAX(x.log_offset) AS offset_b, MIN(s.op) AS op_a, MIN(CASE WHEN x.side = 'seen' THEN x.op END) AS op_b
     FROM (
-        SELECT r.history, r.topic, r.partition, r.value, r.log_offset, r.op, 'seen' AS side FROM odd_seen r
+        SELECT r.history, r.topic, r.partition, r.value, r.log_offset, r.op, 'seen' AS side FROM suspect_seen r
         UNION ALL
-        SELECT s.history, s.topic, s.partition, s.value, s.log_offset, s.op, 'sent' FROM odd_sent s
+        SELECT s.history, s.topic, s.partition, s.value, s.log_offset, s.op, 'sent' FROM suspect_sent s
         JOIN producers p ON p.history = s.history AND p.client = s.client AND p.durable
         WHERE s.outcome = 'ok' AND s.log_offset IS NOT NULL
     ) x
     JOIN topics k ON k.history = x.history AND k.topic = x.topic AND k.compacted
-    JOIN odd_sent s ON s.history = x.history AND s.value = x.value
+    JOIN suspect_sent s ON s.history = x.history AND s.value = x.value
     JOIN producers p ON p.history = s.history AND p.client = s.client AND p.guarded
-    WHERE NOT EXISTS (SELECT 1 FROM odd_sent t WHERE t.history = s.history AND t.value = s.value AND t.op <> s.op)
+    WHERE NOT EXISTS (SELECT 1 FROM suspect_sent t WHERE t.history = s.history AND t.value = s.value AND t.op <> s.op)
     GROUP BY x.history, x.topic, x.partition, x.value
     HAVING MIN(x.log_offset) <> MAX(x.log_offset) AND MAX(CASE WHEN x.side = 'seen' THEN 1 ELSE 0 END) = 1
     """

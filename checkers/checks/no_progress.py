@@ -18,18 +18,18 @@ STRENGTH = "recency"
 OBSERVES = ("send",)
 NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome", "events.window")
 SUBJECT = """
-    SELECT DISTINCT a.history FROM asking a JOIN heals h ON h.history = a.history AND a.call_ns >= h.healed_ns
+    SELECT DISTINCT a.history FROM asking a JOIN heal_times h ON h.history = a.history AND a.call_ns >= h.healed_ns
     """
 OTHERWISE = "nothing was asked after faults that were all taken back"
 GAPS = """
-    SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalls x
+    SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalled_calls x
     WHERE x.waited_ns >= 10000000000 AND x.waited_ns < 60000000000
     """
 WITHHELD = "nothing was acknowledged after the heal ({what} of {topic}-{partition}), but for less than a minute"
 QUERY = """
     SELECT x.history, x.topic, x.partition, x.group_id, x.op_a, x.op_b, x.what, x.calls,
         x.waited_ns / 1000000.0 AS ms_waited, CASE WHEN x.raw = 1 THEN 'broker' ELSE 'unknown' END AS attribution
-    FROM stalls x WHERE x.waited_ns >= 60000000000
+    FROM stalled_calls x WHERE x.waited_ns >= 60000000000
     """
 SENTENCE = (
     "After the last fault was taken back, {calls} call(s) ({what}) to {topic}-{partition} (group {group_id}) went on "

@@ -18,13 +18,13 @@ DECIDES = ("grp-017", "g848-005")
 OBSERVES = ("membership",)
 STANDS_ALONE = True
 NEEDS = ("memberships.generation", "memberships.from_ns", "memberships.until_ns", "clients.protocol")
-SUBJECT = "SELECT DISTINCT p.history FROM peaces p"
+SUBJECT = "SELECT DISTINCT p.history FROM quiet_periods p"
 OTHERWISE = "no group was left at peace for a minute"
 QUERY = """
     SELECT p.history, p.group_id, w.topic, w.partition, p.from_ns, (p.until_ns - p.from_ns) / 1000000.0 AS ms_alone,
         MIN(o.member) AS member,
         CASE WHEN MIN(e.group_id) IS NULL THEN 'unknown' ELSE 'broker' END AS attribution
-    FROM peaces p
+    FROM quiet_periods p
     JOIN (SELECT DISTINCT m.history, m.group_id, m.topic, m.partition FROM memberships m WHERE m.generation >= 0) w
         ON w.history = p.history AND w.group_id = p.group_id
     JOIN memberships o ON o.history = p.history AND o.group_id = p.group_id AND o.topic = w.topic AND o.generation >= 0

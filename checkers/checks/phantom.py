@@ -22,14 +22,14 @@ QUERY = """
     FROM (
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, CAST(NULL AS BIGINT) AS sender,
             'was sent by nobody' AS why
-        FROM strangers r
-        WHERE NOT EXISTS (SELECT 1 FROM odd_sent s WHERE s.history = r.history AND s.value = r.value)
+        FROM unsent_values r
+        WHERE NOT EXISTS (SELECT 1 FROM suspect_sent s WHERE s.history = r.history AND s.value = r.value)
         UNION ALL
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, s.op,
             CASE WHEN r.intact THEN 'was sent to another partition' ELSE 'is not as it was sent' END
-        FROM strangers r JOIN odd_sent s ON s.history = r.history AND s.value = r.value
+        FROM unsent_values r JOIN suspect_sent s ON s.history = r.history AND s.value = r.value
         WHERE NOT r.intact
-            OR NOT EXISTS (SELECT 1 FROM odd_sent t WHERE t.history = r.history AND t.value = r.value
+            OR NOT EXISTS (SELECT 1 FROM suspect_sent t WHERE t.history = r.history AND t.value = r.value
                 AND t.topic = r.topic AND (t.partition = r.partition OR t.partition < 0))
     ) x
     JOIN sent_to k ON k.history = x.history AND k.topic = x.topic

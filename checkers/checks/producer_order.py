@@ -35,7 +35,7 @@ QUERY = """
             LAG(x.log_offset) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_offset,
             LAG(x.value) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_value,
             LAG(x.op) OVER (PARTITION BY x.lane ORDER BY x.place NULLS LAST, x.op NULLS LAST) AS before_op
-        FROM in_lanes x
+        FROM records_by_producer x
         JOIN disordered d ON d.lane = x.lane AND d.block = x.block
     ) w
     LEFT JOIN stored a ON a.history = w.history AND a.topic = w.topic AND a.partition = w.partition

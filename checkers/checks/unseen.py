@@ -20,7 +20,7 @@ NEEDS = ("records.offset", "records.value", "records.outcome", "records.prev_off
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.acknowledged"
 OTHERWISE = "no send was acknowledged by all in-sync replicas"
 GAPS = """
-    SELECT o.history, o.topic, o.partition FROM owed o
+    SELECT o.history, o.topic, o.partition FROM records_owed o
     LEFT JOIN final_reads f ON f.history = o.history AND f.topic = o.topic AND f.partition = o.partition
     WHERE f.topic IS NULL
     GROUP BY o.history, o.topic, o.partition
@@ -29,9 +29,9 @@ WITHHELD = "acknowledged records were not read, and the final read did not reach
 QUERY = """
     SELECT o.history, o.topic, o.partition, o.log_offset AS offset_a, o.value AS value_a, o.op AS op_a,
         f.log_end AS log_end
-    FROM owed o
+    FROM records_owed o
     JOIN final_reads f ON f.history = o.history AND f.topic = o.topic AND f.partition = o.partition
-    LEFT JOIN passed l ON l.history = o.history AND l.value = o.value AND l.op = o.op
+    LEFT JOIN passed_records l ON l.history = o.history AND l.value = o.value AND l.op = o.op
     WHERE l.op IS NULL
     """
 SENTENCE = (

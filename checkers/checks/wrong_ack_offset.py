@@ -23,18 +23,18 @@ QUERY = """
             MIN(r.log_offset) AS offset_b, MIN(r.op) AS op_b,
             MAX(CASE WHEN r.log_offset = s.log_offset THEN 1 ELSE 0 END) AS confirmed
         FROM (
-            SELECT DISTINCT s.history, s.value FROM odd_sent s
-            JOIN odd_seen r ON r.history = s.history AND r.value = s.value
+            SELECT DISTINCT s.history, s.value FROM suspect_sent s
+            JOIN suspect_seen r ON r.history = s.history AND r.value = s.value
             WHERE s.outcome = 'ok' AND s.log_offset <> r.log_offset
         ) d
-        JOIN odd_sent s ON s.history = d.history AND s.value = d.value AND s.outcome = 'ok'
-        JOIN odd_seen r ON r.history = d.history AND r.value = d.value
+        JOIN suspect_sent s ON s.history = d.history AND s.value = d.value AND s.outcome = 'ok'
+        JOIN suspect_seen r ON r.history = d.history AND r.value = d.value
             AND r.topic = s.topic AND r.partition = s.partition
         GROUP BY s.history, s.topic, s.partition, s.value, s.client, s.op, s.log_offset
     ) m
     JOIN producers p ON p.history = m.history AND p.client = m.client AND p.durable AND p.guarded
     WHERE m.confirmed = 0 AND m.offset_a IS NOT NULL
-        AND (SELECT COUNT(*) FROM odd_sent t WHERE t.history = m.history AND t.value = m.value) = 1
+        AND (SELECT COUNT(*) FROM suspect_sent t WHERE t.history = m.history AND t.value = m.value) = 1
     """
 SENTENCE = (
     "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but every reader found it elsewhere, "

@@ -17,7 +17,7 @@ RELATIONS = {
         kept=True,
     ),
     # The same once for each place in the log. hole: how many stretches below it nobody was handed a batch of.
-    "laid": Relation(
+    "logged_batches": Relation(
         """
         SELECT w.*, SUM(CASE WHEN w.base_offset > w.covered + 1 THEN 1 ELSE 0 END) OVER (
             PARTITION BY w.history, w.topic, w.partition ORDER BY w.base_offset NULLS LAST
@@ -53,7 +53,7 @@ RELATIONS = {
                 ORDER BY b.base_offset NULLS LAST) AS before_sequence,
             LAG(b.hole) OVER (PARTITION BY b.history, b.topic, b.partition, b.producer_id
                 ORDER BY b.base_offset NULLS LAST) AS before_hole
-        FROM laid b
+        FROM logged_batches b
         WHERE b.producer_id >= 0 AND b.base_sequence >= 0 AND b.control IS NULL
         """,
         kept=True,
@@ -85,7 +85,7 @@ RELATIONS = {
             WHERE s.txn IS NOT NULL AND s.outcome = 'ok' AND s.log_offset IS NOT NULL
             UNION ALL
             SELECT w.history, w.txn, r.topic, r.partition, r.log_offset, w.op FROM written_in_txn w
-            JOIN odd_seen r ON r.history = w.history AND r.value = w.value
+            JOIN suspect_seen r ON r.history = w.history AND r.value = w.value
             WHERE w.outcome <> 'fail'
         ) x
         GROUP BY x.history, x.txn, x.topic, x.partition
@@ -104,11 +104,12 @@ RELATIONS = {
                     CAST(NULL AS BIGINT) AS base_offset
                 FROM txn_tops t
                 UNION ALL
-                SELECT b.history, b.topic, b.partition, b.base_offset, NULL, NULL, 0, b.base_offset FROM laid b
+                SELECT b.history, b.topic, b.partition, b.base_offset, NULL, NULL, 0, b.base_offset
+                FROM logged_batches b
                 WHERE b.control IS NULL
             ) x
         ) w
-        JOIN laid b ON b.history = w.history AND b.topic = w.topic AND b.partition = w.partition
+        JOIN logged_batches b ON b.history = w.history AND b.topic = w.topic AND b.partition = w.partition
             AND b.base_offset = w.base_offset AND b.last_offset >= w.log_offset AND b.transactional = 1
             AND b.control IS NULL
         WHERE w.txn IS NOT NULL
@@ -128,10 +129,10 @@ RELATIONS = {
                 FROM txn_producers t
                 UNION ALL
                 SELECT b.history, b.topic, b.partition, b.producer_id, b.base_offset, NULL, NULL, 0, b.base_offset
-                FROM laid b WHERE b.control IN ('COMMIT', 'ABORT')
+                FROM logged_batches b WHERE b.control IN ('COMMIT', 'ABORT')
             ) x
         ) w
-        JOIN laid b ON b.history = w.history AND b.topic = w.topic AND b.partition = w.partition
+        JOIN logged_batches b ON b.history = w.history AND b.topic = w.topic AND b.partition = w.partition
             AND b.base_offset = w.marker
         WHERE w.txn IS NOT NULL
         """,

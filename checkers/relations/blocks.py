@@ -92,7 +92,7 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
         # What was sent to, and seen of, each block, by client and stream. Block -1: records without an offset.
         # irregular: a record that is not regular. links: START and the link of `high`, when the records are one chain.
         # No key of it is null, and the side is a number (way): for such keys Spark has a map that is twice as fast.
-        "prints": Relation(
+        "block_fingerprints": Relation(
             f"""
             SELECT g.history, g.topic, g.partition, g.block,
                 CASE g.way WHEN 1 THEN 'seen' WHEN 0 THEN 'sent' ELSE '' END AS side, g.client,
@@ -132,7 +132,7 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
                     MAX(CASE WHEN p.irregular = 1 OR p.block < 0 THEN 1
                              WHEN p.side = 'seen' AND p.links <> {link("p.high")} + {START} THEN 1
                              ELSE 0 END) AS irregular
-                FROM prints p
+                FROM block_fingerprints p
                 GROUP BY p.history, p.topic, p.partition, p.block, p.side,
                     CASE WHEN p.side = 'seen' THEN p.client END, p.stream
             ) b
@@ -154,7 +154,7 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
             kept=True,
         ),
         # The records to look at closely: all of those values, those without one, and where a stream did not go on by 1.
-        "close": Relation(
+        "records_to_check": Relation(
             """
             SELECT r.*, s.value IS NOT NULL AS suspected
             FROM records r
@@ -165,11 +165,11 @@ def relations(shift: int = SHIFT) -> dict[str, Relation]:
             kept=True,
         ),
         # Per history: whether anything is dirty, and whether any stream jumped.
-        "doubts": Relation("""
+        "fingerprint_doubts": Relation("""
             SELECT h.history, COALESCE(MAX(CASE WHEN d.block IS NOT NULL THEN 1 ELSE 0 END), 0) AS unclean,
                 COALESCE(MAX(j.jumped), 0) AS jumped
             FROM histories h
-            LEFT JOIN (SELECT p.history, SUM(p.jumped) AS jumped FROM prints p GROUP BY p.history) j
+            LEFT JOIN (SELECT p.history, SUM(p.jumped) AS jumped FROM block_fingerprints p GROUP BY p.history) j
                 ON j.history = h.history
             LEFT JOIN (SELECT DISTINCT x.history, 1 AS block FROM dirty x) d ON d.history = h.history
             GROUP BY h.history

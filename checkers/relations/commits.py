@@ -18,7 +18,7 @@ RELATIONS = {
         kept=True,
     ),
     # What groups were told that they had committed; -1 is nothing. Groups that somebody deleted are left out.
-    "recalls": Relation(
+    "offset_fetches": Relation(
         """
         SELECT o.history, o.group_id, o.topic, o.partition, o.op, o.commit_id, o.committed_offset,
             o.call_ns, o.return_ns

@@ -20,7 +20,7 @@ RELATIONS = {
         """
         SELECT r.history, r.topic, r.partition, r.op, r.client, r.stream, r.place, r.prev_offset, r.log_offset, r.value,
             c.committed_only
-        FROM close r
+        FROM records_to_check r
         JOIN readers c ON c.history = r.history AND c.client = r.client
         JOIN histories h ON h.history = r.history AND (h.nodes = 1 OR NOT h.unclean_election)
         LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
@@ -30,7 +30,7 @@ RELATIONS = {
     ),
     "read_to": Relation(
         """
-        SELECT r.history, r.topic, r.partition, MAX(r.high) AS highest FROM prints r
+        SELECT r.history, r.topic, r.partition, MAX(r.high) AS highest FROM block_fingerprints r
         LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
         WHERE r.side = 'seen' AND r.block >= 0 AND d.topic IS NULL
         GROUP BY r.history, r.topic, r.partition
@@ -45,14 +45,14 @@ RELATIONS = {
     "unread": Relation(
         """
         SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op, s.client, s.txn
-        FROM odd_sent s
+        FROM suspect_sent s
         WHERE s.outcome = 'ok'
-            AND NOT EXISTS (SELECT 1 FROM odd_seen r WHERE r.history = s.history AND r.value = s.value)
+            AND NOT EXISTS (SELECT 1 FROM suspect_seen r WHERE r.history = s.history AND r.value = s.value)
         """,
         kept=True,
     ),
     # ... although the broker owes it to every reader: durable, its transaction committed, not cut, not compacted away.
-    "owed": Relation(
+    "records_owed": Relation(
         """
         SELECT u.history, u.topic, u.partition, u.log_offset, u.value, u.op
         FROM unread u
@@ -67,7 +67,7 @@ RELATIONS = {
         kept=True,
     ),
     # Stretches of the log that somebody passed by: jumps of streams, and the rest of a log that was read to its end.
-    "passes": Relation("""
+    "skipped_ranges": Relation("""
         SELECT j.history, j.topic, j.partition, j.prev_offset, j.log_offset, j.op FROM jumps j
         UNION ALL
         SELECT f.history, f.topic, f.partition, COALESCE(h.highest, -1), f.log_end, NULL
@@ -76,7 +76,7 @@ RELATIONS = {
         WHERE f.log_end > COALESCE(h.highest, -1) + 1
         """),
     # For each record owed, how far the passes that begin below it reach: beyond it means that it was passed by.
-    "passed": Relation(
+    "passed_records": Relation(
         """
         SELECT w.history, w.topic, w.partition, w.log_offset, w.value, w.op, w.reach
         FROM (
@@ -88,9 +88,9 @@ RELATIONS = {
             FROM (
                 SELECT o.history, o.topic, o.partition, o.log_offset, o.value, o.op, 1 AS is_owed,
                     CAST(NULL AS BIGINT) AS pass_end
-                FROM owed o WHERE o.log_offset IS NOT NULL
+                FROM records_owed o WHERE o.log_offset IS NOT NULL
                 UNION ALL
-                SELECT p.history, p.topic, p.partition, p.prev_offset, NULL, NULL, 0, p.log_offset FROM passes p
+                SELECT p.history, p.topic, p.partition, p.prev_offset, NULL, NULL, 0, p.log_offset FROM skipped_ranges p
             ) x
         ) w
         WHERE w.is_owed = 1 AND w.reach > w.log_offset

@@ -33,7 +33,7 @@ RELATIONS = {
         GROUP BY s.history
         """),
     # What the last read of a compacted partition, to its end, was shown.
-    "last_looks": Relation(
+    "last_reads": Relation(
         """
         SELECT e.history, e.topic, e.partition, e.client, MAX(e.log_offset) AS log_end
         FROM events e
@@ -55,7 +55,7 @@ RELATIONS = {
                     PARTITION BY s.history, s.topic, s.partition, s.record_key, f.client
                     ORDER BY s.log_offset DESC NULLS LAST, s.op NULLS LAST) AS number
             FROM sent s
-            JOIN last_looks f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
+            JOIN last_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
             JOIN producers p ON p.history = s.history AND p.client = s.client
             LEFT JOIN txns t ON t.history = s.history AND t.txn = s.txn
             WHERE s.record_key IS NOT NULL AND s.log_offset IS NOT NULL AND s.outcome = 'ok'

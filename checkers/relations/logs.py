@@ -60,7 +60,7 @@ RELATIONS = {
         WHERE o.kind = 'list_offsets' AND o.outcome = 'ok' AND o.high_watermark >= 0 AND o.return_ns IS NOT NULL
         """),
     # A send sees nothing: without it the many need not be brought together with what was read.
-    "sights": Relation(
+    "end_observations": Relation(
         """
         SELECT o.history, o.topic, o.partition, o.op, o.call_ns, o.return_ns, o.high_watermark AS low FROM operations o
         WHERE o.kind = 'fetch' AND o.outcome = 'ok' AND o.high_watermark >= 0 AND o.return_ns IS NOT NULL

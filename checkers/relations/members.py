@@ -31,7 +31,7 @@ RELATIONS = {
         kept=True,
     ),
     # Stretches of a minute and longer in which no membership of a group began or ended, up to the last that is known.
-    "peaces": Relation(
+    "quiet_periods": Relation(
         """
         SELECT w.history, w.group_id, w.at_ns AS from_ns, w.next_ns AS until_ns
         FROM (

@@ -70,7 +70,7 @@ RELATIONS = {
         kept=True,
     ),
     # For each answer that told less than one before its call: the most that had been told, and by which operation.
-    "fallen": Relation(
+    "regressions": Relation(
         """
         SELECT w.history, w.quantity, w.topic, w.partition, w.scope, w.op AS op_b, w.call_ns, w.return_ns, w.level,
             w.reached AS before_level, MIN(q.op) AS op_a, MIN(q.return_ns) AS told_ns

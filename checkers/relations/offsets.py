@@ -4,16 +4,16 @@ from checkers.relations.relation import Relation
 
 RELATIONS = {
     # Records seen that nobody sent to that partition, or that are not intact: few or none.
-    "strangers": Relation(
+    "unsent_values": Relation(
         """
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact
-        FROM odd_seen r
+        FROM suspect_seen r
         WHERE NOT r.intact
-            OR NOT EXISTS (SELECT 1 FROM odd_sent s WHERE s.history = r.history AND s.value = r.value
+            OR NOT EXISTS (SELECT 1 FROM suspect_sent s WHERE s.history = r.history AND s.value = r.value
                 AND s.topic = r.topic AND s.partition = r.partition)
         UNION ALL
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, r.intact
-        FROM close r
+        FROM records_to_check r
         LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
         WHERE r.side = 'seen' AND r.value IS NULL AND r.log_offset IS NOT NULL AND d.topic IS NULL
         """,
@@ -27,7 +27,7 @@ RELATIONS = {
             FROM sent s WHERE s.log_offset IS NOT NULL AND s.outcome = 'ok'
             UNION ALL
             SELECT s.history, s.client, r.topic, r.partition, MIN(r.log_offset), s.value, s.op, s.place, s.outcome
-            FROM odd_sent s JOIN odd_seen r ON r.history = s.history AND r.value = s.value
+            FROM suspect_sent s JOIN suspect_seen r ON r.history = s.history AND r.value = s.value
             WHERE s.log_offset IS NULL OR s.outcome <> 'ok'
             GROUP BY s.history, s.client, r.topic, r.partition, s.value, s.op, s.place, s.outcome
         ) x
@@ -52,11 +52,11 @@ RELATIONS = {
         """
         SELECT x.history, x.topic, x.partition, x.log_offset
         FROM (
-            SELECT s.history, s.topic, s.partition, s.log_offset, s.value FROM close s
+            SELECT s.history, s.topic, s.partition, s.log_offset, s.value FROM records_to_check s
             WHERE s.side = 'sent' AND s.suspected AND s.log_offset IS NOT NULL
             UNION ALL
             SELECT r.history, r.topic, r.partition, r.log_offset, r.value
-            FROM odd_seen r
+            FROM suspect_seen r
         ) x
         GROUP BY x.history, x.topic, x.partition, x.log_offset
         HAVING MIN(x.value) <> MAX(x.value)

@@ -4,7 +4,7 @@ from checkers.relations.relation import Relation
 
 RELATIONS = {
     # When the last fault was taken back, in histories in which every fault was.
-    "heals": Relation(
+    "heal_times": Relation(
         """
         SELECT b.history, MAX(e.at_ns) AS healed_ns
         FROM (SELECT DISTINCT w.history, w.window_id FROM events w WHERE w.kind = 'window-begin') b
@@ -114,14 +114,14 @@ RELATIONS = {
         kept=True,
     ),
     # What was asked after the heal and never acknowledged, and for how long it was waited for.
-    "stalls": Relation(
+    "stalled_calls": Relation(
         """
         SELECT a.history, a.what, a.topic, a.partition, a.group_id, MIN(a.op) AS op_a,
             CASE WHEN MAX(a.op) > MIN(a.op) THEN MAX(a.op) END AS op_b, COUNT(*) AS calls,
             MAX(CASE WHEN c.library = 'wire' THEN 1 ELSE 0 END) AS raw,
             MAX(COALESCE(a.return_ns, e.end_ns, a.call_ns)) - MIN(a.call_ns) AS waited_ns
         FROM asking a
-        JOIN heals h ON h.history = a.history AND a.call_ns >= h.healed_ns
+        JOIN heal_times h ON h.history = a.history AND a.call_ns >= h.healed_ns
         LEFT JOIN clients c ON c.history = a.history AND c.client = a.client
         LEFT JOIN (SELECT o.history, MAX(o.return_ns) AS end_ns FROM operations o GROUP BY o.history) e
             ON e.history = a.history

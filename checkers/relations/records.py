@@ -45,30 +45,30 @@ RELATIONS = {
     "seen": Relation("SELECT r.* FROM found r WHERE r.value IS NOT NULL"),
     # Values that need a closer look. All others were acknowledged with an offset and seen, at that offset only, intact:
     # the checks of delivery look at these alone. The fingerprint (blocks.py) says which need not even be joined.
-    "odd": Relation(
+    "suspect_values": Relation(
         """
         SELECT DISTINCT COALESCE(s.history, r.history) AS history, COALESCE(s.value, r.value) AS value
-        FROM (SELECT x.* FROM close x WHERE x.side = 'sent' AND x.suspected) s
-        FULL JOIN (SELECT y.* FROM close y WHERE y.side = 'seen' AND y.suspected) r
+        FROM (SELECT x.* FROM records_to_check x WHERE x.side = 'sent' AND x.suspected) s
+        FULL JOIN (SELECT y.* FROM records_to_check y WHERE y.side = 'seen' AND y.suspected) r
             ON r.history = s.history AND r.value = s.value
         WHERE s.value IS NULL OR r.value IS NULL OR s.outcome <> 'ok' OR s.log_offset IS NULL OR r.log_offset IS NULL
             OR s.log_offset <> r.log_offset OR s.partition <> r.partition OR s.topic <> r.topic OR NOT r.intact
         """,
         kept=True,
     ),
-    "odd_sent": Relation(
+    "suspect_sent": Relation(
         """
-        SELECT s.* FROM close s
-        JOIN odd d ON d.history = s.history AND d.value = s.value
+        SELECT s.* FROM records_to_check s
+        JOIN suspect_values d ON d.history = s.history AND d.value = s.value
         LEFT JOIN recreated x ON x.history = s.history AND x.topic = s.topic
         WHERE s.side = 'sent' AND x.topic IS NULL
         """,
         kept=True,
     ),
-    "odd_seen": Relation(
+    "suspect_seen": Relation(
         """
-        SELECT r.* FROM close r
-        JOIN odd d ON d.history = r.history AND d.value = r.value
+        SELECT r.* FROM records_to_check r
+        JOIN suspect_values d ON d.history = r.history AND d.value = r.value
         LEFT JOIN recreated x ON x.history = r.history AND x.topic = r.topic
         WHERE r.side = 'seen' AND r.log_offset IS NOT NULL AND x.topic IS NULL
         """,
@@ -81,7 +81,7 @@ RELATIONS = {
         FROM (
             SELECT s.history, s.client, MAX(s.ok) > 0 AS acknowledged,
                 MAX(CASE WHEN s.block >= 0 THEN s.ok ELSE 0 END) > 0 AS told_offsets, MAX(s.refused) > 0 AS refused
-            FROM prints s
+            FROM block_fingerprints s
             LEFT JOIN recreated d ON d.history = s.history AND d.topic = s.topic
             WHERE s.side = 'sent' AND s.named > 0 AND d.topic IS NULL
             GROUP BY s.history, s.client
@@ -92,7 +92,7 @@ RELATIONS = {
     "reading": Relation(
         """
         SELECT r.history, MAX(r.chained) > 0 AS in_streams
-        FROM prints r
+        FROM block_fingerprints r
         LEFT JOIN recreated d ON d.history = r.history AND d.topic = r.topic
         WHERE r.side = 'seen' AND r.block >= 0 AND d.topic IS NULL
         GROUP BY r.history
@@ -101,7 +101,7 @@ RELATIONS = {
     ),
     # Topics to which something was sent.
     "sent_to": Relation("""
-        SELECT DISTINCT s.history, s.topic FROM prints s
+        SELECT DISTINCT s.history, s.topic FROM block_fingerprints s
         LEFT JOIN recreated d ON d.history = s.history AND d.topic = s.topic
         WHERE s.side = 'sent' AND s.named > 0 AND d.topic IS NULL
         """),

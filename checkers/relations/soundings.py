@@ -11,7 +11,7 @@ BITS = 5
 RELATIONS = {
     # Blocks in doubt. repeated: not known to be so many numbers in a row, each once. With as many calls as there are
     # numbers from low to high, one that is there twice stands for one that is not, and the links tell (blocks.py).
-    "soundings": Relation(
+    "history_flags": Relation(
         f"""
         SELECT b.history, b.block, b.backward, b.first_backward, b.repeated
         FROM (
@@ -31,10 +31,10 @@ RELATIONS = {
         kept=True,
     ),
     # What is left of those by bits: the few numbers around one that is there twice, gaps or not.
-    "echoes": Relation(
+    "repeated_values": Relation(
         f"""
         SELECT o.history, o.op >> {BITS} AS block
-        FROM operations o JOIN soundings s ON s.history = o.history AND s.block = o.op >> {BLOCK}
+        FROM operations o JOIN history_flags s ON s.history = o.history AND s.block = o.op >> {BLOCK}
         WHERE s.repeated = 1
         GROUP BY o.history, o.op >> {BITS}
         HAVING COUNT(*) > BIT_COUNT(BIT_OR(CAST(1 AS BIGINT) << CAST(o.op & {(1 << BITS) - 1} AS INT)))

@@ -36,7 +36,7 @@ def relations(shift: int = SHIFT, stretch: int = STRETCH) -> dict[str, Relation]
         FROM appends_by_log a
         UNION ALL SELECT k.log, o.low - 1, 0, NULL, o.return_ns, NULL, NULL FROM ends o {_LOGGED}
         UNION ALL SELECT k.log, o.low, 2, o.call_ns, NULL, o.low, NULL FROM ends o {_LOGGED}
-        UNION ALL SELECT k.log, o.low - 1, 0, NULL, o.return_ns, NULL, NULL FROM sights o {_LOGGED}
+        UNION ALL SELECT k.log, o.low - 1, 0, NULL, o.return_ns, NULL, NULL FROM end_observations o {_LOGGED}
         """
     return {
         "log_blocks": Relation(_blocks(placed, shift), kept=True),

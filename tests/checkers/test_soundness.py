@@ -37,13 +37,13 @@ def test_who_is_refused(rows, said):
 
 
 def test_of_a_sound_history_one_scan_leaves_nothing_to_look_at():
-    assert RELATIONS["soundings"].kept
+    assert RELATIONS["history_flags"].kept
     with DuckDBEngine.over_tables(calls(*[(0, number, "t", number, number + 3) for number in range(1000)])) as duck:
-        assert duck.ask("SELECT s.block FROM soundings s") == []
+        assert duck.ask("SELECT s.block FROM history_flags s") == []
 
 
 def test_of_gaps_and_of_calls_to_several_partitions_little_is_left_to_look_at():
     rows = [(0, number, "t", 1, 2) for number in range(0, 9000, 3)] + [(0, 3000, "u", 1, 2)]
     with DuckDBEngine.over_tables(calls(*rows)) as duck:
-        assert duck.ask("SELECT s.block FROM echoes s") == [{"block": 3000 >> 5}]
+        assert duck.ask("SELECT s.block FROM repeated_values s") == [{"block": 3000 >> 5}]
         assert not duck.unsound
