@@ -34,7 +34,7 @@ _LONGEST_PATH = 100  # what the system allows, less a little
 _TOPICS = {"group": "__consumer_offsets", "transactional_id": "__transaction_state"}
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """A command that cannot be done here; the sentence says why."""
 
 
@@ -86,9 +86,9 @@ class ControlChannel:
             wanted = json.loads(line)
             command = self._commands.get(wanted["do"])
             if command is None:
-                raise Refused(f"there is no command {wanted['do']!r}; there are {', '.join(self._commands)}")
+                raise CommandRefused(f"there is no command {wanted['do']!r}; there are {', '.join(self._commands)}")
             return {"ok": True, **command(wanted)}
-        except Refused as refused:
+        except CommandRefused as refused:
             return {"ok": False, "error": str(refused)}
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return {"ok": False, "error": f"not understood: {error!r}"}
@@ -115,7 +115,7 @@ class ControlChannel:
     def _advance_clock(self, wanted: dict[str, Any]) -> dict[str, Any]:
         clock, seconds = self._node.clock, float(wanted["seconds"])
         if not 0 <= seconds <= _LONGEST_JUMP_S or not isinstance(clock, SystemClock | ManualClock):
-            raise Refused("a clock goes forward only, and by 100 years at most")
+            raise CommandRefused("a clock goes forward only, and by 100 years at most")
         clock.advance(seconds)
         return {"now_ms": clock.now_ms()}
 
@@ -125,20 +125,20 @@ class ControlChannel:
     def _move_coordinator(self, wanted: dict[str, Any]) -> dict[str, Any]:
         kind = next((kind for kind in _TOPICS if kind in wanted), None)
         if kind is None:
-            raise Refused(f"move_coordinator names {' or '.join(_TOPICS)}")
+            raise CommandRefused(f"move_coordinator names {' or '.join(_TOPICS)}")
         topic = self._node.topics.get(_TOPICS[kind])
         if topic is None:
-            raise Refused(f"{_TOPICS[kind]} has not been made yet")
+            raise CommandRefused(f"{_TOPICS[kind]} has not been made yet")
         return self._move(topic.name, partition_for(str(wanted[kind]), topic.partitions), int(wanted["to"]))
 
     def _move(self, name: str, index: int, to: int) -> dict[str, Any]:
         topic = self._node.topics.get(name)
         if self._node.membership is not None:
-            raise Refused("this is a broker: the controller moves leaders")
+            raise CommandRefused("this is a broker: the controller moves leaders")
         if topic is None or not self._node.topics.has(name, index):
-            raise Refused(f"there is no partition {name}-{index}")
+            raise CommandRefused(f"there is no partition {name}-{index}")
         if not self._node.controller.move_leader(topic, index, to):
-            raise Refused(f"broker {to} is not alive and in sync with {name}-{index}")
+            raise CommandRefused(f"broker {to} is not alive and in sync with {name}-{index}")
         return {"topic": name, "partition": index, "leader": to}
 
 

@@ -14,11 +14,11 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
-from reference_impl.api import Answer, Context, Handler, Served
+from reference_impl.api import Context, Handler, HandlerResult, Served
 from reference_impl.group.placement import partition_for
 from reference_impl.log.validate import Rejected
 from reference_impl.partition import Partition
-from reference_impl.replica.waiting import Mark, mark, settled
+from reference_impl.replica.waiting import LogPosition, mark, settled
 from wire import errors
 from wire.messages import Struct, response
 
@@ -32,7 +32,7 @@ Refuse = Callable[[Struct, Context, int], Struct]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KeyedApi:
     """How requests of one API name their keys, and how they are refused."""
 
     topic: str
@@ -49,7 +49,7 @@ def loading(node: Node) -> bool:
     return any(service is not None and service.loads for service in (node.groups, node.transactions))
 
 
-def answer(kind: Kind, handler: Handler, request: Struct, context: Context) -> Answer:
+def answer(kind: KeyedApi, handler: Handler, request: Struct, context: Context) -> HandlerResult:
     """Asks the handler about what is coordinated here; refuses the rest."""
     keys = [key for key in kind.keys(request, context.version) if key]
     here: dict[int, Partition] = {}
@@ -80,19 +80,19 @@ def not_written(served: Served, request: Struct, context: Context, rejected: Rej
     return _refused(kind, request, context, rejected)
 
 
-def _refused(kind: Kind, request: Struct, context: Context, rejected: Rejected) -> Struct:
+def _refused(kind: KeyedApi, request: Struct, context: Context, rejected: Rejected) -> Struct:
     log.warning("%s: the coordinator's log cannot be written: %s", context.api.name, rejected)
     return kind.refuse(request, context, errors.NOT_COORDINATOR)
 
 
-def _handled(kind: Kind, handler: Handler, request: Struct, context: Context) -> Answer:
+def _handled(kind: KeyedApi, handler: Handler, request: Struct, context: Context) -> HandlerResult:
     try:
         return handler(request, context)
     except Rejected as rejected:
         return _refused(kind, request, context, rejected)
 
 
-def _with_refused(kind: Kind, part: Answer, lines: list[dict[str, Any]]) -> Answer:
+def _with_refused(kind: KeyedApi, part: HandlerResult, lines: list[dict[str, Any]]) -> HandlerResult:
     if not isinstance(part, Struct):
         return None if part is None else _with_refused_later(kind, part, lines)
     more = response(part._api, **{kind.answered: lines})
@@ -100,7 +100,9 @@ def _with_refused(kind: Kind, part: Answer, lines: list[dict[str, Any]]) -> Answ
     return part
 
 
-async def _with_refused_later(kind: Kind, part: Awaitable[Struct | None], lines: list[dict[str, Any]]) -> Struct | None:
+async def _with_refused_later(
+    kind: KeyedApi, part: Awaitable[Struct | None], lines: list[dict[str, Any]]
+) -> Struct | None:
     whole = _with_refused(kind, await part, lines)
     assert isinstance(whole, Struct)
     return whole
@@ -112,7 +114,7 @@ def _key_of(entry: Any) -> str:
     return str(getattr(entry, "transactional_id", None) or getattr(entry, "group_id", ""))
 
 
-def _coordinated(kind: Kind, key: str, context: Context) -> Partition | int:
+def _coordinated(kind: KeyedApi, key: str, context: Context) -> Partition | int:
     node = context.node
     topic = node.ensure_internal(kind.topic)
     if topic is None:
@@ -126,7 +128,9 @@ def _coordinated(kind: Kind, key: str, context: Context) -> Partition | int:
     return errors.COORDINATOR_NOT_AVAILABLE if kind.writes and partition.under_min_isr else partition
 
 
-def _replicated(kind: Kind, part: Answer, request: Struct, context: Context, here: list[Partition]) -> Answer:
+def _replicated(
+    kind: KeyedApi, part: HandlerResult, request: Struct, context: Context, here: list[Partition]
+) -> HandlerResult:
     if isawaitable(part):
         return _once_replicated(kind, part, request, context, here)
     marks = _open_marks(here)
@@ -134,7 +138,7 @@ def _replicated(kind: Kind, part: Answer, request: Struct, context: Context, her
 
 
 async def _once_replicated(
-    kind: Kind, part: Awaitable[Struct | None], request: Struct, context: Context, here: list[Partition]
+    kind: KeyedApi, part: Awaitable[Struct | None], request: Struct, context: Context, here: list[Partition]
 ) -> Struct | None:
     try:
         done = await part
@@ -144,12 +148,12 @@ async def _once_replicated(
     return await _once_settled(kind, done, request, context, marks) if marks else done
 
 
-def _open_marks(here: list[Partition]) -> list[Mark]:
+def _open_marks(here: list[Partition]) -> list[LogPosition]:
     return [one for one in map(mark, here) if one.state() is None and not bugs.on("M21d")]
 
 
 async def _once_settled(
-    kind: Kind, part: Struct | None, request: Struct, context: Context, marks: list[Mark]
+    kind: KeyedApi, part: Struct | None, request: Struct, context: Context, marks: list[LogPosition]
 ) -> Struct | None:
     states = await settled(marks, context.node.clock, _REPLICATED_WITHIN_S)
     wrong = next((one for one in states if one not in (errors.NONE, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)), None)
@@ -218,7 +222,7 @@ def _transaction_line(key: str, request: Struct, error: int) -> dict[str, Any]:
     return {"transactional_id": key, "topic_results": [_added_topic(topic, error) for topic in topics]}
 
 
-def _listed(api: str, field: str, answered: str, key: str, *, topic: str = GROUPS, writes: bool = False) -> Kind:
+def _listed(api: str, field: str, answered: str, key: str, *, topic: str = GROUPS, writes: bool = False) -> KeyedApi:
     """An API that takes a plain list of keys."""
 
     def keys(request: Struct, _: int) -> list[str]:
@@ -230,19 +234,19 @@ def _listed(api: str, field: str, answered: str, key: str, *, topic: str = GROUP
     def refuse(request: Struct, _: Context, error: int) -> Struct:
         return response(api, **{answered: [line(name, request, error) for name in getattr(request, field)]})
 
-    return Kind(topic, keys, refuse, writes, field, answered, line)
+    return KeyedApi(topic, keys, refuse, writes, field, answered, line)
 
 
-BY_API: dict[str, Kind] = {
-    "JoinGroup": Kind(GROUPS, _group, lambda r, c, e: response("JoinGroup", error_code=e, member_id=r.member_id)),
-    "SyncGroup": Kind(GROUPS, _group, _plain("SyncGroup")),
-    "Heartbeat": Kind(GROUPS, _group, _plain("Heartbeat"), writes=False),
-    "LeaveGroup": Kind(GROUPS, _group, _plain("LeaveGroup")),
-    "ConsumerGroupHeartbeat": Kind(GROUPS, _group, _plain("ConsumerGroupHeartbeat")),
-    "OffsetCommit": Kind(GROUPS, _group, _by_partition("OffsetCommit")),
-    "TxnOffsetCommit": Kind(GROUPS, _group, _by_partition("TxnOffsetCommit")),
-    "OffsetDelete": Kind(GROUPS, _group, _plain("OffsetDelete")),
-    "OffsetFetch": Kind(
+BY_API: dict[str, KeyedApi] = {
+    "JoinGroup": KeyedApi(GROUPS, _group, lambda r, c, e: response("JoinGroup", error_code=e, member_id=r.member_id)),
+    "SyncGroup": KeyedApi(GROUPS, _group, _plain("SyncGroup")),
+    "Heartbeat": KeyedApi(GROUPS, _group, _plain("Heartbeat"), writes=False),
+    "LeaveGroup": KeyedApi(GROUPS, _group, _plain("LeaveGroup")),
+    "ConsumerGroupHeartbeat": KeyedApi(GROUPS, _group, _plain("ConsumerGroupHeartbeat")),
+    "OffsetCommit": KeyedApi(GROUPS, _group, _by_partition("OffsetCommit")),
+    "TxnOffsetCommit": KeyedApi(GROUPS, _group, _by_partition("TxnOffsetCommit")),
+    "OffsetDelete": KeyedApi(GROUPS, _group, _plain("OffsetDelete")),
+    "OffsetFetch": KeyedApi(
         GROUPS, lambda r, v: [g.group_id for g in r.groups] if v >= 8 else [r.group_id], _fetched,
         writes=False, several="groups", answered="groups", line=lambda k, r, e: {"group_id": k, "error_code": e},
     ),
@@ -252,14 +256,14 @@ BY_API: dict[str, Kind] = {
     "DescribeTransactions": _listed(
         "DescribeTransactions", "transactional_ids", "transaction_states", "transactional_id", topic=TRANSACTIONS
     ),
-    "InitProducerId": Kind(
+    "InitProducerId": KeyedApi(
         TRANSACTIONS, _transactional_id, _plain("InitProducerId", producer_id=-1, producer_epoch=-1)
     ),
-    "AddPartitionsToTxn": Kind(
+    "AddPartitionsToTxn": KeyedApi(
         TRANSACTIONS,
         lambda r, v: [t.transactional_id for t in r.transactions] if v >= 4 else [r.v3_and_below_transactional_id],
         _added, several="transactions", answered="results_by_transaction", line=_transaction_line,
     ),
-    "AddOffsetsToTxn": Kind(TRANSACTIONS, _transactional_id, _plain("AddOffsetsToTxn")),
-    "EndTxn": Kind(TRANSACTIONS, _transactional_id, _plain("EndTxn", producer_id=-1, producer_epoch=-1)),
+    "AddOffsetsToTxn": KeyedApi(TRANSACTIONS, _transactional_id, _plain("AddOffsetsToTxn")),
+    "EndTxn": KeyedApi(TRANSACTIONS, _transactional_id, _plain("EndTxn", producer_id=-1, producer_epoch=-1)),
 }  # fmt: skip

@@ -8,12 +8,12 @@ A node alone has its answers at once, but for what its coordinators are still re
 from __future__ import annotations
 
 from reference_impl import coordinated
-from reference_impl.api import Answer, Context, Served
+from reference_impl.api import Context, HandlerResult, Served
 from reference_impl.log.validate import Rejected
 from wire.messages import Struct
 
 
-def dispatch(served: Served, request: Struct, context: Context) -> Answer:
+def dispatch(served: Served, request: Struct, context: Context) -> HandlerResult:
     """The answer, or what will be it."""
     membership = context.node.membership
     if membership is None and not coordinated.loading(context.node):

@@ -14,7 +14,7 @@ _FOLLOWERS_FETCH = 17
 LATEST = "4.4"
 
 
-class Release(NamedTuple):
+class EmulatedRelease(NamedTuple):
     """One release: newest versions where they differ from ours (ABSENT: no such API), and its feature levels."""
 
     newest: dict[str, int]
@@ -52,11 +52,11 @@ _2_1 = {
 
 RELEASES = MappingProxyType(
     {
-        "2.1": Release(_2_1, 0, 0, 0),
-        "3.9": Release(_3_9, 21, 0, 0),
-        "4.0": Release(_4_0, 25, 1, 2),
-        "4.2": Release(_4_2, 29, 1, 2),
-        LATEST: Release({}, 33, 1, 2),
+        "2.1": EmulatedRelease(_2_1, 0, 0, 0),
+        "3.9": EmulatedRelease(_3_9, 21, 0, 0),
+        "4.0": EmulatedRelease(_4_0, 25, 1, 2),
+        "4.2": EmulatedRelease(_4_2, 29, 1, 2),
+        LATEST: EmulatedRelease({}, 33, 1, 2),
     }
 )
 

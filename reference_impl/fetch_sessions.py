@@ -19,7 +19,7 @@ _IDLE_S = 120.0
 _MOST_PARTITIONS = 100_000  # remembered by all sessions together
 
 
-class Key(NamedTuple):
+class SessionPartition(NamedTuple):
     """A partition as the request names it: by topic id from v13 on, by name before."""
 
     topic: str | uuid.UUID
@@ -27,7 +27,7 @@ class Key(NamedTuple):
 
 
 @dataclass(slots=True)
-class Remembered:
+class SessionEntry:
     """What a partition was asked for, and what its consumer was told last."""
 
     request: Struct
@@ -36,26 +36,26 @@ class Remembered:
 
 
 @dataclass(slots=True)
-class Session:
+class FetchSession:
     """One consumer's set of partitions, in the order in which they are served."""
 
     id: int
     by_id: bool
     last_used: float
     epoch: int = 1
-    partitions: dict[Key, Remembered] = field(default_factory=dict)
+    partitions: dict[SessionPartition, SessionEntry] = field(default_factory=dict)
 
-    def update(self, wanted: Iterable[tuple[Key, Struct]], forgotten: Iterable[Key]) -> None:
+    def update(self, wanted: Iterable[tuple[SessionPartition, Struct]], forgotten: Iterable[SessionPartition]) -> None:
         """Takes an incremental request in."""
         for key, request in wanted:
             if key in self.partitions:
                 self.partitions[key].request = request
             else:
-                self.partitions[key] = Remembered(request)
+                self.partitions[key] = SessionEntry(request)
         for key in () if bugs.on("N06") else forgotten:
             self.partitions.pop(key, None)
 
-    def changed(self, key: Key, answer: Struct) -> bool:
+    def changed(self, key: SessionPartition, answer: Struct) -> bool:
         """True when an answer has to be sent; a partition with data goes to the back of the queue."""
         known = self.partitions.get(key)
         if known is None:
@@ -79,7 +79,7 @@ class Sessionless(NamedTuple):
     """A fetch that stands alone."""
 
 
-class Refused(NamedTuple):
+class SessionError(NamedTuple):
     """A fetch that names a session which is not there, or not in this state."""
 
     error: int
@@ -92,10 +92,10 @@ class Opening(NamedTuple):
 class Incremental(NamedTuple):
     """A fetch that says only what changed."""
 
-    session: Session
+    session: FetchSession
 
 
-Mode = Sessionless | Refused | Opening | Incremental
+Mode = Sessionless | SessionError | Opening | Incremental
 
 
 class FetchSessions:
@@ -103,7 +103,7 @@ class FetchSessions:
 
     def __init__(self, slots: int, rng: random.Random, now: Callable[[], float]) -> None:
         self._slots, self._rng, self._now = slots, rng, now
-        self._sessions: dict[int, Session] = {}
+        self._sessions: dict[int, FetchSession] = {}
 
     def mode(
         self,
@@ -111,8 +111,8 @@ class FetchSessions:
         epoch: int,
         *,
         by_id: bool,
-        wanted: Iterable[tuple[Key, Struct]],
-        forgotten: Iterable[Key],
+        wanted: Iterable[tuple[SessionPartition, Struct]],
+        forgotten: Iterable[SessionPartition],
     ) -> Mode:
         """What kind of fetch this is; a session that is used moves on to its next epoch."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -120,15 +120,15 @@ class FetchSessions:
             return Sessionless() if epoch == FINAL_EPOCH else Opening()
         session = self._sessions.get(session_id)
         if session is None:
-            return Refused(errors.FETCH_SESSION_ID_NOT_FOUND)
+            return SessionError(errors.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != epoch and not bugs.on("N07"):
-            return Refused(errors.INVALID_FETCH_SESSION_EPOCH)
+            return SessionError(errors.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
-            return Refused(errors.FETCH_SESSION_TOPIC_ID_ERROR)
+            return SessionError(errors.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(wanted, forgotten)
         if len(session.partitions) > _MOST_PARTITIONS:
             del self._sessions[session_id]
-            return Refused(errors.FETCH_SESSION_ID_NOT_FOUND)
+            return SessionError(errors.FETCH_SESSION_ID_NOT_FOUND)
         if not session.partitions:
             del self._sessions[session_id]
             return Sessionless()
@@ -136,15 +136,15 @@ class FetchSessions:
         session.epoch = 1 if epoch == _MAX_EPOCH else epoch + 1
         return Incremental(session)
 
-    def open(self, *, by_id: bool, answered: Collection[tuple[Key, Struct, Struct]]) -> int:
+    def open(self, *, by_id: bool, answered: Collection[tuple[SessionPartition, Struct, Struct]]) -> int:
         """Opens a session for (key, request, answer) triples; its id, or 0 when there is no slot."""
         if sum(len(one.partitions) for one in self._sessions.values()) + len(answered) > _MOST_PARTITIONS:
             return NO_SESSION
         if len(self._sessions) >= self._slots and not self._evict():
             return NO_SESSION
-        session = Session(self._new_id(), by_id, self._now())
+        session = FetchSession(self._new_id(), by_id, self._now())
         for key, request, answer in answered:
-            session.partitions[key] = Remembered(request)
+            session.partitions[key] = SessionEntry(request)
             session.changed(key, answer)
         self._sessions[session.id] = session
         return session.id

@@ -25,8 +25,8 @@ from reference_impl.clock import Clock, SystemClock
 from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import JsonRecord, Topic
-from reference_impl.control.journal import Journal
-from reference_impl.control.membership import Membership
+from reference_impl.control.journal import MetadataJournal
+from reference_impl.control.membership import BrokerMembership
 from reference_impl.control.topics import Topics
 from reference_impl.fetch_sessions import FetchSessions
 from reference_impl.group.placement import partition_for
@@ -68,7 +68,7 @@ class Node:
         self.transactions: Any = None
         self.replicas = Replicas(self)
         self.peers = Peers(self)
-        self.membership = Membership(self, config.controller) if config.controller is not None else None
+        self.membership = BrokerMembership(self, config.controller) if config.controller is not None else None
         backoff_s = config["log.cleaner.backoff.ms"] / 1000
         self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
         self._isr_keeper = IsrKeeper(self)
@@ -156,7 +156,7 @@ class Node:
         """A broker of a cluster keeps no journal of its own: it reads the controller's at every start."""
         data, self._opened = self.config.data, True
         data.mkdir(parents=True, exist_ok=True)
-        self.journal = Journal(data / "metadata" / "journal" if self.membership is None else None)
+        self.journal = MetadataJournal(data / "metadata" / "journal" if self.membership is None else None)
         self.image = self.journal.image
         self.topics = Topics(self.image)
         if self.membership is None:

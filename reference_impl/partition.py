@@ -19,7 +19,7 @@ from reference_impl.log import batch as batches
 from reference_impl.log import truncation
 from reference_impl.log.batch import Header, read_header
 from reference_impl.log.partition_log import PartitionLog
-from reference_impl.log.producers import Duplicate, ProducerTable, Refused
+from reference_impl.log.producers import DuplicateBatch, ProducerTable, RejectedBatch
 from reference_impl.log.segment import Aborted
 from reference_impl.log.validate import Rejected, check_frame, validate
 from reference_impl.replica.leading import Leading, Proposal
@@ -194,12 +194,12 @@ class Partition:
         if self._wedged:
             raise Rejected(errors.NOT_ENOUGH_REPLICAS, "a planted bug: this partition takes nothing any more")
         verdict = self.log.producers.admit(header)
-        if isinstance(verdict, Duplicate) and bugs.on("M90"):
+        if isinstance(verdict, DuplicateBatch) and bugs.on("M90"):
             self._wedged, verdict = True, None
-        if isinstance(verdict, Duplicate):
+        if isinstance(verdict, DuplicateBatch):
             offset = self.log.end_offset if bugs.on("M10b") else verdict.batch.base_offset
             return Appended(offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
-        if isinstance(verdict, Refused) and not swapped:
+        if isinstance(verdict, RejectedBatch) and not swapped:
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
         if header.producer_id < 0 and bugs.on("M14") and self._last_bytes_again(batch):
             return Appended(self.log.end_offset - header.record_count, append_time, self.log.end_offset)

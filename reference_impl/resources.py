@@ -22,7 +22,7 @@ DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SettingSource:
     """One place that gives a setting its value."""
 
     name: str
@@ -39,7 +39,7 @@ class Resource(Protocol):
     def own(self) -> dict[str, str]:
         """The settings that were given to this very resource."""
 
-    def sources(self, setting: Setting) -> list[Source]:
+    def sources(self, setting: Setting) -> list[SettingSource]:
         """All places that give the value, the one in force first."""
 
     def fault(self, key: str, value: str) -> Fault | None:
@@ -60,13 +60,13 @@ class TopicResource:
     def own(self) -> dict[str, str]:
         return dict(self._topic.configs)
 
-    def sources(self, setting: Setting) -> list[Source]:
+    def sources(self, setting: Setting) -> list[SettingSource]:
         found = []
         if setting.name in self._topic.configs:
-            found.append(Source(setting.name, self._topic.configs[setting.name], DYNAMIC_TOPIC))
+            found.append(SettingSource(setting.name, self._topic.configs[setting.name], DYNAMIC_TOPIC))
         if setting.synonym:
             return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
-        return [*found, Source(setting.name, setting.default, DEFAULT)]
+        return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
 
     def fault(self, key: str, value: str) -> Fault | None:
         return _value_fault(TOPIC_SETTINGS.get(key), value, f"Unknown topic config name: {key}")
@@ -86,7 +86,7 @@ class BrokerResource:
     def own(self) -> dict[str, str]:
         return dict(self._node.config.dynamic)
 
-    def sources(self, setting: Setting) -> list[Source]:
+    def sources(self, setting: Setting) -> list[SettingSource]:
         return broker_sources(self._node.config, setting)
 
     def fault(self, key: str, value: str) -> Fault | None:
@@ -110,9 +110,9 @@ class GroupResource:
     def own(self) -> dict[str, str]:
         return dict(self._node.image.group_configs.get(self._group_id, {}))
 
-    def sources(self, setting: Setting) -> list[Source]:
+    def sources(self, setting: Setting) -> list[SettingSource]:
         own = self.own()
-        found = [Source(setting.name, own[setting.name], DYNAMIC_GROUP)] if setting.name in own else []
+        found = [SettingSource(setting.name, own[setting.name], DYNAMIC_GROUP)] if setting.name in own else []
         return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
 
     def fault(self, key: str, value: str) -> Fault | None:
@@ -129,14 +129,14 @@ class GroupResource:
         self._node.configure_group(self._group_id, configs)
 
 
-def broker_sources(config: BrokerConfig, setting: Setting) -> list[Source]:
+def broker_sources(config: BrokerConfig, setting: Setting) -> list[SettingSource]:
     """Altered while running, given at the start, default: whichever there are, in this order."""
     found = []
     if setting.name in config.dynamic:
-        found.append(Source(setting.name, config.dynamic[setting.name], DYNAMIC_BROKER))
+        found.append(SettingSource(setting.name, config.dynamic[setting.name], DYNAMIC_BROKER))
     if setting.name in config.settings:
-        found.append(Source(setting.name, config.settings[setting.name], STATIC_BROKER))
-    return [*found, Source(setting.name, setting.default, DEFAULT)]
+        found.append(SettingSource(setting.name, config.settings[setting.name], STATIC_BROKER))
+    return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
 
 
 def _value_fault(setting: Setting | None, value: str, unknown: str) -> Fault | None:

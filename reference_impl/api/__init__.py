@@ -23,8 +23,8 @@ from wire.messages import Struct
 if TYPE_CHECKING:
     from reference_impl.node import Node
 
-Answer = Struct | None | Awaitable[Struct | None]
-Handler = Callable[[Struct, "Context"], Answer]
+HandlerResult = Struct | None | Awaitable[Struct | None]
+Handler = Callable[[Struct, "Context"], HandlerResult]
 
 
 class Context(NamedTuple):

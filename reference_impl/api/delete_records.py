@@ -16,7 +16,7 @@ from wire import errors
 from wire.messages import Struct, child, response
 
 _Part = child("DeleteRecords", "response", "topics.partitions")
-Waiting = tuple[Struct, Trimmed]
+PendingTrim = tuple[Struct, Trimmed]
 
 
 @handles("DeleteRecords", 0, 2)
@@ -35,7 +35,7 @@ def delete_records(request: Struct, context: Context) -> Struct | Awaitable[Stru
     return _everywhere(answered, waiting, request.timeout_ms / 1000, context) if waiting else answered
 
 
-async def _everywhere(answered: Struct, waiting: list[Waiting], limit_s: float, context: Context) -> Struct:
+async def _everywhere(answered: Struct, waiting: list[PendingTrim], limit_s: float, context: Context) -> Struct:
     """Followers hear of the new start with their next fetch."""
     states = await settled((trimmed for _, trimmed in waiting), context.node.clock, max(limit_s, 0.0))
     for (answer, trimmed), state in zip(waiting, states, strict=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.group.classic import ClassicGroup, State
+from reference_impl.group.classic import ClassicGroup, GroupState
 from wire import errors
 from wire.messages import Struct, response
 
@@ -40,7 +40,7 @@ def _describe(group_id: str, context: Context, allowed: int) -> dict[str, object
 
 
 def _of(group: ClassicGroup) -> dict[str, object]:
-    stable = group.state is State.STABLE
+    stable = group.state is GroupState.STABLE
     return {
         "group_id": group.group_id,
         "group_state": group.state.value,

@@ -20,7 +20,7 @@ from functools import partial
 
 from reference_impl import bugs, hints
 from reference_impl.api import Context, handles
-from reference_impl.fetch_sessions import NO_SESSION, Incremental, Key, Opening, Refused
+from reference_impl.fetch_sessions import NO_SESSION, Incremental, Opening, SessionError, SessionPartition
 from reference_impl.log import spoil
 from reference_impl.log.epochs import UNKNOWN
 from reference_impl.partition import Partition
@@ -38,10 +38,10 @@ _Aborted = child("Fetch", "response", "responses.partitions.aborted_transactions
 
 
 @dataclass(slots=True)
-class Reading:
+class PartitionPass:
     """What one pass over the partitions gave."""
 
-    answers: list[tuple[Key, Struct, Struct]] = field(default_factory=list)  # key, request, answer
+    answers: list[tuple[SessionPartition, Struct, Struct]] = field(default_factory=list)  # key, request, answer
     size: int = 0
     failed: bool = False
 
@@ -54,14 +54,20 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
         if replica.replica_id >= 0 and replica.replica_epoch >= 0:
             return _serve_follower(request, context)
     by_id = context.version >= _BY_ID_SINCE
-    asked = [(Key(t.topic_id if by_id else t.topic, p.partition), p) for t in request.topics for p in t.partitions]
+    asked = [
+        (SessionPartition(t.topic_id if by_id else t.topic, p.partition), p)
+        for t in request.topics
+        for p in t.partitions
+    ]
     forgotten = [
-        Key(t.topic_id if by_id else t.topic, index) for t in request.forgotten_topics_data for index in t.partitions
+        SessionPartition(t.topic_id if by_id else t.topic, index)
+        for t in request.forgotten_topics_data
+        for index in t.partitions
     ]
     mode = context.node.fetch_sessions.mode(
         request.session_id, request.session_epoch, by_id=by_id, wanted=asked, forgotten=forgotten
     )
-    if isinstance(mode, Refused):
+    if isinstance(mode, SessionError):
         return response("Fetch", error_code=mode.error)
     if isinstance(mode, Incremental):
         asked = [(key, known.request) for key, known in mode.session.partitions.items()]
@@ -72,7 +78,9 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     return _wait(asked, request, context, answer)
 
 
-def _is_enough(reading: Reading, asked: list[tuple[Key, Struct]], request: Struct, context: Context) -> bool:
+def _is_enough(
+    reading: PartitionPass, asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context
+) -> bool:
     wanted = min(request.min_bytes, request.max_bytes, context.node.fetch_max_bytes)
     return reading.failed or not asked or reading.size >= wanted
 
@@ -106,7 +114,9 @@ async def _wait_for_news(session: serving.FollowerSession, request: Struct, cont
     return serving.as_response(session.id, session.collect(request.max_bytes))
 
 
-async def _wait(asked: list[tuple[Key, Struct]], request: Struct, context: Context, answer: partial[Struct]) -> Struct:
+async def _wait(
+    asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context, answer: partial[Struct]
+) -> Struct:
     """The long poll: looks again whenever one of the partitions has news."""
     news = asyncio.Event()
     timed_out = False
@@ -133,7 +143,7 @@ async def _wait(asked: list[tuple[Key, Struct]], request: Struct, context: Conte
             partition.unwatch(news.set)
 
 
-def _response(mode: object, context: Context, reading: Reading) -> Struct:
+def _response(mode: object, context: Context, reading: PartitionPass) -> Struct:
     """Groups the answers by topic; a session's answer leaves out what is unchanged."""
     answers = reading.answers
     session_id = NO_SESSION
@@ -160,8 +170,10 @@ def _response(mode: object, context: Context, reading: Reading) -> Struct:
 # Reading
 
 
-def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *, woken: bool = False) -> Reading:
-    reading = Reading()
+def _read(
+    asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context, *, woken: bool = False
+) -> PartitionPass:
+    reading = PartitionPass()
     room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.listener.budget.room)
     for key, wanted in asked:
         partition = _partition(key, context)
@@ -188,14 +200,14 @@ def _read(asked: list[tuple[Key, Struct]], request: Struct, context: Context, *,
     return reading
 
 
-def _partition(key: Key, context: Context) -> Partition | None:
+def _partition(key: SessionPartition, context: Context) -> Partition | None:
     if isinstance(key.topic, str):
         return context.node.partition(key.topic, key.partition)
     topic = context.node.topics.by_id(key.topic)
     return None if topic is None else context.node.partition(topic.name, key.partition)
 
 
-def _absent(key: Key, context: Context) -> int:
+def _absent(key: SessionPartition, context: Context) -> int:
     topics = context.node.topics
     topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
     if topic is None:
@@ -223,7 +235,7 @@ def _error(partition: Partition, wanted: Struct, request: Struct, context: Conte
     return errors.NONE
 
 
-def _failed(key: Key, error: int, partition: Partition | None, context: Context) -> Struct:
+def _failed(key: SessionPartition, error: int, partition: Partition | None, context: Context) -> Struct:
     part = _Part(partition_index=key.partition, error_code=error, high_watermark=-1, records=b"")
     if partition is not None:
         part.aborted_transactions = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.group.effects import Joined
+from reference_impl.group.effects import JoinResult
 from reference_impl.group.joining import JoinRequest
 from wire import errors
 from wire.messages import Struct, response
@@ -52,7 +52,7 @@ def _refused(error: int, request: Struct, context: Context) -> Struct:
     return response("JoinGroup", error_code=error, member_id=request.member_id, protocol_name=nothing)
 
 
-def _answer(joined: Joined, version: int) -> Struct:
+def _answer(joined: JoinResult, version: int) -> Struct:
     return response(
         "JoinGroup",
         error_code=joined.error,

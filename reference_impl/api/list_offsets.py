@@ -25,7 +25,7 @@ _UNPACK_LIMIT = 256 << 20
 _Part = child("ListOffsets", "response", "topics.partitions")
 
 
-class Found(NamedTuple):
+class FoundOffset(NamedTuple):
     """An offset, with the time and the leader epoch of what is there."""
 
     offset: int = -1
@@ -78,48 +78,48 @@ def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice
     )
 
 
-def look_up(partition: Partition, time: int, *, committed: bool, consumer: bool = True) -> Found:
+def look_up(partition: Partition, time: int, *, committed: bool, consumer: bool = True) -> FoundOffset:
     """What a partition answers for a time, special or real."""
     log = partition.log
     end = partition.readable_end(committed=committed and not bugs.on("M29b")) if consumer else log.end_offset
     if time == LATEST:
-        return Found(end, leader_epoch=partition.leader_epoch)
+        return FoundOffset(end, leader_epoch=partition.leader_epoch)
     if time in (EARLIEST, EARLIEST_LOCAL):
         start = partition.high_watermark if bugs.on("M29a") else log.start_offset
         epoch = partition.leader_epoch if bugs.on("M29c") else log.epochs.earliest(log.start_offset)
-        return Found(start, leader_epoch=-1 if epoch is None else epoch)
+        return FoundOffset(start, leader_epoch=-1 if epoch is None else epoch)
     if time in (LATEST_TIERED, EARLIEST_PENDING):
-        return Found()
+        return FoundOffset()
     found = _largest(partition) if time == MAX_TIMESTAMP else _first_at(partition, time)
     if found.offset == -1 and bugs.on("M30c"):
-        return Found(end, leader_epoch=partition.leader_epoch)
+        return FoundOffset(end, leader_epoch=partition.leader_epoch)
     if end == log.start_offset and bugs.on("P47"):
-        return Found(end, leader_epoch=partition.leader_epoch)
-    return found if found.offset < end else Found()
+        return FoundOffset(end, leader_epoch=partition.leader_epoch)
+    return found if found.offset < end else FoundOffset()
 
 
-def _first_at(partition: Partition, time: int) -> Found:
+def _first_at(partition: Partition, time: int) -> FoundOffset:
     for header, data in partition.log.reaching(time):
         if bugs.on("M30b"):
-            return Found(header.base_offset, header.base_timestamp, header.leader_epoch)
-        before = Found()
+            return FoundOffset(header.base_offset, header.base_timestamp, header.leader_epoch)
+        before = FoundOffset()
         for record in _records(data):
-            here = Found(record.offset, record.timestamp, header.leader_epoch)
+            here = FoundOffset(record.offset, record.timestamp, header.leader_epoch)
             if record.timestamp >= time and record.offset >= min(partition.log.start_offset, header.last_offset):
                 return before if before.offset >= 0 and bugs.on("M30a") else here
             before = here
-    return Found()
+    return FoundOffset()
 
 
-def _largest(partition: Partition) -> Found:
+def _largest(partition: Partition) -> FoundOffset:
     located = partition.log.with_largest_timestamp()
     if located is None:
-        return Found()
+        return FoundOffset()
     header, data = located
     for record in _records(data):
         if record.timestamp == header.max_timestamp or bugs.on("P48"):
-            return Found(record.offset, record.timestamp, header.leader_epoch)
-    return Found()
+            return FoundOffset(record.offset, record.timestamp, header.leader_epoch)
+    return FoundOffset()
 
 
 def _records(data: bytes) -> list[records.Record]:

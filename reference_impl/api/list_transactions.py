@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from reference_impl.api import Context, handles
 from reference_impl.patterns import NoPattern, Pattern
-from reference_impl.txn.state import State, Transaction
+from reference_impl.txn.state import Transaction, TransactionState
 from wire import errors
 from wire.messages import Struct, response
 
-_STATES = {state.shown for state in State} | {"Dead", "PrepareEpochFence"}
+_STATES = {state.shown for state in TransactionState} | {"Dead", "PrepareEpochFence"}
 
 
 @handles("ListTransactions", 0, 2)

@@ -16,7 +16,7 @@ from typing import Any
 from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.commits import commit_refusal
-from reference_impl.group.layout import Committed
+from reference_impl.group.layout import CommittedOffset
 from wire import errors
 from wire.messages import Struct, response
 
@@ -28,7 +28,7 @@ class Wanted:
     topic: str
     topic_id: uuid.UUID
     partition: int
-    value: Committed
+    value: CommittedOffset
     line: dict[str, int]
 
 
@@ -67,7 +67,7 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
                 line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 metadata = p.committed_metadata or ""
-                value = Committed(p.committed_offset, p.committed_leader_epoch, metadata, now_ms)
+                value = CommittedOffset(p.committed_offset, p.committed_leader_epoch, metadata, now_ms)
                 wanted.append(Wanted(topic.name, topic.id, p.partition_index, value, line))
         topics.append({**named, "partitions": lines})
     return topics, wanted

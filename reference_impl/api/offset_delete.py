@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.group.classic import CONSUMER, State
+from reference_impl.group.classic import CONSUMER, GroupState
 from reference_impl.group.layout import OffsetKey
 from wire import errors
 from wire.messages import Struct, response
@@ -23,7 +23,7 @@ def offset_delete(request: Struct, context: Context) -> Struct:
     group = groups.find(request.group_id)
     if group is None:
         return response("OffsetDelete", error_code=errors.GROUP_ID_NOT_FOUND)
-    if group.state is not State.EMPTY and group.protocol_type != CONSUMER:
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
         return response("OffsetDelete", error_code=errors.NON_EMPTY_GROUP)
     there = set(groups.offsets_of(request.group_id).keys_of_group(request.group_id))
     gone: list[OffsetKey] = []

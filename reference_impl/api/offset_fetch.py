@@ -13,12 +13,12 @@ from typing import Any
 from reference_impl import bugs
 from reference_impl.api import Context, handles
 from reference_impl.group.commits import fetch_refusal
-from reference_impl.group.layout import Committed
+from reference_impl.group.layout import CommittedOffset
 from wire import errors
 from wire.messages import Struct, response
 
-_NOTHING = Committed(-1, -1, "", -1)
-_BEGINNING = Committed(0, -1, "", -1)
+_NOTHING = CommittedOffset(-1, -1, "", -1)
+_BEGINNING = CommittedOffset(0, -1, "", -1)
 
 
 @handles("OffsetFetch", 1, 10)
@@ -49,7 +49,7 @@ def _group(group_id: str, topics: list[Struct] | None, request: Struct, context:
 
 
 def _asked(
-    topics: list[Struct] | None, committed: dict[tuple[str, int], Committed], context: Context, by_id: bool
+    topics: list[Struct] | None, committed: dict[tuple[str, int], CommittedOffset], context: Context, by_id: bool
 ) -> list[tuple[str | None, dict[str, Any], list[int]]]:
     """Topic name (None: no such id), how the answer names it, and its partitions."""
     known = context.node.topics
@@ -70,7 +70,7 @@ def _asked(
 
 
 def _partition(
-    group_id: str, topic: str | None, index: int, committed: dict[tuple[str, int], Committed], stable: bool,
+    group_id: str, topic: str | None, index: int, committed: dict[tuple[str, int], CommittedOffset], stable: bool,
     context: Context,
 ) -> dict[str, Any]:  # fmt: skip
     error, value = errors.NONE, _NOTHING
@@ -81,7 +81,7 @@ def _partition(
     else:
         value = committed.get((topic, index), _BEGINNING if bugs.on("P18") else _NOTHING)
     if bugs.on("M28"):
-        value = Committed(value.offset, -1, "", -1)
+        value = CommittedOffset(value.offset, -1, "", -1)
     return {
         "partition_index": index,
         "committed_offset": value.offset,

@@ -20,7 +20,7 @@ from reference_impl.log import batch as batches
 from reference_impl.log.validate import Rejected, check_frame
 from reference_impl.node import Node
 from reference_impl.partition import Partition
-from reference_impl.replica.waiting import Mark, mark, settled
+from reference_impl.replica.waiting import LogPosition, mark, settled
 from wire import errors
 from wire.messages import Struct, child, response
 
@@ -33,11 +33,11 @@ _Partition = child("Produce", "response", "responses.partition_responses")
 _RecordError = child("Produce", "response", "responses.partition_responses.record_errors")
 
 
-class Waiting(NamedTuple):
+class PendingReplication(NamedTuple):
     """An answer that holds once its batch is replicated."""
 
     answer: Struct
-    mark: Mark
+    mark: LogPosition
 
 
 Verdicts = dict[tuple[str | None, int], int]
@@ -69,9 +69,9 @@ def _appended(
         answers = []
         for part in data.partition_data:
             error = refused or unverified.get((name, part.index), errors.NONE)
-            answer: Struct | Waiting
+            answer: Struct | PendingReplication
             answer = _failed(part.index, error, _WHY.get(error)) if error else _append(request, name, part, context)
-            if isinstance(answer, Waiting):
+            if isinstance(answer, PendingReplication):
                 waiting.append(answer)
                 answer = answer.answer
             answers.append(answer)
@@ -79,7 +79,9 @@ def _appended(
     return _replicated(request, topics, waiting, context) if waiting else _answer(request, topics, context)
 
 
-async def _replicated(request: Struct, topics: list[Any], waiting: list[Waiting], context: Context) -> Struct | None:
+async def _replicated(
+    request: Struct, topics: list[Any], waiting: list[PendingReplication], context: Context
+) -> Struct | None:
     states = await settled((one.mark for one in waiting), context.node.clock, max(request.timeout_ms, 0) / 1000)
     for one, state in zip(waiting, states, strict=True):
         one.answer.error_code = state
@@ -162,7 +164,7 @@ def _is_open(partition: Partition, header: batches.Header) -> bool:
     return entry is not None and entry.open_transaction is not None and entry.epoch == header.producer_epoch
 
 
-def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | Waiting:
+def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | PendingReplication:
     node = context.node
     if name is None:
         partition: Partition | int = errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -192,7 +194,7 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     if request.acks != -1:
         return answer
     where = mark(partition, done.end_offset)
-    return Waiting(answer, where) if where.state() is None else answer
+    return PendingReplication(answer, where) if where.state() is None else answer
 
 
 def _elsewhere(name: str | None, index: int, context: Context) -> Struct:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from reference_impl.api import Context, handles
-from reference_impl.replica.waiting import Mark, mark, settled
+from reference_impl.replica.waiting import LogPosition, mark, settled
 from wire import errors
 from wire.messages import Struct, response
 
@@ -21,7 +21,7 @@ _WITHIN_S = 3.0
 @handles("WriteTxnMarkers", 1, 2)
 def write_txn_markers(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Writes a control batch for every partition of every marker."""
-    open_marks: list[tuple[dict[str, Any], Mark]] = []
+    open_marks: list[tuple[dict[str, Any], LogPosition]] = []
     markers = [_written(marker, context, open_marks) for marker in request.markers]
     if open_marks:
         return _replicated(markers, open_marks, context)
@@ -29,7 +29,7 @@ def write_txn_markers(request: Struct, context: Context) -> Struct | Awaitable[S
 
 
 async def _replicated(
-    markers: list[dict[str, Any]], open_marks: list[tuple[dict[str, Any], Mark]], context: Context
+    markers: list[dict[str, Any]], open_marks: list[tuple[dict[str, Any], LogPosition]], context: Context
 ) -> Struct:
     states = await settled((one for _, one in open_marks), context.node.clock, _WITHIN_S)
     for (line, _), state in zip(open_marks, states, strict=True):
@@ -37,7 +37,7 @@ async def _replicated(
     return response("WriteTxnMarkers", markers=markers)
 
 
-def _written(marker: Struct, context: Context, open_marks: list[tuple[dict[str, Any], Mark]]) -> dict[str, Any]:
+def _written(marker: Struct, context: Context, open_marks: list[tuple[dict[str, Any], LogPosition]]) -> dict[str, Any]:
     topics = []
     for topic in marker.topics:
         lines = []

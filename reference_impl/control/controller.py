@@ -16,7 +16,7 @@ from reference_impl.clock import Clock
 from reference_impl.config import BrokerConfig
 from reference_impl.control import elections
 from reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
-from reference_impl.control.journal import Journal
+from reference_impl.control.journal import MetadataJournal
 from reference_impl.control.spread import spread
 from wire import errors
 
@@ -37,7 +37,7 @@ class Heard(NamedTuple):
 class Controller:
     """Decides for the cluster, durably."""
 
-    def __init__(self, journal: Journal, config: BrokerConfig, clock: Clock) -> None:
+    def __init__(self, journal: MetadataJournal, config: BrokerConfig, clock: Clock) -> None:
         self._journal, self._config, self._clock = journal, config, clock
         self._session_s = config["broker.session.timeout.ms"] / 1000
         self._grace_s = config["broker.reconnect.grace.ms"] / 1000

@@ -17,7 +17,7 @@ from wire.crc32c import crc32c
 _RESERVE, _LEAST_RESERVE = 64 << 10, 1 << 10
 
 
-class Journal:
+class MetadataJournal:
     """An append-only file, the image that its records add up to, and whoever wants to hear of each new one.
 
     Without a path it lives in memory: what a broker has read of the controller's, or a test's.

@@ -39,7 +39,7 @@ class NoBlockYet(Exception):
     """The controller has not given this broker any producer ids yet."""
 
 
-class Membership:
+class BrokerMembership:
     """The link between one broker and its controller."""
 
     def __init__(self, node: Node, controller: tuple[str, int]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from reference_impl.group.consumer import NOTHING, Part, Parts
+from reference_impl.group.consumer import NOTHING, OwnedPartition, Parts
 
 
 class Candidate(NamedTuple):
@@ -26,8 +26,8 @@ Assignor = Callable[[Mapping[str, Candidate]], dict[str, Parts]]
 
 def uniform(members: Mapping[str, Candidate]) -> dict[str, Parts]:
     """Keeps what is allowed, gives the rest to those with the least, then evens out."""
-    given: dict[str, set[Part]] = {}
-    taken: set[Part] = set()
+    given: dict[str, set[OwnedPartition]] = {}
+    taken: set[OwnedPartition] = set()
     order = sorted(members, key=lambda m: members[m].order)
     for member in order:
         given[member] = set((members[member].had & members[member].may_own) - taken)
@@ -43,8 +43,8 @@ def uniform(members: Mapping[str, Candidate]) -> dict[str, Parts]:
 
 
 def _better(
-    members: Mapping[str, Candidate], order: list[str], given: dict[str, set[Part]]
-) -> tuple[Part, str, str] | None:
+    members: Mapping[str, Candidate], order: list[str], given: dict[str, set[OwnedPartition]]
+) -> tuple[OwnedPartition, str, str] | None:
     """A partition that should move: its taker has at least two fewer than its giver."""
     by_load = sorted(order, key=lambda m: len(given[m]))
     for taker in by_load:
@@ -59,8 +59,8 @@ def _better(
 
 def ranges(members: Mapping[str, Candidate]) -> dict[str, Parts]:
     """Each topic on its own: the first members get one partition more where it does not come out even."""
-    given: dict[str, set[Part]] = {member: set() for member in members}
-    by_topic: dict[object, list[Part]] = {}
+    given: dict[str, set[OwnedPartition]] = {member: set() for member in members}
+    by_topic: dict[object, list[OwnedPartition]] = {}
     for part in sorted(_all(members)):
         by_topic.setdefault(part[0], []).append(part)
     for parts in by_topic.values():

@@ -13,7 +13,7 @@ import enum
 from dataclasses import dataclass, field
 
 from reference_impl import bugs
-from reference_impl.group.effects import Effect, Joined, JoinedMember, Saved, SavedMember, Synced, Ticket
+from reference_impl.group.effects import Effect, JoinedMember, JoinResult, Saved, SavedMember, SyncResult, Ticket
 from reference_impl.group.layout import subscribed_topics
 from reference_impl.group.placement import bucket
 from wire import errors
@@ -22,7 +22,7 @@ CONSUMER = "consumer"
 Protocols = tuple[tuple[str, bytes], ...]
 
 
-class State(enum.Enum):
+class GroupState(enum.Enum):
     """The states of a group, by the names that ListGroups shows; two of them are those of KIP-848 groups alone."""
 
     EMPTY = "Empty"
@@ -34,7 +34,7 @@ class State(enum.Enum):
 
 
 @dataclass(slots=True)
-class Member:
+class ClassicMember:
     """One member: what it asked for, what it was given, and which of its requests wait for an answer."""
 
     member_id: str
@@ -62,13 +62,13 @@ class ClassicGroup:
     """One group. Changed only by the functions in `rebalance.py`."""
 
     group_id: str
-    state: State = State.EMPTY
-    was: State = State.EMPTY
+    state: GroupState = GroupState.EMPTY
+    was: GroupState = GroupState.EMPTY
     generation: int = 0
     protocol_type: str | None = None
     protocol: str | None = None
     leader: str | None = None
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ClassicMember] = field(default_factory=dict)
     static: dict[str, str] = field(default_factory=dict)
     pending: dict[str, None] = field(default_factory=dict)
     """Member ids that were handed out (MEMBER_ID_REQUIRED) and have not come back yet; ordered like a set should be."""
@@ -88,7 +88,7 @@ class ClassicGroup:
 
     def supports(self, protocol_type: str, names: set[str]) -> bool:
         """True when a member with these protocols leaves at least one that every member knows."""
-        if self.state is State.EMPTY:
+        if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
         return self.protocol_type == protocol_type and bool(names & self.candidates())
 
@@ -147,10 +147,10 @@ class ClassicGroup:
 
     # -- changes of membership ---------------------------------------------------------------------------------
 
-    def move_to(self, state: State) -> None:
+    def move_to(self, state: GroupState) -> None:
         self.was, self.state = self.state, state
 
-    def add(self, member: Member, protocol_type: str) -> None:
+    def add(self, member: ClassicMember, protocol_type: str) -> None:
         if not self.members:
             self.protocol_type = protocol_type
         if member.instance_id is not None:
@@ -171,15 +171,15 @@ class ClassicGroup:
         self.awaited.discard(member_id)
         self.deadlines.pop(("session", member_id), None)
 
-    def replace(self, instance_id: str, old_id: str, new_id: str) -> tuple[Member, list[Effect]]:
+    def replace(self, instance_id: str, old_id: str, new_id: str) -> tuple[ClassicMember, list[Effect]]:
         """A static member came back under a new member id: it inherits everything, its old requests are fenced."""
         old = self.members.pop(old_id)
         fenced: list[Effect] = []
         if old.join is not None:
-            fenced.append(Joined(old.join, errors.FENCED_INSTANCE_ID, old_id))
+            fenced.append(JoinResult(old.join, errors.FENCED_INSTANCE_ID, old_id))
         if old.sync is not None:
-            fenced.append(Synced(old.sync, errors.FENCED_INSTANCE_ID))
-        new = Member(
+            fenced.append(SyncResult(old.sync, errors.FENCED_INSTANCE_ID))
+        new = ClassicMember(
             new_id, instance_id, old.client_id, old.client_host, old.rebalance_timeout_ms, old.session_timeout_ms,
             old.protocols, old.assignment,
         )  # fmt: skip
@@ -224,7 +224,7 @@ def restored(saved: Saved) -> ClassicGroup:
     """A group as its last record in the log describes it: Stable with members, Empty without."""
     group = ClassicGroup(
         saved.group_id,
-        State.STABLE if saved.members else State.EMPTY,
+        GroupState.STABLE if saved.members else GroupState.EMPTY,
         generation=saved.generation,
         protocol_type=saved.protocol_type or None,
         protocol=saved.protocol,
@@ -232,7 +232,7 @@ def restored(saved: Saved) -> ClassicGroup:
     )
     for m in saved.members:
         protocols = ((saved.protocol or "", m.subscription),)
-        group.members[m.member_id] = Member(
+        group.members[m.member_id] = ClassicMember(
             m.member_id, m.instance_id, m.client_id, m.client_host, m.rebalance_timeout_ms, m.session_timeout_ms,
             protocols, m.assignment,
         )  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reference_impl import bugs
-from reference_impl.group.classic import ClassicGroup, State
-from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, Part
+from reference_impl.group.classic import ClassicGroup, GroupState
+from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, OwnedPartition
 from wire import errors
 
 
 def commit_refusal(
     group: ClassicGroup | ConsumerGroup | None, member_id: str, instance_id: str | None, generation: int, *,
-    transactional: bool, version: int, parts: Iterable[Part] = (),
+    transactional: bool, version: int, parts: Iterable[OwnedPartition] = (),
 ) -> int:  # fmt: skip
     """0 when the commit may go ahead, else its error code; an absent group is open to commits without generation.
 
@@ -24,7 +24,7 @@ def commit_refusal(
         if generation < 0:
             return errors.NONE
         return errors.GROUP_ID_NOT_FOUND if version >= 9 and not transactional else errors.ILLEGAL_GENERATION
-    if generation < 0 and group.state is State.EMPTY:
+    if generation < 0 and group.state is GroupState.EMPTY:
         return errors.NONE
     if isinstance(group, ConsumerGroup):
         return _member_refusal(group, member_id, generation, parts, transactional=transactional, version=version)
@@ -36,13 +36,19 @@ def commit_refusal(
             return refusal
     elif not transactional and not bugs.on("P14"):
         return errors.UNKNOWN_MEMBER_ID
-    if not transactional and group.state is State.COMPLETING and not bugs.on("P13"):
+    if not transactional and group.state is GroupState.COMPLETING and not bugs.on("P13"):
         return errors.REBALANCE_IN_PROGRESS
     return errors.NONE
 
 
 def _member_refusal(
-    group: ConsumerGroup, member_id: str, epoch: int, parts: Iterable[Part], *, transactional: bool, version: int
+    group: ConsumerGroup,
+    member_id: str,
+    epoch: int,
+    parts: Iterable[OwnedPartition],
+    *,
+    transactional: bool,
+    version: int,
 ) -> int:
     """A KIP-848 member commits in its epoch, or in an older one what it has owned since then (KIP-1251)."""
     member = group.members.get(member_id)
@@ -55,7 +61,7 @@ def _member_refusal(
     return errors.ILLEGAL_GENERATION if transactional else errors.STALE_MEMBER_EPOCH
 
 
-def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[Part]) -> bool:
+def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[OwnedPartition]) -> bool:
     latest = 1 << 31
     return 0 <= epoch < member.epoch and all(member.since.get(part, latest) <= epoch for part in parts)
 

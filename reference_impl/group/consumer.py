@@ -14,18 +14,18 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reference_impl.group.classic import CONSUMER, State
+from reference_impl.group.classic import CONSUMER, GroupState
 
 LEFT, LEFT_FOR_A_WHILE = -1, -2
-Part = tuple[uuid.UUID, int]
-Parts = frozenset[Part]
+OwnedPartition = tuple[uuid.UUID, int]
+Parts = frozenset[OwnedPartition]
 Catalogue = Mapping[str, tuple[uuid.UUID, int]]
 """All topics by name: id and number of partitions."""
 
 NOTHING: Parts = frozenset()
 
 
-class Progress(enum.IntEnum):
+class MemberState(enum.IntEnum):
     """How far a member is on its way to its target; the numbers are those of Kafka's records."""
 
     STABLE = 0
@@ -40,7 +40,7 @@ class ConsumerMember:
     member_id: str
     epoch: int = 0
     previous_epoch: int = -1
-    progress: Progress = Progress.STABLE
+    progress: MemberState = MemberState.STABLE
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
@@ -51,11 +51,11 @@ class ConsumerMember:
     client_host: str = ""
     assigned: Parts = NOTHING
     revoking: Parts = NOTHING
-    since: Mapping[Part, int] = field(default_factory=dict)
+    since: Mapping[OwnedPartition, int] = field(default_factory=dict)
     """The member epoch in which each partition came to it (KIP-1251)."""
 
     def reached(self, assignment_epoch: int) -> bool:
-        return self.progress is Progress.STABLE and self.epoch == assignment_epoch
+        return self.progress is MemberState.STABLE and self.epoch == assignment_epoch
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class ConsumerGroup:
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     static: dict[str, str] = field(default_factory=dict)
     target: dict[str, Parts] = field(default_factory=dict)
-    owners: dict[Part, str] = field(default_factory=dict)
+    owners: dict[OwnedPartition, str] = field(default_factory=dict)
     """Who owns a partition, or has not given it back yet: nobody else may have it."""
     deadlines: dict[tuple[str, str], int] = field(default_factory=dict)
     topics: frozenset[str] = frozenset()
@@ -80,14 +80,14 @@ class ConsumerGroup:
     pending: tuple[str, ...] = ()
 
     @property
-    def state(self) -> State:
+    def state(self) -> GroupState:
         if not self.members:
-            return State.EMPTY
+            return GroupState.EMPTY
         if self.epoch > self.assignment_epoch:
-            return State.ASSIGNING
+            return GroupState.ASSIGNING
         if all(member.reached(self.assignment_epoch) for member in self.members.values()):
-            return State.STABLE
-        return State.RECONCILING
+            return GroupState.STABLE
+        return GroupState.RECONCILING
 
     def assignor(self) -> str:
         """The one that most members ask for; uniform where nobody asks."""

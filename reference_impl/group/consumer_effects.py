@@ -17,7 +17,7 @@ class SavedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedMember:
+class SavedConsumerMember:
     """What a member has asked for."""
 
     member: ConsumerMember
@@ -52,7 +52,7 @@ class MemberGone:
     member_id: str
 
 
-Change = SavedGroup | SavedMember | SavedProgress | SavedTarget | SavedTargetEpoch | MemberGone
+Change = SavedGroup | SavedConsumerMember | SavedProgress | SavedTarget | SavedTargetEpoch | MemberGone
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,16 @@ from reference_impl.group.consumer import (
     Catalogue,
     ConsumerGroup,
     ConsumerMember,
+    MemberState,
     Parts,
-    Progress,
 )
 from reference_impl.group.consumer_effects import (
     Beat,
     Change,
     MemberGone,
     Refusal,
+    SavedConsumerMember,
     SavedGroup,
-    SavedMember,
     SavedProgress,
     SavedTarget,
     SavedTargetEpoch,
@@ -81,7 +81,7 @@ def heartbeat(
         return found
     updated = _updated(found, request)
     if updated != group.members.get(found.member_id):
-        changes.append(SavedMember(updated))
+        changes.append(SavedConsumerMember(updated))
     group.put(updated)
     _refresh(group, topics, changes, bump=(updated.names, updated.regex) != (found.names, found.regex))
     if group.epoch > group.assignment_epoch:
@@ -175,7 +175,12 @@ def _replaced(group: ConsumerGroup, before: ConsumerMember, member_id: str, chan
     after = replace(before, member_id=member_id, epoch=0, previous_epoch=0, since=dict.fromkeys(before.assigned, 0))
     group.put(after)
     group.target[member_id] = target
-    changes += [MemberGone(before.member_id), SavedMember(after), SavedTarget(member_id, target), SavedProgress(after)]
+    changes += [
+        MemberGone(before.member_id),
+        SavedConsumerMember(after),
+        SavedTarget(member_id, target),
+        SavedProgress(after),
+    ]
     return after
 
 
@@ -245,7 +250,7 @@ def _fence(group: ConsumerGroup, member_id: str) -> list[Change]:
 
 
 def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) -> None:
-    if member.progress is Progress.UNREVOKED and not bugs.on("M24i"):
+    if member.progress is MemberState.UNREVOKED and not bugs.on("M24i"):
         group.deadlines["rebalance", member.member_id] = now + member.rebalance_timeout_ms
     else:
         group.deadlines.pop(("rebalance", member.member_id), None)

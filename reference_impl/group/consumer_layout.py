@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, Parts, Progress
+from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, MemberState, Parts
 from reference_impl.group.consumer_effects import (
     Change,
     MemberGone,
+    SavedConsumerMember,
     SavedGroup,
-    SavedMember,
     SavedProgress,
     SavedTarget,
     SavedTargetEpoch,
@@ -36,7 +36,7 @@ _NAMES = {
     TARGET: "ConsumerGroupTargetAssignmentMember",
     PROGRESS: "ConsumerGroupCurrentMemberAssignment",
 }
-Row = tuple[bytes, bytes | None]
+KeyValue = tuple[bytes, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class ConsumerKey:
     member: str = ""
 
 
-def rows(group_id: str, changes: Iterable[Change], now_ms: int) -> list[Row]:
+def rows(group_id: str, changes: Iterable[Change], now_ms: int) -> list[KeyValue]:
     """The records that make these changes durable, in their order."""
-    found: list[Row] = []
+    found: list[KeyValue] = []
     for change in changes:
         if isinstance(change, MemberGone):
             found += [(_key(kind, group_id, change.member_id), None) for kind in (PROGRESS, TARGET, MEMBER)]
@@ -60,7 +60,7 @@ def rows(group_id: str, changes: Iterable[Change], now_ms: int) -> list[Row]:
     return found
 
 
-def burial(group: ConsumerGroup) -> list[Row]:
+def burial(group: ConsumerGroup) -> list[KeyValue]:
     """The tombstones of a whole group."""
     members = [row for member_id in group.members for row in rows(group.group_id, [MemberGone(member_id)], 0)]
     return [*members, (_key(TARGET_EPOCH, group.group_id), None), (_key(GROUP, group.group_id), None)]
@@ -110,7 +110,7 @@ def _fields(change: Change, now_ms: int) -> tuple[int, str, dict[str, Any]]:
             return TARGET_EPOCH, "", {"assignment_epoch": change.epoch, "assignment_timestamp": now_ms}
         case SavedTarget():
             return TARGET, change.member_id, {"topic_partitions": topics_of(change.parts)}
-        case SavedMember():
+        case SavedConsumerMember():
             return MEMBER, change.member.member_id, _wish_fields(change.member)
         case SavedProgress():
             return PROGRESS, change.member.member_id, _progress_fields(change.member)
@@ -165,7 +165,7 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
         member,
         epoch=value.member_epoch,
         previous_epoch=value.previous_member_epoch,
-        progress=Progress(value.state),
+        progress=MemberState(value.state),
         assigned=_parts(value.assigned_partitions),
         revoking=_parts(value.partitions_pending_revocation),
         since=since,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reference_impl.group import consumer_heartbeat, consumer_layout
 from reference_impl.group.alarms import Alarms
-from reference_impl.group.classic import ClassicGroup, State
+from reference_impl.group.classic import ClassicGroup, GroupState
 from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
 from reference_impl.group.consumer_effects import Beat, Change, Refusal
 from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("groups")
 
 
-class Writer(Protocol):
+class AppendRows(Protocol):
     """Appends records of one group to its partition of the offsets topic."""
 
     def __call__(self, group_id: str, rows: Sequence[tuple[bytes, bytes | None]]) -> int: ...
@@ -34,7 +34,7 @@ class Writer(Protocol):
 class ConsumerGroups:
     """The KIP-848 groups among all groups of this coordinator."""
 
-    def __init__(self, node: Node, groups: Groups, write: Writer, now: Callable[[], int]) -> None:
+    def __init__(self, node: Node, groups: Groups, write: AppendRows, now: Callable[[], int]) -> None:
         self._node, self._groups, self._write, self._now = node, groups, write, now
         self._alarms = Alarms(node.clock, now, self._tick)
 
@@ -103,7 +103,7 @@ class ConsumerGroups:
         found = self._groups.get(group_id)
         if isinstance(found, ConsumerGroup):
             return found
-        empty = found is None or (found.state is State.EMPTY and not found.pending)
+        empty = found is None or (found.state is GroupState.EMPTY and not found.pending)
         return ConsumerGroup(group_id) if joins and empty else None
 
     def _adopt(self, group: ConsumerGroup) -> None:

@@ -21,7 +21,7 @@ class JoinedMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinResult:
     """The answer to a JoinGroup request, maybe long after it came."""
 
     to: Ticket
@@ -36,7 +36,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
+class SyncResult:
     """The answer to a SyncGroup request, maybe long after it came."""
 
     to: Ticket
@@ -72,4 +72,4 @@ class Saved:
     members: tuple[SavedMember, ...] = ()
 
 
-Effect = Joined | Synced | Saved
+Effect = JoinResult | SyncResult | Saved

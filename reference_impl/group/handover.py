@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_impl.group.classic import ClassicGroup
-from reference_impl.group.effects import Effect, Joined, Synced
+from reference_impl.group.effects import Effect, JoinResult, SyncResult
 from wire import errors
 
 
@@ -12,9 +12,9 @@ def given_up(group: ClassicGroup) -> list[Effect]:
     effects: list[Effect] = []
     for member in group.members.values():
         if member.join is not None:
-            effects.append(Joined(member.join, errors.NOT_COORDINATOR, member.member_id))
+            effects.append(JoinResult(member.join, errors.NOT_COORDINATOR, member.member_id))
         if member.sync is not None:
-            effects.append(Synced(member.sync, errors.NOT_COORDINATOR))
+            effects.append(SyncResult(member.sync, errors.NOT_COORDINATOR))
         member.join = member.sync = None
     group.deadlines.clear()
     return effects

@@ -8,7 +8,7 @@ from reference_impl.group.classic import Protocols
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GroupLimits:
     """The broker settings that the group protocol depends on."""
 
     initial_delay_ms: int = 3000

@@ -33,7 +33,7 @@ class GroupKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommittedOffset:
     """One committed offset as a consumer gave it, and when."""
 
     offset: int
@@ -56,7 +56,7 @@ def offset_key(key: OffsetKey) -> bytes:
     return prefixed(_OFFSET, data("OffsetCommitKey", group=key.group, topic=key.topic, partition=key.partition), 0)
 
 
-def offset_value(value: Committed) -> bytes:
+def offset_value(value: CommittedOffset) -> bytes:
     message = data(
         "OffsetCommitValue",
         offset=value.offset,
@@ -105,9 +105,9 @@ def read_key(record: bytes) -> OffsetKey | GroupKey | None:
     return GroupKey(decode("GroupMetadataKey", "data", 0, record[2:]).group) if kind == _GROUP else None
 
 
-def read_offset(record: bytes) -> Committed:
+def read_offset(record: bytes) -> CommittedOffset:
     value = decode("OffsetCommitValue", "data", leading(record), record[2:])
-    return Committed(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp)
+    return CommittedOffset(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp)
 
 
 def read_group(group: str, record: bytes) -> Saved:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reference_impl import bugs
-from reference_impl.group.layout import Committed, OffsetKey
+from reference_impl.group.layout import CommittedOffset, OffsetKey
 
 
 @dataclass(slots=True)
 class _Placed:
-    offset: Committed
+    offset: CommittedOffset
     log_offset: int
 
 
@@ -28,7 +28,7 @@ class Offsets:
     staged: dict[int, dict[OffsetKey, _Placed]] = field(default_factory=dict)
     """By producer id, for transactions that have neither committed nor aborted."""
 
-    def replay(self, key: OffsetKey, value: Committed | None, producer_id: int, log_offset: int) -> None:
+    def replay(self, key: OffsetKey, value: CommittedOffset | None, producer_id: int, log_offset: int) -> None:
         """Applies one record of the log; a producer id of 0 or more means that it belongs to a transaction."""
         if value is None:
             self._forget(key)
@@ -46,11 +46,11 @@ class Offsets:
             if there is None or there.log_offset < placed.log_offset or bugs.on("M21b"):
                 self._put(key, placed)
 
-    def get(self, group: str, topic: str, partition: int) -> Committed | None:
+    def get(self, group: str, topic: str, partition: int) -> CommittedOffset | None:
         placed = self.committed.get(group, {}).get((topic, partition))
         return None if placed is None else placed.offset
 
-    def of_group(self, group: str) -> dict[tuple[str, int], Committed]:
+    def of_group(self, group: str) -> dict[tuple[str, int], CommittedOffset]:
         return {where: placed.offset for where, placed in self.committed.get(group, {}).items()}
 
     def unstable(self, group: str, topic: str, partition: int) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reference_impl import bugs
-from reference_impl.group.classic import ClassicGroup, Member, State
-from reference_impl.group.effects import Effect, Joined, Synced, Ticket
-from reference_impl.group.joining import JoinRequest, Limits
+from reference_impl.group.classic import ClassicGroup, ClassicMember, GroupState
+from reference_impl.group.effects import Effect, JoinResult, SyncResult, Ticket
+from reference_impl.group.joining import GroupLimits, JoinRequest
 from wire import errors
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
@@ -24,14 +24,14 @@ _LEAST_WAIT_MS = 100
 _JOIN, _SYNC = ("join", ""), ("sync", "")
 
 
-def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: Limits) -> list[Effect]:
+def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: GroupLimits) -> list[Effect]:
     """A member asks to be part of the next generation; it is answered now or when the generation is complete."""
     unknown = request.member_id == ""
     if not _has_room(group, request.member_id, limits):
         group.remove(request.member_id)
-        return [Joined(ticket, errors.GROUP_MAX_SIZE_REACHED, "")]
+        return [JoinResult(ticket, errors.GROUP_MAX_SIZE_REACHED, "")]
     if not group.supports(request.protocol_type, {name for name, _ in request.protocols}):
-        out: list[Effect] = [Joined(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
+        out: list[Effect] = [JoinResult(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
         if bugs.on("P35"):
             _rebalance_or_complete(group, now, limits, out)
         return out
@@ -40,11 +40,11 @@ def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, li
     if unknown and request.instance_id is None and request.id_required:
         group.pending[request.fresh_id] = None
         group.deadlines["session", request.fresh_id] = now + request.session_timeout_ms
-        return [Joined(ticket, errors.MEMBER_ID_REQUIRED, request.fresh_id)]
+        return [JoinResult(ticket, errors.MEMBER_ID_REQUIRED, request.fresh_id)]
     if unknown or request.member_id in group.pending:
         return _add(group, request, request.member_id or request.fresh_id, ticket, now, limits)
     if refusal := group.refusal(request.member_id, request.instance_id):
-        return [Joined(ticket, refusal, request.member_id)]
+        return [JoinResult(ticket, refusal, request.member_id)]
     return _rejoin(group, group.members[request.member_id], request, ticket, now, limits)
 
 
@@ -54,15 +54,15 @@ def sync(
 ) -> list[Effect]:  # fmt: skip
     """A member asks for its assignment; the leader brings everybody's."""
     if refusal := _sync_refusal(group, member_id, instance_id, generation, protocol_type, protocol):
-        return [Synced(ticket, refusal)]
+        return [SyncResult(ticket, refusal)]
     member = group.members[member_id]
-    if group.state is State.PREPARING:
-        return [Synced(ticket, errors.REBALANCE_IN_PROGRESS)]
+    if group.state is GroupState.PREPARING:
+        return [SyncResult(ticket, errors.REBALANCE_IN_PROGRESS)]
     group.awaited.discard(member_id)
     if not group.awaited:
         group.deadlines.pop(_SYNC, None)
-    if group.state is State.STABLE:
-        return [Synced(ticket, errors.NONE, group.protocol_type, group.protocol, member.assignment)]
+    if group.state is GroupState.STABLE:
+        return [SyncResult(ticket, errors.NONE, group.protocol_type, group.protocol, member.assignment)]
     member.sync = ticket
     if group.leader != member_id:
         return []
@@ -72,7 +72,7 @@ def sync(
             continue
         each.assignment = assignments.get(each.member_id, b"")
     _answer_syncs(group, errors.NONE, now, out)
-    group.move_to(State.STABLE)
+    group.move_to(GroupState.STABLE)
     return out
 
 
@@ -83,12 +83,12 @@ def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, gene
     if generation != group.generation:
         return errors.ILLEGAL_GENERATION
     keep_alive(group, group.members[member_id], now)
-    called = group.state is State.PREPARING and not bugs.on("N04")
+    called = group.state is GroupState.PREPARING and not bugs.on("N04")
     return errors.REBALANCE_IN_PROGRESS if called else errors.NONE
 
 
 def leave(
-    group: ClassicGroup, leavers: Sequence[tuple[str, str | None]], now: int, limits: Limits
+    group: ClassicGroup, leavers: Sequence[tuple[str, str | None]], now: int, limits: GroupLimits
 ) -> tuple[list[int], list[Effect]]:
     """Removes members by id or by instance id; one error code for each, and one rebalance for all of them."""
     codes: list[int] = []
@@ -107,14 +107,14 @@ def leave(
             _expel(group, member_id, out)
         codes.append(code)
     if errors.NONE in codes:
-        if group.state in (State.STABLE, State.COMPLETING):
+        if group.state in (GroupState.STABLE, GroupState.COMPLETING):
             _rebalance_or_complete(group, now, limits, out)
-        elif group.state is State.PREPARING:
+        elif group.state is GroupState.PREPARING:
             _complete_if_all_joined(group, now, out)
     return codes, out
 
 
-def tick(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
+def tick(group: ClassicGroup, now: int, limits: GroupLimits) -> list[Effect]:
     """Acts on every deadline that is due, the oldest first."""
     out: list[Effect] = []
     while due := [(at, key) for key, at in group.deadlines.items() if at <= now]:
@@ -130,7 +130,7 @@ def tick(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
     return out
 
 
-def keep_alive(group: ClassicGroup, member: Member, now: int, timeout_ms: int | None = None) -> None:
+def keep_alive(group: ClassicGroup, member: ClassicMember, now: int, timeout_ms: int | None = None) -> None:
     """Starts a member's session anew."""
     session_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
     if bugs.on("M26b"):
@@ -138,7 +138,7 @@ def keep_alive(group: ClassicGroup, member: Member, now: int, timeout_ms: int | 
     group.deadlines["session", member.member_id] = now + session_ms
 
 
-def loaded(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
+def loaded(group: ClassicGroup, now: int, limits: GroupLimits) -> list[Effect]:
     """Starts the sessions of a group that was read back from the log: its members may or may not still be there."""
     out: list[Effect] = []
     if bugs.on("M25"):
@@ -153,23 +153,23 @@ def loaded(group: ClassicGroup, now: int, limits: Limits) -> list[Effect]:
 # -- joining ---------------------------------------------------------------------------------------------------
 
 
-def _has_room(group: ClassicGroup, member_id: str, limits: Limits) -> bool:
+def _has_room(group: ClassicGroup, member_id: str, limits: GroupLimits) -> bool:
     member = group.members.get(member_id)
-    if group.state is State.EMPTY:
+    if group.state is GroupState.EMPTY:
         return True
-    if group.state is State.PREPARING:
+    if group.state is GroupState.PREPARING:
         return (member is not None and member.join is not None) or group.waiting() < limits.max_size
     return member is not None or len(group.members) < limits.max_size
 
 
 def _add(
-    group: ClassicGroup, request: JoinRequest, member_id: str, ticket: Ticket, now: int, limits: Limits
+    group: ClassicGroup, request: JoinRequest, member_id: str, ticket: Ticket, now: int, limits: GroupLimits
 ) -> list[Effect]:
-    member = Member(
+    member = ClassicMember(
         member_id, request.instance_id, request.client_id, request.client_host, request.rebalance_timeout_ms,
         request.session_timeout_ms, request.protocols, is_new=True, join=ticket,
     )  # fmt: skip
-    if group.state is State.PREPARING and group.was is State.EMPTY:
+    if group.state is GroupState.PREPARING and group.was is GroupState.EMPTY:
         group.grew = True
     group.add(member, request.protocol_type)
     keep_alive(group, member, now, NEW_MEMBER_JOIN_TIMEOUT_MS)
@@ -181,13 +181,13 @@ def _add(
 
 
 def _rejoin(
-    group: ClassicGroup, member: Member, request: JoinRequest, ticket: Ticket, now: int, limits: Limits
+    group: ClassicGroup, member: ClassicMember, request: JoinRequest, ticket: Ticket, now: int, limits: GroupLimits
 ) -> list[Effect]:
     unchanged = member.protocols == request.protocols
     leads = group.leader == member.member_id
-    if group.state is State.EMPTY:
-        return [Joined(ticket, errors.UNKNOWN_MEMBER_ID, member.member_id)]
-    if unchanged and (group.state is State.COMPLETING or (group.state is State.STABLE and not leads)):
+    if group.state is GroupState.EMPTY:
+        return [JoinResult(ticket, errors.UNKNOWN_MEMBER_ID, member.member_id)]
+    if unchanged and (group.state is GroupState.COMPLETING or (group.state is GroupState.STABLE and not leads)):
         return [_welcome(group, member, ticket)]
     _update(member, request, ticket)
     out: list[Effect] = []
@@ -196,7 +196,7 @@ def _rejoin(
 
 
 def _static_returns(
-    group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: Limits
+    group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, limits: GroupLimits
 ) -> list[Effect]:
     """A restarted static member takes its old place; in a stable group nobody else notices (KIP-345)."""
     instance_id = request.instance_id or ""
@@ -204,9 +204,9 @@ def _static_returns(
     member, out = group.replace(instance_id, group.static[instance_id], request.fresh_id)
     keep_alive(group, member, now)
     _update(member, request, ticket)
-    if group.state is State.PREPARING:
+    if group.state is GroupState.PREPARING:
         _complete_if_all_joined(group, now, out)
-    elif group.state is State.COMPLETING:
+    elif group.state is GroupState.COMPLETING:
         _prepare(group, now, limits, out)
     elif group.elected_protocol() != group.protocol or bugs.on("P43"):
         _rebalance_or_complete(group, now, limits, out)
@@ -218,7 +218,7 @@ def _static_returns(
             out.append(_welcome(group, member, ticket, skip_assignment=leads))
         else:
             out.append(
-                Joined(
+                JoinResult(
                     ticket, errors.NONE, member.member_id, group.generation, group.protocol_type, group.protocol,
                     leader_before or "",
                 )
@@ -226,15 +226,15 @@ def _static_returns(
     return out
 
 
-def _update(member: Member, request: JoinRequest, ticket: Ticket) -> None:
+def _update(member: ClassicMember, request: JoinRequest, ticket: Ticket) -> None:
     member.protocols = request.protocols
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
     member.session_timeout_ms = request.session_timeout_ms
     member.join = ticket
 
 
-def _welcome(group: ClassicGroup, member: Member, ticket: Ticket, skip_assignment: bool = False) -> Joined:
-    return Joined(
+def _welcome(group: ClassicGroup, member: ClassicMember, ticket: Ticket, skip_assignment: bool = False) -> JoinResult:
+    return JoinResult(
         ticket, errors.NONE, member.member_id, group.generation, group.protocol_type, group.protocol,
         group.leader or "", skip_assignment, group.roster() if group.leader == member.member_id else (),
     )  # fmt: skip
@@ -243,23 +243,23 @@ def _welcome(group: ClassicGroup, member: Member, ticket: Ticket, skip_assignmen
 # -- rebalancing -----------------------------------------------------------------------------------------------
 
 
-def _rebalance_or_complete(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
-    if group.state is State.PREPARING:
+def _rebalance_or_complete(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effect]) -> None:
+    if group.state is GroupState.PREPARING:
         _complete_if_all_joined(group, now, out)
     else:
         _prepare(group, now, limits, out)
 
 
-def _prepare(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
+def _prepare(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effect]) -> None:
     """Calls everybody back; an empty group waits a little for company, others for all of their members."""
-    if group.state is State.COMPLETING:
+    if group.state is GroupState.COMPLETING:
         for member in group.members.values():
             member.assignment = b""
         _answer_syncs(group, errors.REBALANCE_IN_PROGRESS, now, out)
     group.awaited.clear()
     group.deadlines.pop(_SYNC, None)
-    first = group.state is State.EMPTY
-    group.move_to(State.PREPARING)
+    first = group.state is GroupState.EMPTY
+    group.move_to(GroupState.PREPARING)
     if first:
         group.initial_wait = (
             limits.initial_delay_ms,
@@ -274,15 +274,15 @@ def _prepare(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -
 
 def _complete_if_all_joined(group: ClassicGroup, now: int, out: list[Effect]) -> None:
     """Ends the join phase early when nobody is missing; the first rebalance of an empty group keeps its delay."""
-    if group.state is State.PREPARING and group.was is not State.EMPTY and group.all_joined():
+    if group.state is GroupState.PREPARING and group.was is not GroupState.EMPTY and group.all_joined():
         _complete(group, now, out)
 
 
-def _join_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
-    if group.state is not State.PREPARING:
+def _join_expired(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effect]) -> None:
+    if group.state is not GroupState.PREPARING:
         return
     delay, remaining = group.initial_wait
-    if group.was is State.EMPTY and group.grew and remaining > 0:
+    if group.was is GroupState.EMPTY and group.grew and remaining > 0:
         group.grew = False
         group.initial_wait = (min(limits.initial_delay_ms, remaining), max(remaining - delay, 0))
         group.deadlines[_JOIN] = now + group.initial_wait[0]
@@ -303,10 +303,10 @@ def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
     group.choose_protocol()
     group.awaited.clear()
     if not group.members:
-        group.move_to(State.EMPTY)
+        group.move_to(GroupState.EMPTY)
         out.append(group.saved())
         return
-    group.move_to(State.COMPLETING)
+    group.move_to(GroupState.COMPLETING)
     for member in group.members.values():
         if member.join is not None:
             out.append(_welcome(group, member, member.join))
@@ -320,24 +320,24 @@ def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
 # -- members that fall silent ------------------------------------------------------------------------------------
 
 
-def _silence(group: ClassicGroup, member_id: str, now: int, limits: Limits, out: list[Effect]) -> None:
+def _silence(group: ClassicGroup, member_id: str, now: int, limits: GroupLimits, out: list[Effect]) -> None:
     member = group.members.get(member_id)
     if member is None:
         group.remove(member_id)
-        if group.state is State.PREPARING and group.all_joined():
+        if group.state is GroupState.PREPARING and group.all_joined():
             _complete(group, now, out)
         return
     if member.heard() or bugs.on("M26"):
         return
     _expel(group, member_id, out)
-    if group.state in (State.STABLE, State.COMPLETING):
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING):
         _prepare(group, now, limits, out)
-    elif group.state is State.PREPARING and group.all_joined():
+    elif group.state is GroupState.PREPARING and group.all_joined():
         _complete(group, now, out)
 
 
-def _sync_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effect]) -> None:
-    if group.state not in (State.COMPLETING, State.STABLE) or not group.awaited or bugs.on("M26c"):
+def _sync_expired(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effect]) -> None:
+    if group.state not in (GroupState.COMPLETING, GroupState.STABLE) or not group.awaited or bugs.on("M26c"):
         return
     for member_id in sorted(group.awaited):
         group.remove(member_id)
@@ -347,10 +347,10 @@ def _sync_expired(group: ClassicGroup, now: int, limits: Limits, out: list[Effec
 def _expel(group: ClassicGroup, member_id: str, out: list[Effect]) -> None:
     member = group.members[member_id]
     if member.join is not None:
-        out.append(Joined(member.join, errors.UNKNOWN_MEMBER_ID, ""))
+        out.append(JoinResult(member.join, errors.UNKNOWN_MEMBER_ID, ""))
         member.join = None
     if member.sync is not None:
-        out.append(Synced(member.sync, errors.UNKNOWN_MEMBER_ID))
+        out.append(SyncResult(member.sync, errors.UNKNOWN_MEMBER_ID))
         member.sync = None
     group.remove(member_id)
 
@@ -360,7 +360,7 @@ def _answer_syncs(group: ClassicGroup, error: int, now: int, out: list[Effect]) 
         if member.sync is None:
             continue
         kind = (None, None) if error else (group.protocol_type, group.protocol)
-        out.append(Synced(member.sync, error, *kind, member.assignment))
+        out.append(SyncResult(member.sync, error, *kind, member.assignment))
         member.sync = None
         keep_alive(group, member, now)
 
@@ -369,7 +369,7 @@ def _sync_refusal(
     group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, protocol_type: str | None,
     protocol: str | None,
 ) -> int:  # fmt: skip
-    if group.state is State.EMPTY:
+    if group.state is GroupState.EMPTY:
         return errors.UNKNOWN_MEMBER_ID
     if refusal := group.refusal(member_id, instance_id):
         return refusal

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from reference_impl import bugs
-from reference_impl.group.consumer import NOTHING, ConsumerMember, Part, Parts, Progress
+from reference_impl.group.consumer import NOTHING, ConsumerMember, MemberState, OwnedPartition, Parts
 
 
 def reconciled(
-    member: ConsumerMember, target_epoch: int, target: Parts, owners: Mapping[Part, str], owned: Parts | None
+    member: ConsumerMember, target_epoch: int, target: Parts, owners: Mapping[OwnedPartition, str], owned: Parts | None
 ) -> ConsumerMember:
     """The member's next state, or the same one when it cannot move yet."""
     if member.reached(target_epoch):
         return member
-    if member.progress is Progress.UNREVOKED:
+    if member.progress is MemberState.UNREVOKED:
         if _still_owns(owned, member.revoking):
             return member
         return _next(member, member.epoch + 1, target_epoch, target, owners, owned)
@@ -30,20 +30,22 @@ def reconciled(
 
 
 def _next(
-    member: ConsumerMember, epoch: int, target_epoch: int, target: Parts, owners: Mapping[Part, str],
+    member: ConsumerMember, epoch: int, target_epoch: int, target: Parts, owners: Mapping[OwnedPartition, str],
     owned: Parts | None,
 ) -> ConsumerMember:  # fmt: skip
     kept = member.assigned & target
     revoking = member.assigned - kept
     if revoking and _still_owns(owned, revoking):
-        return _moved(member, epoch, Progress.UNREVOKED, kept, revoking)
+        return _moved(member, epoch, MemberState.UNREVOKED, kept, revoking)
     wanted = target - kept
     free = frozenset(part for part in wanted if part not in owners or bugs.on("M24b"))
-    progress = Progress.UNRELEASED if free != wanted else Progress.STABLE
+    progress = MemberState.UNRELEASED if free != wanted else MemberState.STABLE
     return _moved(member, target_epoch, progress, kept | free, NOTHING)
 
 
-def _moved(member: ConsumerMember, epoch: int, progress: Progress, assigned: Parts, revoking: Parts) -> ConsumerMember:
+def _moved(
+    member: ConsumerMember, epoch: int, progress: MemberState, assigned: Parts, revoking: Parts
+) -> ConsumerMember:
     since = {part: member.since.get(part, epoch) for part in assigned | revoking}
     after = replace(member, epoch=epoch, progress=progress, assigned=assigned, revoking=revoking, since=since)
     if after == member:

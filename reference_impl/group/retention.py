@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_impl.group.classic import CONSUMER, ClassicGroup, State
+from reference_impl.group.classic import CONSUMER, ClassicGroup, GroupState
 from reference_impl.group.consumer import ConsumerGroup
 from reference_impl.group.layout import OffsetKey
 from reference_impl.group.offsets import Offsets
@@ -10,10 +10,12 @@ from reference_impl.group.offsets import Offsets
 
 def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:
     """What to drop: its age counts from when the group emptied, else from the commit; never if staged or subscribed."""
-    members = group.protocol_type is not None and group.state is not State.EMPTY
-    if members and not (group.protocol_type == CONSUMER and group.topics is not None and group.state is State.STABLE):
+    members = group.protocol_type is not None and group.state is not GroupState.EMPTY
+    if members and not (
+        group.protocol_type == CONSUMER and group.topics is not None and group.state is GroupState.STABLE
+    ):
         return []
-    emptied = group.protocol_type is not None and group.state is State.EMPTY
+    emptied = group.protocol_type is not None and group.state is GroupState.EMPTY
     found = []
     for (topic, partition), value in offsets.of_group(group.group_id).items():
         base_ms = max(group.since_ms, 0) if emptied and group.since_ms >= 0 else value.committed_ms
@@ -27,7 +29,7 @@ def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, 
 def spent(group: ClassicGroup | ConsumerGroup, offsets: Offsets) -> bool:
     """True for an empty group with nothing committed and nothing staged: it may go."""
     return (
-        group.state is State.EMPTY
+        group.state is GroupState.EMPTY
         and not offsets.of_group(group.group_id)
         and not offsets.has_staged(group.group_id)
     )

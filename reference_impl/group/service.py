@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from reference_impl import bugs
 from reference_impl.group import layout, rebalance, retention
 from reference_impl.group.alarms import Alarms
-from reference_impl.group.classic import ClassicGroup, State
+from reference_impl.group.classic import ClassicGroup, GroupState
 from reference_impl.group.consumer import ConsumerGroup
 from reference_impl.group.consumer_service import ConsumerGroups
-from reference_impl.group.effects import Effect, Joined, Saved, Synced
+from reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
 from reference_impl.group.handover import given_up
-from reference_impl.group.joining import JoinRequest, Limits
-from reference_impl.group.layout import Committed, OffsetKey
+from reference_impl.group.joining import GroupLimits, JoinRequest
+from reference_impl.group.layout import CommittedOffset, OffsetKey
 from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
 from reference_impl.group.restoring import Groups, Restored
@@ -98,9 +98,9 @@ class GroupService:
         """The clock that sessions and rebalances are measured by, in ms; unlike wall time it never jumps."""
         return int(self._node.clock.monotonic() * 1000)
 
-    def limits(self) -> Limits:
+    def limits(self) -> GroupLimits:
         config = self._node.config
-        return Limits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
+        return GroupLimits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
 
     # -- groups --------------------------------------------------------------------------------------------------
 
@@ -124,20 +124,20 @@ class GroupService:
         """An id nobody had before, not even before a restart."""
         return f"{prefix}-{uuid.UUID(int=self._node.rng.getrandbits(128), version=4)}"
 
-    def join(self, group_id: str, request: JoinRequest) -> asyncio.Future[Joined]:
+    def join(self, group_id: str, request: JoinRequest) -> asyncio.Future[JoinResult]:
         """Resolved at once, or when the generation that the member waits for is complete."""
-        answer: asyncio.Future[Joined] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[JoinResult] = asyncio.get_running_loop().create_future()
         consumers = self.consumer.find(group_id)
         if consumers is not None:
             if consumers.members:
-                answer.set_result(Joined(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+                answer.set_result(JoinResult(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
                 return answer
             self.consumer.delete(consumers)
         group = self.classic(group_id)
         is_new = group is None
         if group is None:
             if request.member_id:
-                answer.set_result(Joined(answer, errors.UNKNOWN_MEMBER_ID, request.member_id))
+                answer.set_result(JoinResult(answer, errors.UNKNOWN_MEMBER_ID, request.member_id))
                 return answer
             group = self._groups[group_id] = ClassicGroup(group_id)
         effects = rebalance.join(group, request, answer, self.now(), self.limits())
@@ -146,12 +146,12 @@ class GroupService:
         self._carry_out(group, effects)
         return answer
 
-    def sync(self, group_id: str, **request: Any) -> asyncio.Future[Synced]:
+    def sync(self, group_id: str, **request: Any) -> asyncio.Future[SyncResult]:
         """Resolved at once, or when the leader has brought the assignment."""
-        answer: asyncio.Future[Synced] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[SyncResult] = asyncio.get_running_loop().create_future()
         group = self.classic(group_id)
         if group is None:
-            answer.set_result(Synced(answer, errors.UNKNOWN_MEMBER_ID))
+            answer.set_result(SyncResult(answer, errors.UNKNOWN_MEMBER_ID))
             return answer
         self._carry_out(group, rebalance.sync(group, ticket=answer, now=self.now(), **request))
         return answer
@@ -178,7 +178,7 @@ class GroupService:
         group = self._groups.get(group_id)
         if group is None:
             return errors.GROUP_ID_NOT_FOUND
-        if group.state is not State.EMPTY:
+        if group.state is not GroupState.EMPTY:
             return errors.NON_EMPTY_GROUP
         self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
         if isinstance(group, ConsumerGroup):
@@ -193,7 +193,7 @@ class GroupService:
     def offsets_of(self, group_id: str) -> Offsets:
         return self._offsets.setdefault(self.partition_of(group_id), Offsets())
 
-    def committed(self, group_id: str) -> dict[tuple[str, int], Committed]:
+    def committed(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
         """All offsets of a group that are in force."""
         if group_id in self._not_read_back:
             self._not_read_back.discard(group_id)
@@ -203,7 +203,7 @@ class GroupService:
         return self.offsets_of(group_id).of_group(group_id)
 
     def commit(
-        self, group_id: str, offsets: list[tuple[str, int, Committed]], producer: tuple[int, int] = (-1, -1)
+        self, group_id: str, offsets: list[tuple[str, int, CommittedOffset]], producer: tuple[int, int] = (-1, -1)
     ) -> int:
         """Writes offsets to the log and takes them over; those of a transaction stay staged. Returns an error code."""
         self.open_to_commits(group_id).logged = True
@@ -229,7 +229,7 @@ class GroupService:
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             self.consumer.keep_alive(group, member_id)
-        elif group is not None and member_id in group.members and group.state is not State.COMPLETING:
+        elif group is not None and member_id in group.members and group.state is not GroupState.COMPLETING:
             rebalance.keep_alive(group, group.members[member_id], self.now())
             self._arm(group)
 

@@ -44,17 +44,18 @@ class ProducerEntry:
         return self.batches[-1].last_sequence if self.batches else -1
 
 
-class Duplicate(NamedTuple):
+class DuplicateBatch(NamedTuple):
     """The batch is in the log already: the answer is the one given the first time."""
 
     batch: RememberedBatch
 
 
-class Refused(NamedTuple):
+class RejectedBatch(NamedTuple):
     """The batch must not be appended."""
 
     error: int
     message: str
+
 
 MOST_AWAITED = 10_000
 """Of so many producers of a partition it is remembered that they asked; anybody may ask under any id."""
@@ -104,17 +105,19 @@ class ProducerTable:
         elif asked.epoch > known.epoch or (asked.epoch == known.epoch and asked.lowest < known.lowest):
             self._awaited[batch.producer_id] = asked._replace(from_zero=known.from_zero)
 
-    def admit(self, batch: Header) -> Duplicate | Refused | None:
+    def admit(self, batch: Header) -> DuplicateBatch | RejectedBatch | None:
         """Judges a client's batch by producer id, epoch and sequence; None means that it may be appended."""
         if batch.producer_id < 0:
             return None
         entry = self.entries.get(batch.producer_id) or ProducerEntry(batch.producer_id)
         if (earlier := self._same_batch(entry, batch)) is not None:
-            return None if bugs.on("M09") else Duplicate(earlier)
+            return None if bugs.on("M09") else DuplicateBatch(earlier)
         if (refused := self._out_of_line(entry, batch)) is not None:
             return refused
         if entry.open_transaction is not None and not batch.is_transactional and not bugs.on("P70"):
-            return Refused(errors.INVALID_TXN_STATE, "a plain batch while the producer's transaction is open here")
+            return RejectedBatch(
+                errors.INVALID_TXN_STATE, "a plain batch while the producer's transaction is open here"
+            )
         return None
 
     def _same_batch(self, entry: ProducerEntry, batch: Header) -> RememberedBatch | None:
@@ -126,25 +129,29 @@ class ProducerTable:
                 return earlier
         return None
 
-    def _out_of_line(self, entry: ProducerEntry, batch: Header) -> Refused | None:
+    def _out_of_line(self, entry: ProducerEntry, batch: Header) -> RejectedBatch | None:
         first = batch.base_sequence
         if batch.producer_epoch < entry.epoch and not bugs.on("M13a"):
-            return Refused(errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}")
+            return RejectedBatch(
+                errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}"
+            )
         awaited = self._awaited.get(batch.producer_id)
         lowest = first if awaited is None else 0 if awaited.from_zero and not entry.batches else awaited.lowest
         if first > lowest:
-            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest}")
+            return RejectedBatch(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest}")
         if entry.epoch == -1:
             # nothing is known, perhaps because retention took it: any first sequence will do
             if first and bugs.on("P46"):
-                return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"an unknown producer begins at sequence {first}")
+                return RejectedBatch(
+                    errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"an unknown producer begins at sequence {first}"
+                )
             return None
         if batch.producer_epoch != entry.epoch:
             if first != 0 and not bugs.on("M12b"):
-                return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch begins at sequence {first}")
+                return RejectedBatch(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"a new epoch begins at sequence {first}")
             return None
         if not follows(entry.last_sequence, first) and not bugs.on("M12"):
-            return Refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} after {entry.last_sequence}")
+            return RejectedBatch(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} after {entry.last_sequence}")
         return None
 
     def record(self, batch: Header) -> None:
@@ -172,15 +179,17 @@ class ProducerTable:
         if producer_id in self.entries:
             self.entries[producer_id].batches.sort()
 
-    def admit_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> Refused | None:
+    def admit_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> RejectedBatch | None:
         """Judges a transaction marker: an old producer or an old coordinator must not end anything."""
         entry = self.entries.get(producer_id)
         if entry is None:
             return None
         if producer_epoch < entry.epoch:
-            return Refused(errors.INVALID_PRODUCER_EPOCH, f"marker of epoch {producer_epoch} after {entry.epoch}")
+            return RejectedBatch(errors.INVALID_PRODUCER_EPOCH, f"marker of epoch {producer_epoch} after {entry.epoch}")
         if coordinator_epoch < entry.coordinator_epoch:
-            return Refused(errors.TRANSACTION_COORDINATOR_FENCED, f"coordinator epoch {coordinator_epoch} is over")
+            return RejectedBatch(
+                errors.TRANSACTION_COORDINATOR_FENCED, f"coordinator epoch {coordinator_epoch} is over"
+            )
         return None
 
     def record_marker(self, marker: Header, coordinator_epoch: int, *, commit: bool) -> Completed | None:

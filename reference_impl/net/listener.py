@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reference_impl.api import Served
 from reference_impl.net.budget import Budget
-from reference_impl.net.server import Connection
+from reference_impl.net.server import ClientConnection
 from reference_impl.open_files import most_connections
 from wire.messages import Struct
 
@@ -31,7 +31,7 @@ class Listener:
         self.port = 0
         self._most = most_connections()
         self._numbers = itertools.count(1)
-        self._connections: set[Connection] = set()
+        self._connections: set[ClientConnection] = set()
         self._server: asyncio.Server | None = None
         self._when_closed: dict[int, Callable[[], None]] = {}
 
@@ -44,7 +44,7 @@ class Listener:
         """Takes its port, which `port` tells, but accepts nobody yet."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: Connection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
+            lambda: ClientConnection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
         )
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -53,7 +53,7 @@ class Listener:
         assert self._server is not None
         await self._server.start_serving()
 
-    def admit(self, connection: Connection) -> bool:
+    def admit(self, connection: ClientConnection) -> bool:
         """Takes a connection in, unless there are too many."""
         if len(self._connections) >= min(self._most, self.node.config["max.connections"]):
             log.info("connection %d refused: max.connections, or what the system allows, is reached", connection.number)
@@ -71,7 +71,7 @@ class Listener:
         if action is not None:
             action()
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         self._connections.discard(connection)
         self.budget.note(connection, 0)
 

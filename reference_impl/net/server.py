@@ -48,7 +48,7 @@ def _make_room(size: int) -> int:
     return len(b"x" * size)
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One client's connection."""
 
     def __init__(self, listener: Listener, number: int) -> None:

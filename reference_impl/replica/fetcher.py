@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from reference_impl.clock import Clock
 from reference_impl.partition import Partition
-from reference_impl.replica.following import Following, Key
+from reference_impl.replica.following import Following
+from reference_impl.replica.serving import TopicIdPartition
 from wire.aio import AsyncConnection
 from wire.codec import Malformed
 from wire.conversation import ConnectionFailed
@@ -34,14 +35,14 @@ class Fetcher:
         self._running.set()
         self._task: asyncio.Task[None] | None = None
 
-    def follow(self, key: Key, partition: Partition) -> None:
+    def follow(self, key: TopicIdPartition, partition: Partition) -> None:
         """Fetches this partition from now on."""
         self._following.follow(key, partition)
         self._work.set()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def leave(self, key: Key) -> None:
+    def leave(self, key: TopicIdPartition) -> None:
         """Fetches this partition no more."""
         self._following.leave(key)
 

@@ -10,6 +10,7 @@ import logging
 import uuid
 
 from reference_impl.partition import Partition
+from reference_impl.replica.serving import TopicIdPartition
 from wire import errors
 from wire.messages import Struct, child, request
 
@@ -21,31 +22,29 @@ _Forgotten = child("Fetch", "request", "forgotten_topics_data")
 _PARTITION_BYTES, _ANSWER_BYTES = 1 << 20, 10 << 20
 _RETRY_S = 0.05
 
-Key = tuple[uuid.UUID, int]
-
 
 class Following:
     """All partitions whose leader is one other broker."""
 
     def __init__(self, me: int, wait_ms: int) -> None:
         self._me, self._wait_ms = me, wait_ms
-        self._partitions: dict[Key, Partition] = {}
-        self._changed: dict[Key, None] = {}
-        self._forgotten: dict[Key, None] = {}
-        self._later: dict[Key, float] = {}
+        self._partitions: dict[TopicIdPartition, Partition] = {}
+        self._changed: dict[TopicIdPartition, None] = {}
+        self._forgotten: dict[TopicIdPartition, None] = {}
+        self._later: dict[TopicIdPartition, float] = {}
         self._session_id = self._session_epoch = 0
 
     def __len__(self) -> int:
         return len(self._partitions)
 
-    def follow(self, key: Key, partition: Partition) -> None:
+    def follow(self, key: TopicIdPartition, partition: Partition) -> None:
         """From now on, or in a new leader epoch, this partition comes from there."""
         self._partitions[key] = partition
         self._changed[key] = None
         self._forgotten.pop(key, None)
         self._later.pop(key, None)
 
-    def leave(self, key: Key) -> None:
+    def leave(self, key: TopicIdPartition) -> None:
         """Another broker leads it now, or it is gone."""
         if self._partitions.pop(key, None) is not None:
             self._changed.pop(key, None)
@@ -81,7 +80,7 @@ class Following:
         self._forgotten.clear()
         return asked
 
-    def _wanted(self, key: Key) -> Struct:
+    def _wanted(self, key: TopicIdPartition) -> Struct:
         partition = self._partitions[key]
         latest = partition.log.epochs.latest()
         return _Part(

@@ -13,7 +13,7 @@ from reference_impl import bugs
 
 
 @dataclass(slots=True)
-class Progress:
+class FollowerProgress:
     """How far one follower is. Times are monotonic seconds."""
 
     end_offset: int = -1
@@ -39,7 +39,7 @@ class Leading:
     ) -> None:
         self.me = me
         self.epoch_start = epoch_start
-        self.followers = {one: Progress(caught_up_s=now_s) for one in replicas if one != me}
+        self.followers = {one: FollowerProgress(caught_up_s=now_s) for one in replicas if one != me}
         self.isr = frozenset(isr)
         self.partition_epoch = partition_epoch
         self.proposed: Proposal | None = None
@@ -49,7 +49,7 @@ class Leading:
         if partition_epoch <= self.partition_epoch:
             return
         self.followers = {
-            one: self.followers.get(one) or Progress(caught_up_s=now_s) for one in replicas if one != self.me
+            one: self.followers.get(one) or FollowerProgress(caught_up_s=now_s) for one in replicas if one != self.me
         }
         self.isr, self.partition_epoch, self.proposed = frozenset(isr), partition_epoch, None
 

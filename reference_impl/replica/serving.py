@@ -19,8 +19,8 @@ from wire.messages import Struct, child, response
 _Topic = child("Fetch", "response", "responses")
 _Part = child("Fetch", "response", "responses.partitions")
 
-Key = tuple[uuid.UUID, int]
-Find = Callable[[uuid.UUID, int], "Partition | int"]
+TopicIdPartition = tuple[uuid.UUID, int]
+FindPartition = Callable[[uuid.UUID, int], "Partition | int"]
 """The partition that this broker leads, or the error that says why it cannot serve it."""
 
 
@@ -40,14 +40,14 @@ class Position:
 class FollowerSession:
     """All partitions that one incarnation of one broker follows here."""
 
-    def __init__(self, session_id: int, replica: int, broker_epoch: int, find: Find) -> None:
+    def __init__(self, session_id: int, replica: int, broker_epoch: int, find: FindPartition) -> None:
         self.id, self.replica, self.broker_epoch = session_id, replica, broker_epoch
         self.epoch = 0
         self.on_news: Callable[[], None] = nobody_waits
         self._find = find
-        self._positions: dict[Key, Position] = {}
-        self._fresh: dict[Key, None] = {}
-        self._watched: dict[Key, tuple[Partition, Callable[[], None]]] = {}
+        self._positions: dict[TopicIdPartition, Position] = {}
+        self._fresh: dict[TopicIdPartition, None] = {}
+        self._watched: dict[TopicIdPartition, tuple[Partition, Callable[[], None]]] = {}
 
     def update(self, request: Struct) -> None:
         """Takes in where the follower is now; the leader's books follow at once."""
@@ -72,7 +72,7 @@ class FollowerSession:
             for index in topic.partitions:
                 self._forget((topic.topic_id, index))
 
-    def _note(self, key: Key, position: Position) -> None:
+    def _note(self, key: TopicIdPartition, position: Position) -> None:
         partition = self._find(*key)
         if isinstance(partition, int):
             return
@@ -95,7 +95,7 @@ class FollowerSession:
         if _diverging(partition, position) is None and position.offset <= partition.log.end_offset:
             partition.replica_fetched(self.replica, position.log_start, position.offset, self.broker_epoch)
 
-    def _forget(self, key: Key) -> None:
+    def _forget(self, key: TopicIdPartition) -> None:
         self._positions.pop(key, None)
         self._fresh.pop(key, None)
         watched = self._watched.pop(key, None)
@@ -107,9 +107,9 @@ class FollowerSession:
         for key in list(self._positions):
             self._forget(key)
 
-    def collect(self, max_bytes: int) -> list[tuple[Key, Struct]]:
+    def collect(self, max_bytes: int) -> list[tuple[TopicIdPartition, Struct]]:
         """The news there are, and nothing twice: what is answered is forgotten until it changes again."""
-        found: list[tuple[Key, Struct]] = []
+        found: list[tuple[TopicIdPartition, Struct]] = []
         room, size = max_bytes, 0
         for key in list(self._fresh):
             if size and room <= 0:
@@ -122,7 +122,7 @@ class FollowerSession:
                 room -= len(part.records)
         return found
 
-    def _news(self, key: Key, position: Position, room: int, *, first: bool) -> Struct | None:
+    def _news(self, key: TopicIdPartition, position: Position, room: int, *, first: bool) -> Struct | None:
         partition = self._find(*key)
         error = partition if isinstance(partition, int) else partition.check_epoch(position.epoch)
         if error or isinstance(partition, int):
@@ -176,7 +176,7 @@ def _answer(partition: Partition, data: bytes) -> Struct:
     )
 
 
-def as_response(session_id: int, found: list[tuple[Key, Struct]]) -> Struct:
+def as_response(session_id: int, found: list[tuple[TopicIdPartition, Struct]]) -> Struct:
     """A Fetch answer with these partitions, by topic."""
     topics: dict[uuid.UUID, Struct] = {}
     for (topic_id, _), part in found:

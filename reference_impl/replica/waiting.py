@@ -12,7 +12,7 @@ from reference_impl.partition import Partition
 from wire import errors
 
 
-class Mark(NamedTuple):
+class LogPosition(NamedTuple):
     """A place in a partition's log, as its leader of one epoch wrote it."""
 
     partition: Partition
@@ -50,12 +50,14 @@ class Trimmed(NamedTuple):
         return errors.NONE if self.low_watermark >= self.start_offset else None
 
 
-def mark(partition: Partition, end_offset: int | None = None) -> Mark:
+def mark(partition: Partition, end_offset: int | None = None) -> LogPosition:
     """The log's end now, or the place given."""
-    return Mark(partition, partition.log.end_offset if end_offset is None else end_offset, partition.leader_epoch)
+    return LogPosition(
+        partition, partition.log.end_offset if end_offset is None else end_offset, partition.leader_epoch
+    )
 
 
-async def settled(marks: Iterable[Mark | Trimmed], clock: Clock, limit_s: float) -> list[int]:
+async def settled(marks: Iterable[LogPosition | Trimmed], clock: Clock, limit_s: float) -> list[int]:
     """The state of each, when none is open any more; REQUEST_TIMED_OUT for what still is when the time is up."""
     waited = list(marks)
     news, timed_out = asyncio.Event(), False

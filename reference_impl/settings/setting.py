@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Value = int | float | bool | str | list[str]
+SettingValue = int | float | bool | str | list[str]
 
 LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
@@ -31,7 +31,7 @@ class Setting:
     doc: str = ""
     dynamic: bool = False  # may be altered while the broker runs
 
-    def parse(self, text: str) -> Value:
+    def parse(self, text: str) -> SettingValue:
         """The typed value of a text, or InvalidSetting."""
         try:
             value = self._typed(text.strip())
@@ -42,7 +42,7 @@ class Setting:
         self._check(value, text)
         return value
 
-    def _typed(self, text: str) -> Value:
+    def _typed(self, text: str) -> SettingValue:
         if self.kind in ("int", "long", "short"):
             return int(text)
         if self.kind == "double":
@@ -57,7 +57,7 @@ class Setting:
             return [item.strip() for item in text.split(",")] if text else []
         return text
 
-    def _check(self, value: Value, text: str) -> None:
+    def _check(self, value: SettingValue, text: str) -> None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             width = {"int": INT_MAX, "short": 32767}.get(self.kind, LONG_MAX)
             if self.kind != "double" and not -width - 1 <= value <= width:

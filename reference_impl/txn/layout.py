@@ -8,7 +8,7 @@ survive a restart, in Kafka neither.
 from __future__ import annotations
 
 from reference_impl.group.layout import leading, prefixed
-from reference_impl.txn.state import State, Transaction
+from reference_impl.txn.state import Transaction, TransactionState
 from wire.codec import decode
 from wire.messages import data
 
@@ -32,7 +32,7 @@ def value(t: Transaction, transaction_version: int) -> bytes:
         producer_epoch=t.epoch,
         transaction_timeout_ms=t.timeout_ms,
         transaction_status=int(t.state),
-        transaction_partitions=None if t.state is State.EMPTY else partitions,
+        transaction_partitions=None if t.state is TransactionState.EMPTY else partitions,
         transaction_last_update_timestamp_ms=t.updated_ms,
         transaction_start_timestamp_ms=t.started_ms,
     )
@@ -57,7 +57,7 @@ def read_value(transactional_id: str, record: bytes) -> Transaction:
         message.producer_epoch,
         previous_producer_id=message.previous_producer_id,
         next_producer_id=message.next_producer_id,
-        state=State(message.transaction_status),
+        state=TransactionState(message.transaction_status),
         partitions=frozenset((t.topic, i) for t in message.transaction_partitions or () for i in t.partition_ids),
         started_ms=message.transaction_start_timestamp_ms,
         updated_ms=message.transaction_last_update_timestamp_ms,

@@ -20,7 +20,7 @@ from reference_impl.txn import layout, state, version2
 from reference_impl.txn.admission import asked, for_append
 from reference_impl.txn.markers import MarkerSender
 from reference_impl.txn.pids import ProducerIds
-from reference_impl.txn.state import State, Step, TopicPartition, Transaction
+from reference_impl.txn.state import TopicPartition, Transaction, TransactionState, Transition
 from wire import errors
 from wire.records import Batch, Record, build_batch
 
@@ -86,10 +86,10 @@ class TransactionService:
 
     # -- what producers ask --------------------------------------------------------------------------------------
 
-    def init_producer(self, transactional_id: str, timeout_ms: int, expected: tuple[int, int] | None) -> Step:
+    def init_producer(self, transactional_id: str, timeout_ms: int, expected: tuple[int, int] | None) -> Transition:
         """The id and epoch under which a producer may go on; 51 while an earlier transaction is still being ended."""
         if not 0 < timeout_ms <= self._node.config["transaction.max.timeout.ms"]:
-            return Step(_nobody(transactional_id), errors.INVALID_TRANSACTION_TIMEOUT)
+            return Transition(_nobody(transactional_id), errors.INVALID_TRANSACTION_TIMEOUT)
         known = self._transactions.get(transactional_id)
         now_ms = self._node.clock.now_ms()
         before = known or Transaction(transactional_id, self.fresh_producer_id(), timeout_ms, updated_ms=now_ms)
@@ -104,11 +104,13 @@ class TransactionService:
         step = state.add_partitions(before, producer_id, epoch, partitions, self._node.clock.now_ms())
         return self._settle(before, step).error
 
-    def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool, *, raise_epoch: bool) -> Step:
+    def end(
+        self, transactional_id: str, producer_id: int, epoch: int, commit: bool, *, raise_epoch: bool
+    ) -> Transition:
         before = self._transactions.get(transactional_id)
         if not transactional_id or before is None:
             error = errors.INVALID_PRODUCER_ID_MAPPING if transactional_id else errors.INVALID_REQUEST
-            return Step(_nobody(transactional_id), error)
+            return Transition(_nobody(transactional_id), error)
         if (producer_id, epoch) != (before.producer_id, before.epoch) and bugs.on("M13b"):
             producer_id, epoch = before.producer_id, before.epoch
         now_ms = self._node.clock.now_ms()
@@ -116,8 +118,8 @@ class TransactionService:
             step = version2.end(before, producer_id, epoch, commit, now_ms, self.fresh_producer_id)
         else:
             step = state.end(before, producer_id, epoch, commit, now_ms)
-        if step.error == errors.INVALID_TXN_STATE and before.state is not State.EMPTY and bugs.on("M18c"):
-            step = Step(before)
+        if step.error == errors.INVALID_TXN_STATE and before.state is not TransactionState.EMPTY and bugs.on("M18c"):
+            step = Transition(before)
         return self._settle(before, step)
 
     def verify(
@@ -209,7 +211,7 @@ class TransactionService:
 
     # -- effects -------------------------------------------------------------------------------------------------
 
-    def _settle(self, before: Transaction, step: Step) -> Step:
+    def _settle(self, before: Transaction, step: Transition) -> Transition:
         """Makes a step durable, and sends the markers of a decision on their way."""
         if step.transaction is not before:
             self._save(step.transaction)
@@ -244,7 +246,7 @@ class TransactionService:
         transaction = self._transactions.get(transactional_id)
         if transaction is None or not transaction.ending:
             return
-        commit = transaction.state is State.PREPARE_COMMIT
+        commit = transaction.state is TransactionState.PREPARE_COMMIT
         partitions = sorted(transaction.partitions)
         if commit and len(partitions) > 1 and bugs.on("M18a"):
             partitions.pop()
@@ -286,7 +288,7 @@ class TransactionService:
                     "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
                 )
                 try:
-                    self._settle(transaction, Step(state.fenced(transaction, now_ms)))
+                    self._settle(transaction, Transition(state.fenced(transaction, now_ms)))
                 except Rejected as rejected:
                     log.warning("%s: the abort cannot be written yet: %s", transaction.transactional_id, rejected)
         self._sweep_later()
@@ -323,7 +325,7 @@ def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
             found.pop(transactional_id, None)
             continue
         read = layout.read_value(transactional_id, bytes(record.value))
-        if read.state is State.ONGOING and bugs.on("M18d"):
+        if read.state is TransactionState.ONGOING and bugs.on("M18d"):
             read = replace(read, partitions=frozenset())
         found[transactional_id] = read
 

@@ -24,7 +24,7 @@ NONE = -1
 TopicPartition = tuple[str, int]
 
 
-class State(enum.IntEnum):
+class TransactionState(enum.IntEnum):
     """The states, numbered as in Kafka's transaction log."""
 
     EMPTY = 0
@@ -51,7 +51,7 @@ class Transaction:
     last_epoch: int = NONE
     previous_producer_id: int = NONE
     next_producer_id: int = NONE
-    state: State = State.EMPTY
+    state: TransactionState = TransactionState.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
     started_ms: int = NONE
     updated_ms: int = NONE
@@ -60,7 +60,7 @@ class Transaction:
 
     @property
     def ending(self) -> bool:
-        return self.state in (State.PREPARE_COMMIT, State.PREPARE_ABORT)
+        return self.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def exhausted(self) -> bool:
@@ -68,7 +68,7 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """What became of a request: the transaction as it is now, and the code to answer."""
 
     transaction: Transaction
@@ -77,46 +77,48 @@ class Step:
 
 def init_producer(
     t: Transaction, timeout_ms: int, expected: tuple[int, int] | None, now: int, new_id: Callable[[], int]
-) -> Step:
+) -> Transition:
     """Fences earlier producers of this id by raising the epoch; an open transaction is aborted first (51: try again).
 
     `expected` is the id and epoch that a producer wants to go on from (KIP-360): a stale belief is refused.
     """
     if expected is not None and not _continues(t, *expected):
-        return Step(t, errors.PRODUCER_FENCED)
+        return Transition(t, errors.PRODUCER_FENCED)
     if t.ending:
-        return Step(t, errors.CONCURRENT_TRANSACTIONS)
-    if t.state is State.ONGOING:
-        return Step(fenced(t, now), errors.CONCURRENT_TRANSACTIONS)
+        return Transition(t, errors.CONCURRENT_TRANSACTIONS)
+    if t.state is TransactionState.ONGOING:
+        return Transition(fenced(t, now), errors.CONCURRENT_TRANSACTIONS)
     fresh = replace(
-        t, timeout_ms=timeout_ms, state=State.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
+        t, timeout_ms=timeout_ms, state=TransactionState.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
         client_version=0, previous_producer_id=t.producer_id,
     )  # fmt: skip
     if t.exhausted and (expected is None or expected[1] == t.epoch):
         last = t.epoch if expected is not None else NONE
-        return Step(replace(fresh, producer_id=new_id(), epoch=0, last_epoch=last))
+        return Transition(replace(fresh, producer_id=new_id(), epoch=0, last_epoch=last))
     if expected is None:
-        return Step(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
+        return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
     if t.epoch == NONE or expected[1] == t.epoch:
-        return Step(replace(fresh, epoch=t.epoch + 1, last_epoch=t.epoch))
+        return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=t.epoch))
     if expected[1] == t.last_epoch:
-        return Step(fresh)
-    return Step(t, errors.PRODUCER_FENCED)
+        return Transition(fresh)
+    return Transition(t, errors.PRODUCER_FENCED)
 
 
 def add_partitions(
     t: Transaction, producer_id: int, epoch: int, partitions: Collection[TopicPartition], now: int
-) -> Step:
+) -> Transition:
     """Takes partitions into the transaction, which begins with the first of them."""
     if refusal := _refusal(t, producer_id, epoch):
-        return Step(t, refusal)
+        return Transition(t, refusal)
     if t.ending:
-        return Step(t, errors.CONCURRENT_TRANSACTIONS)
-    if t.state is State.ONGOING and t.partitions.issuperset(partitions):
-        return Step(t)
-    started = t.started_ms if t.state is State.ONGOING else now
-    together = t.partitions.union(partitions) if t.state is State.ONGOING else frozenset(partitions)
-    return Step(replace(t, state=State.ONGOING, partitions=together, started_ms=started, updated_ms=now))
+        return Transition(t, errors.CONCURRENT_TRANSACTIONS)
+    if t.state is TransactionState.ONGOING and t.partitions.issuperset(partitions):
+        return Transition(t)
+    started = t.started_ms if t.state is TransactionState.ONGOING else now
+    together = t.partitions.union(partitions) if t.state is TransactionState.ONGOING else frozenset(partitions)
+    return Transition(
+        replace(t, state=TransactionState.ONGOING, partitions=together, started_ms=started, updated_ms=now)
+    )
 
 
 def verify(
@@ -131,33 +133,41 @@ def verify(
     return {p: errors.NONE if p in t.partitions else errors.TRANSACTION_ABORTABLE for p in partitions}
 
 
-def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) -> Step:
+def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) -> Transition:
     """The producer's decision in the classic protocol. Saying it again is harmless, saying the opposite is refused."""
     if refusal := _refusal(t, producer_id, epoch):
-        return Step(t, refusal)
-    wanted = (State.PREPARE_COMMIT, State.COMPLETE_COMMIT) if commit else (State.PREPARE_ABORT, State.COMPLETE_ABORT)
-    if t.state is State.ONGOING:
-        return Step(replace(t, state=wanted[0], updated_ms=now, client_version=0))
+        return Transition(t, refusal)
+    wanted = (
+        (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
+        if commit
+        else (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)
+    )
+    if t.state is TransactionState.ONGOING:
+        return Transition(replace(t, state=wanted[0], updated_ms=now, client_version=0))
     if t.state not in wanted:
-        return Step(t, errors.INVALID_TXN_STATE)
-    return Step(t, errors.CONCURRENT_TRANSACTIONS if t.ending else errors.NONE)
+        return Transition(t, errors.INVALID_TXN_STATE)
+    return Transition(t, errors.CONCURRENT_TRANSACTIONS if t.ending else errors.NONE)
 
 
 def fenced(t: Transaction, now: int) -> Transaction:
     """The coordinator aborts on its own: the epoch rises first, so that the old producer cannot go on."""
     return replace(
-        t, state=State.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=t.epoch, updated_ms=now, client_version=0
+        t, state=TransactionState.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=t.epoch, updated_ms=now, client_version=0
     )
 
 
 def overdue(t: Transaction, now: int) -> bool:
     """True for an open transaction that has lived longer than its producer allowed."""
-    return t.state is State.ONGOING and t.started_ms + t.timeout_ms < now and not bugs.on("M40g")
+    return t.state is TransactionState.ONGOING and t.started_ms + t.timeout_ms < now and not bugs.on("M40g")
 
 
 def complete(t: Transaction, now: int) -> Transaction:
     """All markers are written: the id may begin its next transaction."""
-    done = State.COMPLETE_COMMIT if t.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT
+    done = (
+        TransactionState.COMPLETE_COMMIT
+        if t.state is TransactionState.PREPARE_COMMIT
+        else TransactionState.COMPLETE_ABORT
+    )
     rotated = t.client_version >= 2 and t.next_producer_id != NONE
     return replace(
         t,

@@ -14,29 +14,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from reference_impl.txn.state import LAST_EPOCH, NONE, State, Step, Transaction
+from reference_impl.txn.state import LAST_EPOCH, NONE, Transaction, TransactionState, Transition
 from wire import errors
 
 
-def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Step:
+def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Transition:
     """The producer's decision, with a new epoch for its next transaction."""
     overflowed = t.previous_producer_id == producer_id and epoch == LAST_EPOCH and t.epoch == 0
     bumped = t.epoch == epoch + 1
     if t.producer_id != producer_id and not overflowed:
-        return Step(t, errors.INVALID_PRODUCER_ID_MAPPING)
+        return Transition(t, errors.INVALID_PRODUCER_ID_MAPPING)
     if not (bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))):
-        return Step(t, errors.PRODUCER_FENCED)
-    if t.state is State.ONGOING:
-        return Step(_prepared(t, commit, now, new_id))
+        return Transition(t, errors.PRODUCER_FENCED)
+    if t.state is TransactionState.ONGOING:
+        return Transition(_prepared(t, commit, now, new_id))
     if t.ending:
-        same = commit == (t.state is State.PREPARE_COMMIT)
-        return Step(t, errors.CONCURRENT_TRANSACTIONS if same else errors.INVALID_TXN_STATE)
+        same = commit == (t.state is TransactionState.PREPARE_COMMIT)
+        return Transition(t, errors.CONCURRENT_TRANSACTIONS if same else errors.INVALID_TXN_STATE)
     if bumped or overflowed:
-        same = commit == (t.state is State.COMPLETE_COMMIT)
-        return Step(t, errors.NONE if same else errors.INVALID_TXN_STATE)
+        same = commit == (t.state is TransactionState.COMPLETE_COMMIT)
+        return Transition(t, errors.NONE if same else errors.INVALID_TXN_STATE)
     if commit:
-        return Step(t, errors.INVALID_TXN_STATE)
-    return Step(replace(_prepared(t, commit, now, new_id), started_ms=now))
+        return Transition(t, errors.INVALID_TXN_STATE)
+    return Transition(replace(_prepared(t, commit, now, new_id), started_ms=now))
 
 
 def next_incarnation(t: Transaction) -> tuple[int, int]:
@@ -47,7 +47,7 @@ def next_incarnation(t: Transaction) -> tuple[int, int]:
 def _prepared(t: Transaction, commit: bool, now: int, new_id: Callable[[], int]) -> Transaction:
     return replace(
         t,
-        state=State.PREPARE_COMMIT if commit else State.PREPARE_ABORT,
+        state=TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
         epoch=t.epoch + 1,
         last_epoch=t.epoch,
         next_producer_id=new_id() if t.exhausted else NONE,
@@ -57,4 +57,4 @@ def _prepared(t: Transaction, commit: bool, now: int, new_id: Callable[[], int])
 
 
 def _complete(t: Transaction) -> bool:
-    return t.state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT)
+    return t.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)

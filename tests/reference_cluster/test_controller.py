@@ -11,7 +11,7 @@ from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import NOBODY, Placement
-from reference_impl.control.journal import Journal
+from reference_impl.control.journal import MetadataJournal
 from wire import errors
 
 EVER = 1 << 60
@@ -22,7 +22,7 @@ class Rig:
 
     def __init__(self, path: Path | None = None, **topic: str) -> None:
         self.clock = ManualClock()
-        self.journal = Journal(path)
+        self.journal = MetadataJournal(path)
         self.config = BrokerConfig(data=Path("nowhere"), settings={"broker.session.timeout.ms": "1000"})
         self.controller = Controller(self.journal, self.config, self.clock)
         self.epochs = {one: self.join(one) for one in (1, 2, 3)}
@@ -190,7 +190,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
     rig.silence(1)
     before = rig.placement
     rig.journal.close()
-    again = Journal(tmp_path / "journal")
+    again = MetadataJournal(tmp_path / "journal")
     assert again.image.topics["t"].placements[0] == before
     assert again.image.brokers == rig.journal.image.brokers
     controller = Controller(again, rig.config, rig.clock)

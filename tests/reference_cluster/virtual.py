@@ -17,14 +17,14 @@ from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig, TopicRules
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import NOBODY
-from reference_impl.control.journal import Journal
+from reference_impl.control.journal import MetadataJournal
 from reference_impl.log.recovery import open_log
 from reference_impl.log.validate import Rejected
 from reference_impl.partition import Partition
 from reference_impl.replica.following import Following
 from reference_impl.replica.leading import Proposal
 from reference_impl.replica.serving import FollowerSession, as_response
-from reference_impl.replica.waiting import Mark, mark
+from reference_impl.replica.waiting import LogPosition, mark
 from wire import errors
 from wire.messages import Struct
 from wire.records import Record, batches, build_batch
@@ -40,7 +40,7 @@ class Broker:
 
     id: int
     partition: Partition
-    journal: Journal
+    journal: MetadataJournal
     epoch: int = -1
     incarnation: int = 0
     alive: bool = True
@@ -66,11 +66,11 @@ class Cluster:
         self.clock = ManualClock()
         self._folder = folder
         self.config = BrokerConfig(data=folder, settings=dict(SETTINGS))
-        self.journal = Journal(None)
+        self.journal = MetadataJournal(None)
         self.controller = Controller(self.journal, self.config, self.clock)
         self.brokers: dict[int, Broker] = {}
         self.messages: list[tuple[Broker, int, Callable[[], None]]] = []
-        self.open: list[tuple[Mark, Acked]] = []
+        self.open: list[tuple[LogPosition, Acked]] = []
         self.acked: list[Acked] = []
         self.leaders: dict[int, int] = {}  # leader epoch -> the broker that led in it
         self.counts = dict.fromkeys(("elections", "crashes", "truncations", "isr changes"), 0)
@@ -90,7 +90,7 @@ class Cluster:
         log = open_log(self._folder / str(broker), rules.log, self.clock.now_ms(), clean=False)
         log.folder.mkdir(exist_ok=True)
         partition = Partition(TOPIC, 0, log, rules, self.clock, broker, self.topic.id)
-        made = Broker(broker, partition, Journal(None), incarnation=incarnation)
+        made = Broker(broker, partition, MetadataJournal(None), incarnation=incarnation)
         self.brokers[broker] = made
         for _ in range(self.journal.end):
             self._read_metadata(made, settle=False)

@@ -12,9 +12,9 @@ import pytest
 
 from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
-from reference_impl.fetch_sessions import NO_SESSION, FetchSessions, Key
+from reference_impl.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
 from reference_impl.net.budget import Budget
-from reference_impl.net.server import Connection
+from reference_impl.net.server import ClientConnection
 from reference_impl.node import Node
 from wire import frames
 from wire.messages import child, request
@@ -67,9 +67,9 @@ def with_a_node(folder: Path, act: Callable[[Node, ManualClock], Coroutine[Any, 
     asyncio.run(run())
 
 
-def opened(node: Node) -> tuple[Connection, Wire]:
+def opened(node: Node) -> tuple[ClientConnection, Wire]:
     wire = Wire()
-    line = Connection(node.listener, 1)
+    line = ClientConnection(node.listener, 1)
     line.connection_made(wire)
     return line, wire
 
@@ -216,7 +216,9 @@ def test_what_sessions_remember_is_bounded() -> None:
     def opened_with(count: int) -> int:
         asked = child("Fetch", "request", "topics.partitions")
         told = child("Fetch", "response", "responses.partitions")
-        return sessions.open(by_id=False, answered=[(Key("t", n), asked(partition=n), told()) for n in range(count)])
+        return sessions.open(
+            by_id=False, answered=[(SessionPartition("t", n), asked(partition=n), told()) for n in range(count)]
+        )
 
     assert opened_with(60_000) > 0
     assert opened_with(60_000) == NO_SESSION

@@ -14,7 +14,7 @@ import pytest
 
 from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
-from reference_impl.control.journal import Journal
+from reference_impl.control.journal import MetadataJournal
 from reference_impl.log.batch import read_header
 from reference_impl.log.epochs import LeaderEpochs
 from reference_impl.log.partition_log import LogSettings
@@ -170,7 +170,7 @@ def test_half_a_batch_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_half_a_line_of_the_journal_does_not_hide_what_comes_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = MetadataJournal(tmp_path / "journal")
     journal.write({"kind": "cluster", "id": "c"})
     disk = NearlyFull(monkeypatch, 10)
     with pytest.raises(OSError, match="No space"):
@@ -178,7 +178,7 @@ def test_half_a_line_of_the_journal_does_not_hide_what_comes_after_it(
     disk.room = 1 << 20
     journal.write({"kind": "producer_ids", "next": 1000})
     journal.close()
-    again = Journal(tmp_path / "journal")
+    again = MetadataJournal(tmp_path / "journal")
     assert (again.image.cluster_id, again.image.starts, again.image.next_producer_id) == ("c", 0, 1000)
     again.close()
 

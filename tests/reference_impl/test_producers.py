@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_impl.log.batch import Header, read_header
-from reference_impl.log.producers import MOST_AWAITED, Duplicate, ProducerTable, Refused, follows
+from reference_impl.log.producers import MOST_AWAITED, DuplicateBatch, ProducerTable, RejectedBatch, follows
 from wire import errors, records
 
 MAX = (1 << 31) - 1
@@ -22,7 +22,7 @@ def header(seq: int, count: int = 1, *, epoch: int = 0, base: int = 0, pid: int 
 
 
 def error(verdict: object) -> int:
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RejectedBatch)
     return verdict.error
 
 
@@ -35,7 +35,7 @@ def test_sequences_are_admitted_as_if_everything_were_remembered(attempts: list[
         verdict = table.admit(header(seq, count))
         newest = [(s, c, o) for s, c, o in log[-5:] if (s, c) == (seq, count)]
         if newest:
-            assert isinstance(verdict, Duplicate) and verdict.batch.base_offset == newest[0][2]
+            assert isinstance(verdict, DuplicateBatch) and verdict.batch.base_offset == newest[0][2]
         elif not log or log[-1][0] + log[-1][1] == seq:
             assert verdict is None
             table.record(header(seq, count, base=end))

@@ -7,8 +7,8 @@ from typing import Any
 
 from reference_impl.group import rebalance
 from reference_impl.group.classic import ClassicGroup
-from reference_impl.group.effects import Effect, Joined, Saved, Synced
-from reference_impl.group.joining import JoinRequest, Limits
+from reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
+from reference_impl.group.joining import GroupLimits, JoinRequest
 
 SESSION_MS, REBALANCE_MS = 1_000, 5_000
 
@@ -16,11 +16,11 @@ SESSION_MS, REBALANCE_MS = 1_000, 5_000
 class Play:
     """One group and everything it ever said."""
 
-    def __init__(self, limits: Limits = Limits(initial_delay_ms=0)) -> None:
+    def __init__(self, limits: GroupLimits = GroupLimits(initial_delay_ms=0)) -> None:
         self.group = ClassicGroup("g")
         self.limits = limits
         self.now = 0
-        self.answers: dict[object, Joined | Synced] = {}
+        self.answers: dict[object, JoinResult | SyncResult] = {}
         self.saved: list[Saved] = []
         self.log: list[Effect] = []
         self._tickets = itertools.count()
@@ -78,14 +78,14 @@ class Play:
                 assert effect.to not in self.answers, f"request {effect.to} was answered twice"
                 self.answers[effect.to] = effect
 
-    def joined(self, ticket: int) -> Joined:
+    def joined(self, ticket: int) -> JoinResult:
         answer = self.answers[ticket]
-        assert isinstance(answer, Joined)
+        assert isinstance(answer, JoinResult)
         return answer
 
-    def synced(self, ticket: int) -> Synced:
+    def synced(self, ticket: int) -> SyncResult:
         answer = self.answers[ticket]
-        assert isinstance(answer, Synced)
+        assert isinstance(answer, SyncResult)
         return answer
 
     def stable(self, members: int = 2) -> list[str]:

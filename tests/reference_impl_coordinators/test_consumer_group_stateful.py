@@ -238,8 +238,8 @@ class Machine(RuleBasedStateMachine):
 
 def _whole(group: ConsumerGroup) -> list[tuple[bytes, bytes | None]]:
     from reference_impl.group.consumer_effects import (
+        SavedConsumerMember,
         SavedGroup,
-        SavedMember,
         SavedProgress,
         SavedTarget,
         SavedTargetEpoch,
@@ -251,7 +251,7 @@ def _whole(group: ConsumerGroup) -> list[tuple[bytes, bytes | None]]:
         "g",
         [
             *changes,
-            *(SavedMember(member) for member in members),
+            *(SavedConsumerMember(member) for member in members),
             *(SavedTarget(member_id, parts) for member_id, parts in group.target.items()),
             *(SavedProgress(member) for member in members),
         ],

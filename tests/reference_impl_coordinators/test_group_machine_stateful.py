@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from reference_impl.group.classic import State, restored
-from reference_impl.group.effects import Joined, Saved, Synced
-from reference_impl.group.joining import Limits
+from reference_impl.group.classic import GroupState, restored
+from reference_impl.group.effects import JoinResult, Saved, SyncResult
+from reference_impl.group.joining import GroupLimits
 from tests.reference_impl_coordinators.group_driver import REBALANCE_MS, SESSION_MS, Play
 from wire import errors
 
@@ -20,7 +20,7 @@ PROTOCOLS = st.sampled_from([("a", "b"), ("b", "a"), ("b",), ("a",), ("c", "a")]
 class GroupMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.play = Play(Limits(initial_delay_ms=50, max_size=4))
+        self.play = Play(GroupLimits(initial_delay_ms=50, max_size=4))
         self.asked: set[int] = set()
         self.seen_generation = 0
         self.checked = 0
@@ -52,7 +52,7 @@ class GroupMachine(RuleBasedStateMachine):
             return
         generation = group.generation - stale
         given = {m: f"{m}@{generation}".encode() for m in group.members} if group.leader == member_id else {}
-        if given and not stale and group.state is State.COMPLETING:
+        if given and not stale and group.state is GroupState.COMPLETING:
             self.given |= {(generation, m): part for m, part in given.items()}
         instance = member.instance_id if member is not None else None
         self.asked.add(self.play.sync(member_id, generation, given, instance_id=instance))
@@ -65,7 +65,7 @@ class GroupMachine(RuleBasedStateMachine):
         if member is None:
             assert code == errors.UNKNOWN_MEMBER_ID
         else:
-            assert code == (errors.REBALANCE_IN_PROGRESS if group.state is State.PREPARING else errors.NONE)
+            assert code == (errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING else errors.NONE)
 
     @rule(data=st.data())
     def member_leaves(self, data: Any) -> None:
@@ -83,7 +83,7 @@ class GroupMachine(RuleBasedStateMachine):
         """Whatever the state: without a word from anyone the group ends up empty, and nobody waits for ever."""
         self.play.advance(400_000)
         self.play.advance(400_000)
-        assert self.play.group.state is State.EMPTY, self.play.group.state
+        assert self.play.group.state is GroupState.EMPTY, self.play.group.state
         assert self.asked == set(self.play.answers)
 
     @precondition(lambda self: self.play.saved)
@@ -99,7 +99,7 @@ class GroupMachine(RuleBasedStateMachine):
     @invariant()
     def the_state_fits_its_members(self) -> None:
         group = self.play.group
-        assert (group.state is State.EMPTY) <= (not group.members)
+        assert (group.state is GroupState.EMPTY) <= (not group.members)
         assert (group.leader in group.members) == bool(group.members)
         assert {m.member_id for m in group.members.values() if m.instance_id} == set(group.static.values())
         # While it calls its members back, Kafka counts only those that have come (ClassicGroup.acceptJoiningMember).
@@ -107,9 +107,9 @@ class GroupMachine(RuleBasedStateMachine):
         assert not (group.pending.keys() & group.members.keys())
         waiting_to_join = any(m.join is not None for m in group.members.values())
         waiting_to_sync = any(m.sync is not None for m in group.members.values())
-        assert not waiting_to_join or group.state is State.PREPARING
-        assert not waiting_to_sync or group.state is State.COMPLETING
-        if group.members and group.state is not State.PREPARING:
+        assert not waiting_to_join or group.state is GroupState.PREPARING
+        assert not waiting_to_sync or group.state is GroupState.COMPLETING
+        if group.members and group.state is not GroupState.PREPARING:
             assert group.protocol in group.candidates()
 
     @invariant()
@@ -118,12 +118,12 @@ class GroupMachine(RuleBasedStateMachine):
         assert group.generation >= self.seen_generation
         self.seen_generation = group.generation
         for effect in self.play.log[self.checked :]:
-            if isinstance(effect, Joined) and not effect.error:
+            if isinstance(effect, JoinResult) and not effect.error:
                 if effect.members:
                     self.rosters.setdefault(effect.generation, {m.member_id for m in effect.members})
                     assert effect.leader == effect.member_id
                 assert effect.protocol is not None
-            elif isinstance(effect, Synced) and not effect.error:
+            elif isinstance(effect, SyncResult) and not effect.error:
                 generation = int(effect.assignment.rpartition(b"@")[2] or -1)
                 assert generation in (-1, self.play.saved[-1].generation)
                 assert effect.assignment in (b"", *self.given.values())

@@ -8,9 +8,9 @@ import pytest
 
 from reference_impl import bugs
 from reference_impl.group import rebalance
-from reference_impl.group.classic import State, restored
+from reference_impl.group.classic import GroupState, restored
 from reference_impl.group.commits import commit_refusal
-from reference_impl.group.joining import Limits
+from reference_impl.group.joining import GroupLimits
 from tests.reference_impl_coordinators.group_driver import REBALANCE_MS, SESSION_MS, Play
 from wire import errors
 
@@ -25,7 +25,7 @@ def test_a_new_member_is_asked_to_come_back_with_an_id() -> None:
     play = Play()
     first = play.joined(play.join())
     assert first.error == errors.MEMBER_ID_REQUIRED and first.member_id
-    assert play.group.state is State.EMPTY
+    assert play.group.state is GroupState.EMPTY
 
     ticket = play.join(first.member_id)
     play.advance(0)
@@ -42,7 +42,7 @@ def test_old_clients_join_without_an_id() -> None:
 
 
 def test_only_the_leader_gets_the_list_of_members() -> None:
-    play = Play(Limits(initial_delay_ms=100))
+    play = Play(GroupLimits(initial_delay_ms=100))
     (_, first), (_, second) = play.enter(), play.enter()
     play.advance(REBALANCE_MS)
     rosters = [play.joined(t).members for t in (first, second)]
@@ -51,7 +51,7 @@ def test_only_the_leader_gets_the_list_of_members() -> None:
 
 
 def test_the_first_rebalance_waits_for_company_and_each_newcomer_extends_it() -> None:
-    play = Play(Limits(initial_delay_ms=100))
+    play = Play(GroupLimits(initial_delay_ms=100))
     _, first = play.enter()
     play.advance(60)
     _, second = play.enter()
@@ -62,7 +62,7 @@ def test_the_first_rebalance_waits_for_company_and_each_newcomer_extends_it() ->
 
 
 def test_the_protocol_with_the_most_votes_wins() -> None:
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     tickets = [play.enter(protocols=p)[1] for p in (("a", "b"), ("b", "a"), ("b", "c", "a"))]
     play.advance(REBALANCE_MS)
     assert {play.joined(t).protocol for t in tickets} == {"b"}
@@ -70,7 +70,7 @@ def test_the_protocol_with_the_most_votes_wins() -> None:
 
 def test_of_two_protocols_with_as_many_votes_the_one_wins_that_java_holds_first() -> None:
     for order in ((("range", "rr"), ("rr", "range")), (("rr", "range"), ("range", "rr"))):
-        play = Play(Limits(initial_delay_ms=10))
+        play = Play(GroupLimits(initial_delay_ms=10))
         tickets = [play.enter(protocols=p)[1] for p in order]
         play.advance(REBALANCE_MS)
         assert {play.joined(t).protocol for t in tickets} == {"rr"}
@@ -85,7 +85,7 @@ def test_a_member_without_a_common_protocol_is_turned_away_and_disturbs_nobody()
 
 
 def test_followers_wait_for_the_leader_and_get_its_bytes() -> None:
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     (leader, _), (follower, _) = play.enter(), play.enter()
     play.advance(100)
     waiting = play.sync(follower, 1)
@@ -106,7 +106,7 @@ def test_sync_is_refused_for_strangers_old_generations_and_wrong_protocols() -> 
 
 
 def test_heartbeats_report_a_rebalance_only_while_members_are_called_back() -> None:
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     (one, first), (two, _) = play.enter(), play.enter()
     play.advance(100)
     assert play.joined(first).generation == 1
@@ -145,7 +145,7 @@ def test_a_member_that_does_not_rejoin_is_dropped_after_the_rebalance_timeout() 
 
 
 def test_a_member_that_never_syncs_does_not_block_the_group() -> None:
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     (one, _), (two, _) = play.enter(), play.enter()
     play.advance(100)
     waiting = play.sync(two, 1)
@@ -160,7 +160,7 @@ def test_a_member_that_never_syncs_does_not_block_the_group() -> None:
 
 
 def test_leaving_rebalances_at_once_with_one_code_for_each_leaver() -> None:
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     one, _ = play.enter()
     two, _ = play.enter()
     for name in ("x", "y"):
@@ -172,7 +172,7 @@ def test_leaving_rebalances_at_once_with_one_code_for_each_leaver() -> None:
     assert play.heartbeat(one, play.group.generation) == errors.REBALANCE_IN_PROGRESS
     play.settle()
     assert play.leave((one, None)) == [0]
-    assert play.group.state is State.EMPTY
+    assert play.group.state is GroupState.EMPTY
     assert play.saved[-1].members == ()
 
 
@@ -186,7 +186,7 @@ def test_a_static_member_returns_without_a_rebalance_and_fences_its_double() -> 
     new = play.joined(play.join(instance_id="i"))
     assert (new.error, new.generation, new.skip_assignment) == (errors.NONE, generation, True)
     assert new.member_id != old_id and new.leader == new.member_id
-    assert play.group.state is State.STABLE
+    assert play.group.state is GroupState.STABLE
     assert play.heartbeat(old_id, generation, "i") == errors.FENCED_INSTANCE_ID
     assert play.synced(play.sync(old_id, generation, instance_id="i")).error == errors.FENCED_INSTANCE_ID
     assert play.joined(play.join(old_id, instance_id="i")).error == errors.FENCED_INSTANCE_ID
@@ -195,7 +195,7 @@ def test_a_static_member_returns_without_a_rebalance_and_fences_its_double() -> 
 
 
 def test_the_waiting_request_of_a_replaced_static_member_is_fenced() -> None:
-    play = Play(Limits(initial_delay_ms=100))
+    play = Play(GroupLimits(initial_delay_ms=100))
     first = play.join(instance_id="i")
     second = play.join(instance_id="i")
     assert play.joined(first).error == errors.FENCED_INSTANCE_ID
@@ -204,7 +204,7 @@ def test_the_waiting_request_of_a_replaced_static_member_is_fenced() -> None:
 
 
 def test_a_full_group_turns_newcomers_away() -> None:
-    play = Play(Limits(initial_delay_ms=0, max_size=2))
+    play = Play(GroupLimits(initial_delay_ms=0, max_size=2))
     one, two = play.stable(2)
     assert play.joined(play.join()).error == errors.GROUP_MAX_SIZE_REACHED
     assert play.heartbeat(one, play.group.generation) == errors.NONE
@@ -232,14 +232,14 @@ def test_a_group_read_back_from_the_log_goes_on_and_drops_who_is_gone() -> None:
     assert generation == play.group.generation and again.group.subscribes("t") is True
     assert again.heartbeat(one, generation) == errors.NONE
     again.advance(SESSION_MS)
-    assert again.group.state is State.EMPTY and two not in again.group.members
+    assert again.group.state is GroupState.EMPTY and two not in again.group.members
 
 
 def test_who_may_commit() -> None:
     def refusal(member: str = "", generation: int = -1, *, transactional: bool = False, version: int = 9) -> int:
         return commit_refusal(play.group, member, None, generation, transactional=transactional, version=version)
 
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     assert commit_refusal(None, "", None, -1, transactional=False, version=2) == errors.NONE
     assert commit_refusal(None, "m", None, 1, transactional=False, version=9) == errors.GROUP_ID_NOT_FOUND
     assert commit_refusal(None, "m", None, 1, transactional=False, version=8) == errors.ILLEGAL_GENERATION
@@ -295,7 +295,7 @@ def test_m26_gets_sessions_wrong(bug: str, still_there: bool) -> None:
 
 def test_m26c_lets_one_member_block_all() -> None:
     bugs.plant("M26c")
-    play = Play(Limits(initial_delay_ms=10))
+    play = Play(GroupLimits(initial_delay_ms=10))
     (one, _), (two, _) = play.enter(), play.enter()
     play.advance(100)
     waiting = play.sync(two, 1)
@@ -335,9 +335,9 @@ def test_members_that_allow_no_time_to_join_hold_nobody_up(timeout_ms: int) -> N
     play.join(instance_id="i", rebalance_timeout_ms=timeout_ms)
     play.settle()
     play.leave((patient, None))
-    assert play.group.state is State.PREPARING
+    assert play.group.state is GroupState.PREPARING
 
     play.advance(SESSION_MS - 1)
     assert len(play.group.members) == 1
     play.advance(1)
-    assert play.group.state is State.EMPTY
+    assert play.group.state is GroupState.EMPTY

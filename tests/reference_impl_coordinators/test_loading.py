@@ -16,7 +16,7 @@ from reference_impl.clock import ManualClock, SystemClock
 from reference_impl.config import BrokerConfig
 from reference_impl.dispatch import dispatch
 from reference_impl.group import layout
-from reference_impl.group.layout import Committed, OffsetKey
+from reference_impl.group.layout import CommittedOffset, OffsetKey
 from reference_impl.node import CONSUMER_OFFSETS, Node
 from tests.reference_impl_coordinators.local import COMMIT, Local
 from wire import apis, errors
@@ -49,7 +49,7 @@ def fill(folder: Path) -> None:
         rows = [
             Record(
                 key=layout.offset_key(OffsetKey(f"g{number % GROUPS}", "t", number % 7)),
-                value=layout.offset_value(Committed(number, -1, "", 1)),
+                value=layout.offset_value(CommittedOffset(number, -1, "", 1)),
             )
             for number in range(first, first + A_BATCH)
         ]

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from reference_impl.txn import layout, state, version2
 from reference_impl.txn.pids import BLOCK, ProducerIds
-from reference_impl.txn.state import LAST_EPOCH, State, Step, Transaction
+from reference_impl.txn.state import LAST_EPOCH, Transaction, TransactionState, Transition
 from wire import errors
 
 TIMEOUT_MS = 1_000
@@ -28,19 +28,19 @@ class TransactionMachine(RuleBasedStateMachine):
         self.log: list[Transaction] = []
         self.producers: list[tuple[int, int]] = []
         self.handed_out: set[tuple[int, int]] = set()
-        self.decided: list[tuple[State, frozenset[tuple[str, int]]]] = []
+        self.decided: list[tuple[TransactionState, frozenset[tuple[str, int]]]] = []
 
     def _allocate(self, count: int) -> int:
         self.allocated += count
         return self.allocated - count
 
-    def _take(self, step: Step) -> int:
+    def _take(self, step: Transition) -> int:
         if step.transaction is not self.t:
             before, self.t = self.t, step.transaction
             assert (self.t.producer_id, self.t.epoch) >= (before.producer_id, before.epoch), "epochs never fall"
             self.log.append(self.t)
             if self.t.ending:
-                assert before.state is State.ONGOING
+                assert before.state is TransactionState.ONGOING
                 self.decided.append((self.t.state, self.t.partitions))
         return step.error
 
@@ -91,10 +91,10 @@ class TransactionMachine(RuleBasedStateMachine):
         code = self._take(state.end(self.t, *mine, commit, self.now))
         if mine != self._current():
             assert code in (errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_ID_MAPPING) and self.t is before
-        elif before.state is State.ONGOING:
+        elif before.state is TransactionState.ONGOING:
             assert code == errors.NONE and self.t.ending
         elif code == errors.NONE:
-            assert before.state is (State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT)
+            assert before.state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
 
     @rule(data=st.data(), commit=st.booleans())
     def a_producer_ends_and_raises_its_epoch(self, data: st.DataObject, commit: bool) -> None:
@@ -105,17 +105,17 @@ class TransactionMachine(RuleBasedStateMachine):
         step = version2.end(self.t, *mine, commit, self.now, self.ids.next)
         if step.transaction is not before:
             assert mine == self._current(), "only the newest incarnation decides"
-            assert before.state is State.ONGOING or not commit, "only an abort may be empty"
+            assert before.state is TransactionState.ONGOING or not commit, "only an abort may be empty"
             self._take_decided(step, before)
             told = version2.next_incarnation(self.t)
             assert told not in self.handed_out and told > mine
             self.handed_out.add(told)
             self.producers.append(told)
         elif step.error == errors.NONE:
-            assert before.state is (State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT)
+            assert before.state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
             assert mine != self._current(), "the same epoch would be the next transaction"
 
-    def _take_decided(self, step: Step, before: Transaction) -> None:
+    def _take_decided(self, step: Transition, before: Transaction) -> None:
         self.t = step.transaction
         self.log.append(self.t)
         self.decided.append((self.t.state, self.t.partitions))
@@ -124,15 +124,15 @@ class TransactionMachine(RuleBasedStateMachine):
     @rule()
     def markers_are_written(self) -> None:
         if self.t.ending:
-            self._take(Step(state.complete(self.t, self.now)))
+            self._take(Transition(state.complete(self.t, self.now)))
             assert not self.t.partitions
 
     @rule(ms=st.sampled_from([1, TIMEOUT_MS // 2, TIMEOUT_MS]))
     def time_passes(self, ms: int) -> None:
         self.now += ms
         if state.overdue(self.t, self.now):
-            self._take(Step(state.fenced(self.t, self.now)))
-            assert self.t.state is State.PREPARE_ABORT
+            self._take(Transition(state.fenced(self.t, self.now)))
+            assert self.t.state is TransactionState.PREPARE_ABORT
 
     @rule(version=st.sampled_from([0, 1, 2]))
     def the_coordinator_restarts(self, version: int) -> None:
@@ -149,17 +149,19 @@ class TransactionMachine(RuleBasedStateMachine):
 
     @rule()
     def the_epoch_is_nearly_used_up(self) -> None:
-        if self.t.state is State.EMPTY and 0 <= self.t.epoch < LAST_EPOCH - 1:
-            self._take(Step(replace(self.t, epoch=LAST_EPOCH - 1)))
+        if self.t.state is TransactionState.EMPTY and 0 <= self.t.epoch < LAST_EPOCH - 1:
+            self._take(Transition(replace(self.t, epoch=LAST_EPOCH - 1)))
             self.producers = [self._current()]
             self.handed_out.add(self._current())
 
     @invariant()
     def the_state_fits(self) -> None:
         assert self.t.epoch <= LAST_EPOCH + 1
-        assert bool(self.t.partitions) <= (self.t.state in (State.ONGOING, State.PREPARE_COMMIT, State.PREPARE_ABORT))
+        assert bool(self.t.partitions) <= (
+            self.t.state in (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+        )
         assert not self.t.ending or self.t.partitions or self.t.client_version == 2
-        assert (self.t.state is State.EMPTY) <= (self.t.started_ms == -1)
+        assert (self.t.state is TransactionState.EMPTY) <= (self.t.started_ms == -1)
 
 
 TestTransactionMachine = TransactionMachine.TestCase
@@ -181,7 +183,7 @@ def test_a_used_up_epoch_takes_a_new_producer_id() -> None:
 def test_the_last_epoch_of_version_2_completes_into_a_new_producer_id() -> None:
     ids = ProducerIds(lambda count: 0)
     t = Transaction(
-        "x", ids.next(), TIMEOUT_MS, epoch=LAST_EPOCH, state=State.ONGOING, partitions=frozenset({("t", 0)})
+        "x", ids.next(), TIMEOUT_MS, epoch=LAST_EPOCH, state=TransactionState.ONGOING, partitions=frozenset({("t", 0)})
     )
     prepared = version2.end(t, 0, LAST_EPOCH, True, 0, ids.next).transaction
     assert (prepared.producer_id, prepared.epoch) == (0, LAST_EPOCH + 1), "markers fence the old id for good"
@@ -201,7 +203,7 @@ def test_blocks_of_producer_ids_follow_each_other() -> None:
 
 
 def test_a_retry_is_known_by_the_epoch_before_whoever_raised_it() -> None:
-    t = Transaction("x", 7, TIMEOUT_MS, epoch=1, state=State.COMPLETE_COMMIT)
+    t = Transaction("x", 7, TIMEOUT_MS, epoch=1, state=TransactionState.COMPLETE_COMMIT)
     codes = {
         (epoch, commit): version2.end(t, 7, epoch, commit, 0, lambda: 8).error
         for epoch in (-1, 0)

@@ -129,7 +129,7 @@ async def _answered(answer: Any, edit: Callable[[Any], Any], after_s: float) -> 
 
 def plant(name: str) -> None:
     """Gives every connection of this process the habit."""
-    habit, served_as, made = HABITS[name], server.dispatch, server.Connection.connection_made
+    habit, served_as, made = HABITS[name], server.dispatch, server.ClientConnection.connection_made
     late = SLOW if name == "slow" else {}
     edited, edit = EDITS.get(name, ("", lambda answer: answer))
 
@@ -145,7 +145,7 @@ def plant(name: str) -> None:
         made(self, transport)
 
     server.dispatch = dispatch  # type: ignore[assignment]
-    server.Connection.connection_made = connection_made  # type: ignore[method-assign]
+    server.ClientConnection.connection_made = connection_made  # type: ignore[method-assign]
 
 
 def toml(folder: Path, habit: str, *, supervised: bool = False, more: str = "") -> str:

@@ -18,7 +18,7 @@ from checkers.verdict import Verdict
 from reference_impl import bugs
 from reference_impl.clock import ManualClock
 from reference_impl.config import BrokerConfig
-from reference_impl.net.server import Connection
+from reference_impl.net.server import ClientConnection
 from reference_impl.node import Node
 from suites.case import Case
 from suites.outcome import Outcome
@@ -76,7 +76,7 @@ class InProcess:
         self._past_s = 0.0
         self._ns = 0
         self.tape: list[Entry] = []
-        self._lines: dict[str, tuple[Connection, Pipe]] = {}
+        self._lines: dict[str, tuple[ClientConnection, Pipe]] = {}
         self._begin(NOW_MS)
 
     def _begin(self, now_ms: int) -> None:
@@ -88,7 +88,7 @@ class InProcess:
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         pipe = Pipe()
-        line = Connection(self._node.listener, next(self._numbers))
+        line = ClientConnection(self._node.listener, next(self._numbers))
         self._run(lambda: line.connection_made(pipe))
         self._lines[connection] = line, pipe
 
