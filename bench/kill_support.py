@@ -20,7 +20,7 @@ from histories.recorder import Recorder
 from histories.rows import Operation, Record
 from reference_impl.cluster import Cluster
 from suites.final_read import FinalRead
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
@@ -100,7 +100,7 @@ def rows_of_send(
 
 def final_read(cluster: Cluster, places: list[tuple[str, int]], recorder: Recorder, *, transactions: bool) -> int:
     """Reads everything into the history, records and batches; how many offsets there are. Trouble: it could not."""
-    wire = Wire.unrecorded(Scene(prefix="", case=""), [("127.0.0.1", port) for port in cluster.ports.values()])
+    wire = Wire.unrecorded(CaseContext(prefix="", case=""), [("127.0.0.1", port) for port in cluster.ports.values()])
     read = FinalRead(wire, recorder)
     read.everything(places, within_s=180.0, transactions=transactions)
     for place, why in {**read.incomplete, **read.hanging}.items():

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from histories.tempdirs import Scratch
 from suites.probe import COMMITTED
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.failures import StatementFalse
 from suites.probe.wire import Wire
 from suites.targets import open_target
@@ -38,7 +38,7 @@ def main(text: str) -> int:
 def played(target: Target) -> bool:
     """Whether the committed record is there at the end."""
     addresses = [(host, int(port)) for host, _, port in (one.partition(":") for one in target.bootstrap.split(","))]
-    wire = Wire.unrecorded(Scene(prefix="", case=""), addresses)
+    wire = Wire.unrecorded(CaseContext(prefix="", case=""), addresses)
     holder = next(node for node in target.nodes if node != wire.coordinator(ID, TRANSACTION))
     wire.create_topic(TOPIC, partitions=-1, assignments={0: [holder]}).must_succeed()
     wire.await_topic(TOPIC)

@@ -31,7 +31,7 @@ from confluent_kafka import Producer as Librdkafka
 
 from histories.tempdirs import Scratch
 from suites.probe import COMMITTED
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.produce import batch
 from suites.probe.wire import Wire
 from suites.targets import open_target
@@ -232,7 +232,7 @@ def main() -> int:
         host, _, port = target.bootstrap.partition(":")
         while kills < options.kills and time.monotonic() < until:
             began = time.monotonic_ns()
-            wire = Wire.unrecorded(Scene(prefix="", case=""), [(host, int(port))])
+            wire = Wire.unrecorded(CaseContext(prefix="", case=""), [(host, int(port))])
             found, met = one_kill(target, wire, kills, rng)
             wrong, tries, kills = wrong + found, tries + met, kills + 1
             lines = [line.text for line in target.log_lines(began, time.monotonic_ns())]

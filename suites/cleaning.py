@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.exchanger import LiveExchanger
-from suites.probe.failures import CannotConnect, NoAnswer
+from suites.probe.failures import ConnectFailed, NoResponse
 from suites.probe.wire import Wire
 from suites.targets.address import reached
 from wire import errors
@@ -123,18 +123,18 @@ def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     ours = msgspec.json.decode((run_dir / OURS).read_bytes(), type=Ours)
     pairs = (entry.rpartition(":") for entry in ours.bootstrap.split(","))
     addresses = [(host, int(port)) for host, _, port in pairs]
-    scene = Scene(prefix=ours.prefix, case="cleaning")
+    case_context = CaseContext(prefix=ours.prefix, case="cleaning")
     reach = partial(reached, table=ours.reach)
-    return clean(Wire(LiveExchanger(lambda entry: None), scene, addresses, reach), NameJournal(run_dir).names())
+    return clean(Wire(LiveExchanger(lambda entry: None), case_context, addresses, reach), NameJournal(run_dir).names())
 
 
 def _answered(act: Callable[[], object]) -> bool:
     """Whether the broker said anything to it, if only that it refuses; to whom no connection leads is not silent."""
     try:
         act()
-    except CannotConnect:
+    except ConnectFailed:
         return True
-    except NoAnswer:
+    except NoResponse:
         return False
     except Exception:  # noqa: BLE001 - clearing away must never change a verdict; `doctor --clean` can do it later
         return True

@@ -43,7 +43,7 @@ class Clients:
         self._told_ns = 0
         self._counter = 0
         self.stage = Stage(
-            ground.scene,
+            ground.case_context,
             links.bootstrap,
             ground.recorder,
             ground.topics,
@@ -52,7 +52,7 @@ class Clients:
             links.saw_client_statistics,
         )
         self._actors = workload.clients(self.stage, ground.names)
-        if not ground.scene.leaderless:
+        if not ground.case_context.leaderless:
             self._actors.append(Actor(WATCHER, self.stage, partial(watch, self.stage, WATCHER, ground.wire)))
         self._never = threading.Event()
         self._stop_s = STOP_S
@@ -159,12 +159,22 @@ class Clients:
         now = now_ns()
         if now - self._told_ns > TELL_S * 1e9:
             self._told_ns = now
-            self._ground.emit(Progress(self._ground.scene.case, self.acked, self.clock.operations(), active, left_s))
+            self._ground.emit(
+                Progress(self._ground.case_context.case, self.acked, self.clock.operations(), active, left_s)
+            )
 
     def _new_name(self, what: str) -> str:
         self._counter += 1
-        scene = self._ground.scene
-        return naming.name(scene.prefix, scene.salt, scene.case, scene.attempt, what, "client", self._counter)
+        case_context = self._ground.case_context
+        return naming.name(
+            case_context.prefix,
+            case_context.salt,
+            case_context.case,
+            case_context.attempt,
+            what,
+            "client",
+            self._counter,
+        )
 
 
 def _what_it_is_in(thread: threading.Thread) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from checkers.verdict import Verdict
 from suites.outcome import FATAL, Outcome, failed
 from suites.probe.exchanger import Exchanger
-from suites.probe.traffic import Sent, Traffic
+from suites.probe.traffic import SentFrame, Traffic
 from suites.result import Failure
 
 THIS_CASE = "this case"
@@ -50,7 +50,7 @@ class Condition(msgspec.Struct, frozen=True):
             failures, evidence = (*failures, *before), (*evidence, *outcome.evidence)
         return replace(outcome, verdict=Verdict.FAIL, reason=found.reason, failures=failures, evidence=evidence)
 
-    def _guilty(self, traffic: Traffic) -> list[Sent]:
+    def _guilty(self, traffic: Traffic) -> list[SentFrame]:
         return traffic.under_way(self.since_ns) if self.kind == "died" else traffic.suspects()
 
 

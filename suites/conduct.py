@@ -35,7 +35,7 @@ def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
 
     Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too.
     """
-    seen = Conclusion(latency_ms=ground.scene.latency_ms)
+    seen = Conclusion(latency_ms=ground.case_context.latency_ms)
     with ground.links() as links:
         clients = Clients(trial.workload, ground, links)
         load = Load(clients, ground)

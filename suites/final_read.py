@@ -7,7 +7,7 @@ from histories.payload import read_back
 from histories.recorder import Recorder
 from histories.rows import Batch, Client, Operation, Record
 from suites.probe.failures import BrokerAtFault, NotApplicable, ProtocolBroken, Unclear
-from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, Reading
+from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, PositionReader
 from suites.probe.wire import Wire
 from suites.workloads.stage import Place
 
@@ -60,7 +60,7 @@ class FinalRead:
         A leader that was frozen takes itself for one until it hears otherwise, and serves a log that ends where it
         froze: all that was acknowledged since would look lost.
         """
-        if self._wire.scene.leaderless:
+        if self._wire.case_context.leaderless:
             return places
         topics = sorted({topic for topic, _ in places})
         while True:
@@ -149,7 +149,7 @@ class FinalRead:
         position = self._wire.log_start(topic, partition)
         end = self._ask_end(place, client, isolation, position)
         self._stream += 1
-        reading, prev, order = Reading(isolation), position - 1, 0
+        reading, prev, order = PositionReader(isolation), position - 1, 0
         epoch = -1 if place in self._unfenced else self._wire.leader_epoch(topic, partition)
         while position < end:
             if now_ns() > deadline_ns:

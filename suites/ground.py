@@ -9,7 +9,7 @@ from faults.node_control import NodeControl
 from faults.proxy_process import FaultProxy
 from histories.recorder import Recorder
 from suites.events import PhaseChanged, Progress
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 
@@ -20,7 +20,7 @@ class Ground:
     def __init__(
         self,
         *,
-        scene: Scene,
+        case_context: CaseContext,
         recorder: Recorder,
         node_controls: Mapping[int, NodeControl],
         wire: Callable[[str], Wire],
@@ -32,7 +32,7 @@ class Ground:
         emit: Callable[[PhaseChanged | Progress], None],
         journal: Path,
     ) -> None:
-        self.scene = scene
+        self.case_context = case_context
         self.recorder = recorder
         self.node_controls = node_controls
         self._wire = wire
@@ -52,19 +52,19 @@ class Ground:
         """The proxy in front of the target, as a context manager."""
         return FaultProxy.start(
             self._bootstrap,
-            seed=self.scene.seed,
+            seed=self.case_context.seed,
             journal=self._journal,
             reach=dict(self._reach),
-            leaderless=self.scene.leaderless,
-            record=(f"{self.scene.prefix}-*",),
-            aliases=(self.scene.prefix, self.scene.salt),
+            leaderless=self.case_context.leaderless,
+            record=(f"{self.case_context.prefix}-*",),
+            aliases=(self.case_context.prefix, self.case_context.salt),
         )
 
     def limit(self, seconds: float) -> float:
         """A limit for this target: seconds on a fast one, up to 100 s more where answers take longer."""
-        return seconds + counted_ms(self.scene.latency_ms) / 10
+        return seconds + counted_ms(self.case_context.latency_ms) / 10
 
     def phase(self, name: str) -> None:
         """Tells listeners and history where the trial is."""
         self.recorder.event("phase", phase=name)
-        self.emit(PhaseChanged(self.scene.case, name))
+        self.emit(PhaseChanged(self.case_context.case, name))

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from suites.probe.answer import Asked
+from suites.probe.answer import PendingExchange
 from suites.result import Evidence, Failure
 from wire.records import Batch, Record, RecordsMalformed, batches
 
@@ -30,7 +30,7 @@ class Written(NamedTuple):
     """A record that was acknowledged, and by which exchange."""
 
     content: Content
-    asked: Asked
+    asked: PendingExchange
 
 
 class Stored(NamedTuple):
@@ -38,27 +38,27 @@ class Stored(NamedTuple):
 
     batch: Batch
     contents: tuple[Content, ...]
-    asked: Asked
+    asked: PendingExchange
 
 
 class Ledger:
     """What the exchanges of one case say of its records."""
 
-    def __init__(self, exchanges: Iterable[Asked], ids: Mapping[str, Any]) -> None:
+    def __init__(self, exchanges: Iterable[PendingExchange], ids: Mapping[str, Any]) -> None:
         self._ids = ids
         self.written: dict[Place, dict[int, Written]] = defaultdict(dict)
         self.sent: Counter[tuple[Place, Content]] = Counter()
         self.unreadable = False
         """Something was sent that is no batch: how often a record was sent is not known."""
         self.stored: dict[Place, dict[int, Stored]] = defaultdict(dict)
-        self.seen: dict[Place, dict[int, tuple[Content, Asked]]] = defaultdict(dict)
-        self.passed: dict[Place, list[tuple[int, int, Asked]]] = defaultdict(list)
+        self.seen: dict[Place, dict[int, tuple[Content, PendingExchange]]] = defaultdict(dict)
+        self.passed: dict[Place, list[tuple[int, int, PendingExchange]]] = defaultdict(list)
         """From, to: a Fetch brought what lies there."""
-        self.ends: dict[Place, tuple[int, Asked]] = {}
+        self.ends: dict[Place, tuple[int, PendingExchange]] = {}
         self.left_out: set[Any] = set()
-        self.shown_though_aborted: list[tuple[int, Asked, Asked]] = []
+        self.shown_though_aborted: list[tuple[int, PendingExchange, PendingExchange]] = []
         self._open: dict[str, set[tuple[Place, int]]] = defaultdict(set)
-        self._aborted: dict[tuple[Place, int], Asked] = {}
+        self._aborted: dict[tuple[Place, int], PendingExchange] = {}
         answered = [asked for asked in exchanges if asked.answer is not None]
         for asked in exchanges:
             if asked.request._api == "Produce":
@@ -89,20 +89,20 @@ class Ledger:
         name = getattr(row, "topic", "") or getattr(row, "name", "")
         return self._ids.get(name, name) if name else row.topic_id
 
-    def _batches(self, asked: Asked) -> Iterator[tuple[Place, Batch, tuple[Content, ...]]]:
+    def _batches(self, asked: PendingExchange) -> Iterator[tuple[Place, Batch, tuple[Content, ...]]]:
         for row in asked.request.topic_data:
             for part in row.partition_data:
                 for found in batches(part.records or b"", cut_allowed=False):
                     yield (self._topic(row), part.index), found, contents(found)
 
-    def _sent(self, asked: Asked) -> None:
+    def _sent(self, asked: PendingExchange) -> None:
         try:
             for place, _, held in self._batches(asked):
                 self.sent.update((place, content) for content in held)
         except RecordsMalformed:
             self.unreadable = True
 
-    def _acknowledged(self, asked: Asked) -> None:
+    def _acknowledged(self, asked: PendingExchange) -> None:
         assert asked.answer is not None
         told = {
             (self._topic(row), part.index): part.base_offset
@@ -127,7 +127,7 @@ class Ledger:
                 self.written[place].setdefault(following[place], Written(content, asked))
                 following[place] += 1
 
-    def _ended(self, asked: Asked) -> None:
+    def _ended(self, asked: PendingExchange) -> None:
         assert asked.answer is not None
         if asked.answer.error_code:
             return
@@ -135,7 +135,7 @@ class Ledger:
         if not asked.request.committed:
             self._aborted.update((written, asked) for written in batches_of_it)
 
-    def _fetched(self, asked: Asked) -> None:
+    def _fetched(self, asked: PendingExchange) -> None:
         assert asked.answer is not None
         positions = {
             (self._topic(row), part.partition): part.fetch_offset
@@ -148,7 +148,7 @@ class Ledger:
                 if part.error_code == 0 and place in positions:
                     self._brought(asked, place, part, positions[place])
 
-    def _brought(self, asked: Asked, place: Place, part: Any, position: int) -> None:
+    def _brought(self, asked: PendingExchange, place: Place, part: Any, position: int) -> None:
         try:
             found = [(each, contents(each)) for each in batches(part.records or b"")]
         except RecordsMalformed:
@@ -166,7 +166,7 @@ class Ledger:
         else:
             self.ends[place] = (part.high_watermark, asked)
 
-    def _shown(self, asked: Asked, place: Place, part: Any, found: Sequence[Batch]) -> None:
+    def _shown(self, asked: PendingExchange, place: Place, part: Any, found: Sequence[Batch]) -> None:
         """Of what a read_committed client does not leave out, the batches whose abort was acknowledged before."""
         aborted = sorted((row.first_offset, row.producer_id) for row in part.aborted_transactions or [])
         aborting: set[int] = set()
@@ -181,7 +181,7 @@ class Ledger:
                 if ended is not None and asked.sent_ns > ended.received_ns:
                     self.shown_though_aborted.append((header.base_offset, ended, asked))
 
-    def _told_ends(self, asked: Asked) -> None:
+    def _told_ends(self, asked: PendingExchange) -> None:
         assert asked.answer is not None
         wanted = {
             (self._topic(row), part.partition_index)
@@ -218,7 +218,7 @@ def _content(record: Record) -> Content:
     return record.key, record.value, tuple(record.headers)
 
 
-def harm_in(exchanges: Sequence[Asked], ids: Mapping[str, Any], *, all_seen: bool) -> Failure | None:
+def harm_in(exchanges: Sequence[PendingExchange], ids: Mapping[str, Any], *, all_seen: bool) -> Failure | None:
     """The first harm that these exchanges prove. `ids`: topic -> id; `all_seen`: nothing was sent besides them."""
     ledger = Ledger(exchanges, ids)
     for kind, sentence, proof in _harms(ledger, all_seen and not ledger.unreadable):
@@ -227,7 +227,7 @@ def harm_in(exchanges: Sequence[Asked], ids: Mapping[str, Any], *, all_seen: boo
     return None
 
 
-def _harms(ledger: Ledger, counts_sends: bool) -> Iterator[tuple[str, str, tuple[Asked, ...]]]:
+def _harms(ledger: Ledger, counts_sends: bool) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     for place in ledger.places:
         yield from _lost_or_altered(ledger, place)
         yield from _doubled_or_reordered(ledger, place)
@@ -237,7 +237,7 @@ def _harms(ledger: Ledger, counts_sends: bool) -> Iterator[tuple[str, str, tuple
         yield "aborted-read", f"read_committed shows offset {offset} of an aborted transaction", (ended, asked)
 
 
-def _lost_or_altered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[Asked, ...]]]:
+def _lost_or_altered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     for offset, (content, wrote) in ledger.written[place].items():
         if ledger.holds(place, content):
             continue
@@ -253,7 +253,7 @@ def _lost_or_altered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, t
             yield "lost-write", f"{told}, and later the log ended at {end}", (wrote, asked)
 
 
-def _doubled_or_reordered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[Asked, ...]]]:
+def _doubled_or_reordered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     newest: dict[tuple[int, int], Stored] = {}
     known: dict[tuple[Any, ...], Stored] = {}
     for offset, stored in sorted(ledger.stored[place].items()):
@@ -275,7 +275,7 @@ def _doubled_or_reordered(ledger: Ledger, place: Place) -> Iterator[tuple[str, s
         newest[producer] = stored
 
 
-def _too_often(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[Asked, ...]]]:
+def _too_often(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     for content in dict.fromkeys(found for found, _ in ledger.seen[place].values()):
         offsets, times = ledger.holds(place, content), ledger.sent[place, content]
         if len(offsets) > times > 0:

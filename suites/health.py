@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from suites.floor import statement
 from suites.prerequisites import step_of
-from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, Unclear
+from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
 from suites.probe.produce import batch
 from suites.probe.promptness import is_slow, said_of
 from suites.probe.wire import Wire
@@ -79,7 +79,7 @@ class Health:
         if self._fault is None or not self._was_well:
             return None
         self._topic = ""
-        self._settle(SICK_AFTER_S if isinstance(self._fault, NoAnswer) else REFUSES_FOR_S, gone)
+        self._settle(SICK_AFTER_S if isinstance(self._fault, NoResponse) else REFUSES_FOR_S, gone)
         return self._fault
 
     def measure(self) -> None:
@@ -99,7 +99,7 @@ class Health:
             self._read_back()
         except (BrokerAtFault, NotApplicable, Unclear) as problem:
             self._fault = problem if isinstance(problem, BrokerAtFault) else None
-            ours = self._wire.scene.prefix if self._wire is not None else ""
+            ours = self._wire.case_context.prefix if self._wire is not None else ""
             self._step = step_of(problem, ours) if isinstance(problem, BrokerAtFault) else ""
             self._let_go()
             self.latency_ms = UNKNOWN_MS

@@ -26,7 +26,7 @@ def with_parts(ended: Outcome, wire: Wire) -> Outcome:
     found: dict[str, Failure] = {}
     also: dict[str, list[str]] = {}
     for error in wire.kept:
-        failure = _failure(error, wire.scene.prefix)
+        failure = _failure(error, wire.case_context.prefix)
         if failure.signature in found:
             also.setdefault(failure.signature, []).append(error.part)
         else:

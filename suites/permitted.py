@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.failures import BrokerAtFault, NotApplicable, StatementFalse, Unclear
 from suites.probe.permission import Permissions, wants
 from suites.probe.wire import Wire
@@ -35,10 +35,10 @@ def not_permitted(session: Session, wire: Wire, apis: Collection[str], topics: I
     return session.denied[thing] if thing else ""
 
 
-def _questions(wire: Wire, apis: Collection[str], topic: str) -> dict[str, Callable[[], Answer]]:
+def _questions(wire: Wire, apis: Collection[str], topic: str) -> dict[str, Callable[[], Response]]:
     """What permission differs by, and how it is asked for without any effect on the trial."""
     group = wire.name("g")
-    found: dict[str, Callable[[], Answer]] = {}
+    found: dict[str, Callable[[], Response]] = {}
     if "EndTxn" in apis:
         found[IN_TRANSACTION] = lambda: wire.init_producer_id(wire.name("x"))
     elif "InitProducerId" in apis:

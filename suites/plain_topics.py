@@ -44,7 +44,7 @@ class PlainTopics(Wire):
         return self.set_up.topic_settings
 
     def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
-        about_settings = self.scene.case.startswith("admin/")  # these want them as the cluster makes them
+        about_settings = self.case_context.case.startswith("admin/")  # these want them as the cluster makes them
         settings = {} if about_settings else self.set_up.topic_settings
         return super()._created(topic, partitions, {**settings, **configs}, replicas)
 

@@ -33,7 +33,7 @@ from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics, settings_for_plain_topics
 from suites.prerequisites import known_from
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.known import Known
@@ -87,7 +87,7 @@ class Session:
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
         self.names = NameJournal(run_dir)
-        self.metadata_version = Scene("", "").metadata_version
+        self.metadata_version = CaseContext("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
         edited = disturbance is not None and disturbance.refute
         self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
@@ -145,8 +145,8 @@ class Session:
     def _choose_names(self) -> None:
         """A prefix that nothing on the cluster has; where it does not tell what is there, the first."""
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
-            scene, table = self.scene("names", 1), self.reach_table()
-            wire = Wire.unrecorded(scene, self._given_bootstrap(), lambda host, port: reached(host, port, table))
+            case_context, table = self.case_context("names", 1), self.reach_table()
+            wire = Wire.unrecorded(case_context, self._given_bootstrap(), lambda host, port: reached(host, port, table))
             topics, groups = names_on(wire)
             self.prefix = naming.unused(self._entropy, [*topics, *groups])
 
@@ -173,18 +173,18 @@ class Session:
 
     def unrecorded(self, case: str) -> PlainTopics:
         """A probe whose tape nobody keeps: for our own housekeeping."""
-        return self.probe(self.scene(case, 1))
+        return self.probe(self.case_context(case, 1))
 
-    def probe(self, scene: Scene, exchanger: LiveExchanger | None = None) -> PlainTopics:
+    def probe(self, case_context: CaseContext, exchanger: LiveExchanger | None = None) -> PlainTopics:
         """A probe for a case; without an exchanger of the caller's, nobody keeps its tape."""
-        wire = PlainTopics(exchanger or LiveExchanger(lambda entry: None), scene, self.bootstrap(), self.reach)
+        wire = PlainTopics(exchanger or LiveExchanger(lambda entry: None), case_context, self.bootstrap(), self.reach)
         wire.set_up = self.set_up
         wire.journal = self.names.add
         return wire
 
-    def scene(self, case: str, attempt: int) -> Scene:
+    def case_context(self, case: str, attempt: int) -> CaseContext:
         """What a case is told of the run."""
-        return Scene(
+        return CaseContext(
             prefix=self.prefix,
             case=case,
             attempt=attempt,
@@ -251,13 +251,13 @@ class Session:
         return self._tell(lost(case, error))
 
     def _attempt(self, case: Case, number: int) -> Outcome:
-        scene, folder = self.scene(case.id, number), self.run_dir / self._folder(case, number)
+        case_context, folder = self.case_context(case.id, number), self.run_dir / self._folder(case, number)
         try:
             if case.kind == "wire":
-                return attempt_wire(self, case, scene, folder)
+                return attempt_wire(self, case, case_context, folder)
             from suites.trial_attempt import attempt_trial  # the client library is loaded by the first trial
 
-            return attempt_trial(self, case, scene, folder)
+            return attempt_trial(self, case, case_context, folder)
         except HistoryWriteFailed as error:
             return inconclusive(UNWRITTEN, str(error))
         except TargetProblem:
@@ -278,7 +278,7 @@ class Session:
             forget(janitor)
 
     def _janitor(self) -> Janitor:
-        janitor = Janitor.unrecorded(self.scene("cleaning", 1), self.bootstrap(), self.reach)
+        janitor = Janitor.unrecorded(self.case_context("cleaning", 1), self.bootstrap(), self.reach)
         janitor.hurried = self._interruption.came
         return janitor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, Unclear
+from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
 from suites.probe.wire import Wire
 from wire.messages import Struct, request
 
@@ -44,7 +44,7 @@ def _settled(wire: Wire, nodes: int, away: Places) -> bool:
         away.update(_away(told.topics))
         if away and wire.versions("ElectLeaders"):
             _elect(wire, away, told.controller_id)
-    except NoAnswer:  # a node on its way back
+    except NoResponse:  # a node on its way back
         return False
     return not away and len(told.brokers) == nodes
 

@@ -17,10 +17,10 @@ from suites.condition import WELL
 from suites.naming import shortened
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import PlainTopics
-from suites.probe.conditions import Scene
-from suites.probe.failures import TapeMismatch
+from suites.probe.context import CaseContext
+from suites.probe.failures import TranscriptMismatch
 from suites.probe.replay import ReplayExchanger
-from suites.probe.tape import read_tape
+from suites.probe.transcript import read_transcript
 from suites.proof import proof_of
 from suites.result import CaseResult, Evidence, Reason
 from suites.wire_case import attempt
@@ -73,15 +73,15 @@ def _case_of(history: History) -> Case:
 
 
 def _wire(case: Case, history: History) -> Outcome:
-    scene = msgspec.convert(_settings(history)["scene"], Scene)
-    exchanger = ReplayExchanger(read_tape(history))
+    case_context = msgspec.convert(_settings(history)["scene"], CaseContext)
+    exchanger = ReplayExchanger(read_transcript(history))
     addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
-    wire = PlainTopics(exchanger, scene, [("", 0)] * addresses)
+    wire = PlainTopics(exchanger, case_context, [("", 0)] * addresses)
     wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), SetUp)
     try:
         watched = _settings(history).get("watched", False)
         outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None)
-    except TapeMismatch as mismatch:
+    except TranscriptMismatch as mismatch:
         return _changed(case, history, str(mismatch))
     if exchanger.left and outcome.reason is None:
         return _changed(case, history, f"{exchanger.left} entries of the history were not asked for")

@@ -24,7 +24,7 @@ from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.permitted import not_permitted
 from suites.prerequisites import excused, step_of
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 SYSTEM = frozenset({"proxy"})
 
 
-def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
+def attempt_trial(session: Session, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
-    wire = session.probe(scene)
+    wire = session.probe(case_context)
     try:
         trial = _trial_of(case).at_scale(session.profile)
         if (lack := _lacks(case, trial, session)) is not None:
@@ -55,8 +55,8 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
         if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
             return not_applicable("no-permission", f"no permission: {lack_of}")
         nodes = {f"node{number}": str(node) for number, node in enumerate(wire.nodes, 1)}
-        schedule = trial.schedule.with_seed(scene.seed).naming(**names, **nodes)
-        _run(session, case, scene, folder, trial, schedule, topics, names, wire)
+        schedule = trial.schedule.with_seed(case_context.seed).naming(**names, **nodes)
+        _run(session, case, case_context, folder, trial, schedule, topics, names, wire)
     except NotApplicable as error:
         return not_applicable(error.kind, error.sentence)
     except Unclear as error:
@@ -64,9 +64,11 @@ def attempt_trial(session: Session, case: Case, scene: Scene, folder: Path) -> O
     except BrokerAtFault as error:
         if excuse := wire.permissions.excuse(error.ops):
             return not_applicable("no-permission", f"no permission: {excuse}")
-        step = step_of(error, scene.prefix)
-        told = failed(error.kind, error.sentence, error.evidence, about=error.about, ours=scene.prefix, step=step)
-        return excused(told, case.id, scene.known)
+        step = step_of(error, case_context.prefix)
+        told = failed(
+            error.kind, error.sentence, error.evidence, about=error.about, ours=case_context.prefix, step=step
+        )
+        return excused(told, case.id, case_context.known)
     except HistoryWriteFailed:
         raise  # the session says it, and does not try again
     except ProxyFailed as error:
@@ -125,7 +127,7 @@ def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
 def _run(
     session: Session,
     case: Case,
-    scene: Scene,
+    case_context: CaseContext,
     folder: Path,
     trial: Trial,
     schedule: Schedule,
@@ -137,13 +139,13 @@ def _run(
         case=case.id,
         target=session.target.name,
         target_version=session.version,
-        seed=scene.seed,
+        seed=case_context.seed,
         schedule=msgspec.to_builtins(schedule),
         nodes=session.offer.nodes,
         profile=session.profile,
-        attempt=scene.attempt,
+        attempt=case_context.attempt,
         settings={
-            "scene": msgspec.to_builtins(scene),
+            "scene": msgspec.to_builtins(case_context),
             "kind": case.kind,
             "content": case.content_hash,
             "length": trial.length,
@@ -152,14 +154,14 @@ def _run(
             "named": wire.named,
             "checks": list(trial.checks),
             "observations": trial.observations,
-            "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * counted_ms(scene.latency_ms),
+            "takeover_s": trial.session_s and trial.session_s * SESSIONS + 0.1 * counted_ms(case_context.latency_ms),
         },
     )
     journals = session.run_dir / JOURNALS
     journals.mkdir(exist_ok=True)
     with Recorder.create(folder, header) as recorder:
         ground = Ground(
-            scene=scene,
+            case_context=case_context,
             recorder=recorder,
             node_controls=session.node_controls(),
             bootstrap=session.bootstrap(),
@@ -169,7 +171,9 @@ def _run(
             alive=session.target.alive,
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
-            wire=lambda client: session.probe(structs.replace(scene, client_id=client) if client else scene),
+            wire=lambda client: session.probe(
+                structs.replace(case_context, client_id=client) if client else case_context
+            ),
         )
         tell_settings(wire, recorder, topics)
         seen = conduct(trial, schedule, ground)

@@ -14,21 +14,21 @@ from suites.case import Case
 from suites.journaled import journaled
 from suites.outcome import Outcome
 from suites.permitted import learn
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.exchanger import LiveExchanger
-from suites.probe.tape import TapeWriter
+from suites.probe.transcript import TranscriptWriter
 from suites.wire_case import attempt
 
 if TYPE_CHECKING:
     from suites.session import Session
 
 
-def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Outcome:
+def attempt_wire(session: Session, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
     """Runs it against the target; everything that it saw is on the tape in the folder."""
-    with Recorder.create(folder, _header(session, case, scene)) as recorder:
-        tape = TapeWriter(recorder)
+    with Recorder.create(folder, _header(session, case, case_context)) as recorder:
+        tape = TranscriptWriter(recorder)
         exchanger = LiveExchanger(tape)
-        wire = session.probe(scene, exchanger)
+        wire = session.probe(case_context, exchanger)
         look = None if session.liveness.blind else session.liveness.look
         try:
             if not case.hurts:
@@ -44,17 +44,17 @@ def attempt_wire(session: Session, case: Case, scene: Scene, folder: Path) -> Ou
             session.tidy(wire)
 
 
-def _header(session: Session, case: Case, scene: Scene) -> Header:
+def _header(session: Session, case: Case, case_context: CaseContext) -> Header:
     return Header(
         case=case.id,
         target=session.target.name,
         target_version=session.version,
-        seed=scene.seed,
+        seed=case_context.seed,
         nodes=session.offer.nodes,
         profile=session.profile,
-        attempt=scene.attempt,
+        attempt=case_context.attempt,
         settings={
-            "scene": msgspec.to_builtins(scene),
+            "scene": msgspec.to_builtins(case_context),
             "kind": case.kind,
             "content": case.content_hash,
             "addresses": len(session.bootstrap()),

@@ -23,7 +23,7 @@ from suites.parts import with_parts
 from suites.prerequisites import excused, step_of
 from suites.probe.core import SOFTWARE
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, TapeMismatch, Unclear
+from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
 from suites.probe.nodes import Nodes
 from suites.probe.produce import case_time
 from suites.probe.wire import Wire
@@ -42,7 +42,7 @@ def attempt(
     alive: Callable[[], bool],
     condition: Callable[[], Condition] | None = None,
 ) -> Outcome:
-    """One attempt at a wire case; raises TapeMismatch alone, and only when played back.
+    """One attempt at a wire case; raises TranscriptMismatch alone, and only when played back.
 
     `condition` looks how the target fares afterwards; it is not asked where the case hurt a node.
     """
@@ -82,7 +82,7 @@ class _Target:
 
 def _judged_to_the_end(case: Case, wire: Wire, exchanger: Exchanger, nodes: Nodes, target: _Target) -> Outcome:
     outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
-    outcome = excused(outcome, case.id, wire.scene.known)
+    outcome = excused(outcome, case.id, wire.case_context.known)
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
@@ -103,7 +103,7 @@ def _with_harm(outcome: Outcome, wire: Wire) -> Outcome:
 
 
 def _run(case: Case, wire: Wire, nodes: Nodes) -> None:
-    with case_time(wire.scene.time_ms):
+    with case_time(wire.case_context.time_ms):
         case.function(**arguments(case, wire, nodes))
         wire.settle()
 
@@ -116,9 +116,9 @@ def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:
         "topic_of": lambda: lambda **wanted: wire.new_topic(**wanted),
         "group": lambda: wire.name("g"),
         "transactional_id": lambda: wire.name("x"),
-        "rng": lambda: Random(f"{wire.scene.seed}/{case.id}"),
+        "rng": lambda: Random(f"{wire.case_context.seed}/{case.id}"),
         "nodes": lambda: nodes,
-        "target_info": lambda: wire.scene,
+        "target_info": lambda: wire.case_context,
     }
     return {name: makers[name]() for name in case.parameters}
 
@@ -130,7 +130,7 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, target: _
         return not_applicable(error.kind, error.sentence)
     except Unclear as error:
         return inconclusive(error.kind, error.sentence)
-    except NoAnswer as error:
+    except NoResponse as error:
         return _unanswered(error, wire, exchanger, target)
     except BrokerAtFault as error:
         if excuse := wire.permissions.excuse(error.ops):
@@ -138,8 +138,8 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, target: _
         return _failed(error, wire)
     except RecordsMalformed as error:
         sentence = f"the records of an answer cannot be read: {error}"
-        return failed("protocol", sentence, wire.traffic.latest_answer(), ours=wire.scene.prefix)
-    except TapeMismatch:
+        return failed("protocol", sentence, wire.traffic.latest_answer(), ours=wire.case_context.prefix)
+    except TranscriptMismatch:
         raise
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
         trace = traceback.format_exc()
@@ -149,12 +149,12 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, target: _
 
 def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:
     """What the broker did wrong, with the step on the way in which it did."""
-    ours = wire.scene.prefix
+    ours = wire.case_context.prefix
     told = {"about": error.about, "ours": ours, "step": step_of(error, ours)}
     return failed(error.kind, sentence or error.sentence, error.evidence, **told)
 
 
-def _unanswered(error: NoAnswer, wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:
+def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:
     """No answer is a failure while the broker serves others, or when it died of the question."""
     died = Condition("died", f"{error.sentence}; the target is dead")
     unanswered = inconclusive("unreachable", error.sentence, error.evidence)

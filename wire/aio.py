@@ -50,7 +50,7 @@ class AsyncConnection:
         on_exchange: Callable[[WireExchange], None] | None = None,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> Self:
-        """Connects; CannotConnect if nobody accepts in time."""
+        """Connects; ConnectFailed if nobody accepts in time."""
         try:
             async with asyncio.timeout(timeout_s):
                 streams = await asyncio.open_connection(host, port)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
-from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, ProtocolBroken, StatementFalse
+from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, ProtocolBroken, StatementFalse
 from wire import errors
 from wire.messages import ZERO_UUID, request
 
@@ -36,7 +36,7 @@ class AdminFamily(Core):
         to: int | None = None,
         via: str = "main",
         wait: bool = True,
-    ) -> Answer:
+    ) -> Response:
         """CreateTopics of one, once, as it is. With `assignments` give partitions=-1."""
         return self.create_topics(
             [self.topic_row(topic, partitions, replicas, configs, assignments)],
@@ -56,7 +56,7 @@ class AdminFamily(Core):
         to: int | None = None,
         via: str = "main",
         wait: bool = True,
-    ) -> Answer:
+    ) -> Response:
         """CreateTopics of several; rows from `topic_row`; per-topic codes are in `.struct.topics`."""
         self.will_make(self.made_topics, *(str(row["name"]) for row in rows))
         asked = request(
@@ -84,7 +84,7 @@ class AdminFamily(Core):
             "configs": [{"name": name, "value": value} for name, value in (configs or {}).items()],
         }
 
-    def delete_topic(self, *topics: str, version: int | None = None, to: int | None = None) -> Answer:
+    def delete_topic(self, *topics: str, version: int | None = None, to: int | None = None) -> Response:
         """DeleteTopics by name; per-topic codes are in `.struct.responses`."""
         asked = request(
             "DeleteTopics",
@@ -105,7 +105,7 @@ class AdminFamily(Core):
         assignments: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
         version: int | None = None,
-    ) -> Answer:
+    ) -> Response:
         """CreatePartitions to a new total; the row is `.struct.results[0]`."""
         rows = None if assignments is None else [{"broker_ids": list(ids)} for ids in assignments]
         asked = request(
@@ -118,7 +118,7 @@ class AdminFamily(Core):
 
     def delete_records(
         self, topic: str, partition: int = 0, *, offset: int, version: int | None = None, retry: bool = True
-    ) -> Answer:
+    ) -> Response:
         """DeleteRecords below an offset (-1: the high watermark); the row is `.struct.topics[0].partitions[0]`."""
         asked = request(
             "DeleteRecords",
@@ -144,7 +144,7 @@ class AdminFamily(Core):
         to: int | None = None,
         version: int | None = None,
         via: str = "main",
-    ) -> Answer:
+    ) -> Response:
         """Metadata of these topics; `all_topics` asks for every one (null, from v1).
 
         Only cases about the protocol ask a broker in a version that it was seen not to answer.
@@ -155,7 +155,7 @@ class AdminFamily(Core):
         asked = request("Metadata", topics=rows, allow_auto_topic_creation=create)
         return self.ask(asked, version=version, to=to, via=via)
 
-    def describe_cluster(self, *, to: int | None = None, version: int | None = None) -> Answer:
+    def describe_cluster(self, *, to: int | None = None, version: int | None = None) -> Response:
         return self.ask(request("DescribeCluster"), to=to, version=version)
 
     def offset_for_leader_epoch(
@@ -167,7 +167,7 @@ class AdminFamily(Core):
         current_epoch: int = -1,
         version: int | None = None,
         to: int | None = None,
-    ) -> Answer:
+    ) -> Response:
         """OffsetForLeaderEpoch; the row is `.struct.topics[0].partitions[0]`."""
         asked = request(
             "OffsetForLeaderEpoch",
@@ -193,7 +193,7 @@ class AdminFamily(Core):
         *,
         synonyms: bool = False,
         version: int | None = None,
-    ) -> Answer:
+    ) -> Response:
         """DescribeConfigs of one resource (TOPIC, BROKER, GROUP); the row is `.struct.results[0]`."""
         asked = request(
             "DescribeConfigs",
@@ -223,7 +223,7 @@ class AdminFamily(Core):
             return None
         try:
             answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
-        except (NoAnswer, ProtocolBroken) as error:
+        except (NoResponse, ProtocolBroken) as error:
             self._settings_failed = error
             return None
         if answer.error or not answer.struct.results:
@@ -241,13 +241,13 @@ class AdminFamily(Core):
         if self._settings_failed is not None:
             raise self._settings_failed
         told = f"the brokers do not tell {name}" if value is None else f"{name} is {value} on this cluster"
-        if self.scene.our_timers and name not in self.scene.chosen and self.versions("DescribeConfigs"):
+        if self.case_context.our_timers and name not in self.case_context.chosen and self.versions("DescribeConfigs"):
             raise StatementFalse(f"{told}, and they were started with at most {at_most}")
         raise NotApplicable("too-slow-here", f"{told}; the case needs at most {at_most}")
 
     def alter_configs(
         self, kind: int, name: str, configs: Mapping[str, str | None], *, validate_only: bool = False
-    ) -> Answer:
+    ) -> Response:
         """AlterConfigs: replaces the whole set."""
         asked = request(
             "AlterConfigs",
@@ -264,7 +264,7 @@ class AdminFamily(Core):
 
     def change_configs(
         self, kind: int, name: str, changes: Sequence[tuple[str, int, str | None]], *, validate_only: bool = False
-    ) -> Answer:
+    ) -> Response:
         """IncrementalAlterConfigs: [(key, SET|DELETE|APPEND|SUBTRACT, value)]."""
         asked = request(
             "IncrementalAlterConfigs",
@@ -281,7 +281,7 @@ class AdminFamily(Core):
 
     def _of_controller(
         self, asked: Any, version: int | None, to: int | None, via: str = "main", wait: bool = True, step: str = ""
-    ) -> Answer:
+    ) -> Response:
         def search_again() -> None:
             self._controller = -1
 

@@ -16,7 +16,7 @@ from wire import errors
 from wire.messages import Struct
 
 
-class Asked:
+class PendingExchange:
     """A request that left, and the answer to it once that is here."""
 
     def __init__(
@@ -26,7 +26,7 @@ class Asked:
         frame: bytes,
         sent_ns: int,
         where: str,
-        arrive: Callable[[Asked], None],
+        arrive: Callable[[PendingExchange], None],
     ) -> None:
         self.number = 0
         self.request = request
@@ -60,13 +60,13 @@ class Asked:
         return tuple(proof)
 
 
-class Answer:
+class Response:
     """The answer to one request. Subclasses add what is specific to an API."""
 
     #: Where the error codes are that this answer is about; empty means anywhere in the message.
     places: tuple[str, ...] = ()
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: PendingExchange) -> None:
         self.asked = asked
         self.examined = False
 

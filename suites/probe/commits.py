@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from suites.probe.answer import Answer
-from suites.probe.coordinated import Coordinated, How
+from suites.probe.answer import Response
+from suites.probe.coordinated import Coordinated, RetryOptions
 from wire.messages import request
 
 Partitions = Mapping[tuple[str, int], int]
 
 
-class CommitAs(How, total=False):
+class CommitAs(RetryOptions, total=False):
     """Who commits, and what beside the offset."""
 
     metadata: str | None
@@ -22,7 +22,7 @@ class CommitAs(How, total=False):
     instance_id: str | None
 
 
-class Committed(Answer):
+class Committed(Response):
     """An OffsetFetch answer; `of(topic, partition)` is one partition of it."""
 
     @property
@@ -81,7 +81,9 @@ class Committed(Answer):
 class CommitsFamily(Coordinated):
     """`wire.commit(group, topic, offset=5)`, `wire.committed(group, topic).must_be(5)`"""
 
-    def commit(self, group: str, topic: str, partition: int = 0, *, offset: int, **as_whom: Unpack[CommitAs]) -> Answer:
+    def commit(
+        self, group: str, topic: str, partition: int = 0, *, offset: int, **as_whom: Unpack[CommitAs]
+    ) -> Response:
         """OffsetCommit of one partition; without member and generation as a client outside any group does."""
         return self.commit_all(group, {(topic, partition): offset}, **as_whom)
 
@@ -95,8 +97,8 @@ class CommitsFamily(Coordinated):
         generation: int = -1,
         member_id: str = "",
         instance_id: str | None = None,
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """OffsetCommit of several partitions: {(topic, partition): offset}."""
         asked = request(
             "OffsetCommit",
@@ -109,7 +111,7 @@ class CommitsFamily(Coordinated):
         step = "commit" if how.get("version") is None and generation < 0 and leader_epoch < 0 else ""
         if how.get("version") is None:
             how["version"] = self.by_name("OffsetCommit", [topic for topic, _ in offsets], 9)
-        return self._of_group(group, asked, Answer, step=step, **how)
+        return self._of_group(group, asked, Response, step=step, **how)
 
     def committed(
         self,
@@ -118,7 +120,7 @@ class CommitsFamily(Coordinated):
         partition: int = 0,
         *,
         require_stable: bool = False,
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> Committed:
         """OffsetFetch of one partition."""
         return self.committed_all(group, [(topic, partition)], require_stable=require_stable, **how)
@@ -129,7 +131,7 @@ class CommitsFamily(Coordinated):
         partitions: Sequence[tuple[str, int]] | None = None,
         *,
         require_stable: bool = False,
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> Committed:
         """OffsetFetch of several partitions; None asks for all that the group has."""
         plain = ids = None
@@ -152,13 +154,15 @@ class CommitsFamily(Coordinated):
         )
         return self._of_group(group, asked, Committed, step=step, **how)
 
-    def delete_offsets(self, group: str, partitions: Sequence[tuple[str, int]], **how: Unpack[How]) -> Answer:
+    def delete_offsets(
+        self, group: str, partitions: Sequence[tuple[str, int]], **how: Unpack[RetryOptions]
+    ) -> Response:
         """OffsetDelete; per-partition codes are in `.struct.topics`."""
         rows = [
             {"name": name, "partitions": [{"partition_index": i} for t, i in partitions if t == name]}
             for name in dict.fromkeys(topic for topic, _ in partitions)
         ]
-        return self._of_group(group, request("OffsetDelete", group_id=group, topics=rows), Answer, **how)
+        return self._of_group(group, request("OffsetDelete", group_id=group, topics=rows), Response, **how)
 
     def _commit_rows(self, offsets: Partitions, metadata: str | None, leader_epoch: int) -> list[dict[str, Any]]:
         return [

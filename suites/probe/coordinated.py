@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TypedDict, TypeVar, Unpack
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.core import COORDINATOR_BUSY, Core
 from wire.messages import Struct
 
-C = TypeVar("C", bound=Answer)
+C = TypeVar("C", bound=Response)
 GROUP, TRANSACTION = 0, 1
 
 
-class Sent(TypedDict, total=False):
+class SendOptions(TypedDict, total=False):
     """How a request is sent: `version` (the newest that both know), `via` which connection ("main"), `wait` (True)."""
 
     version: int | None
@@ -20,7 +20,7 @@ class Sent(TypedDict, total=False):
     wait: bool
 
 
-class How(Sent, total=False):
+class RetryOptions(SendOptions, total=False):
     """And whether to `retry` while the coordinator is busy (True)."""
 
     retry: bool
@@ -36,13 +36,13 @@ class Coordinated(Core):
         kind: type[C],
         may_take_s: float = 0.0,
         step: str = "",
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> C:
         self.will_make(self.made_groups, group)
         return self._of(GROUP, group, asked, kind, may_take_s, step, **how)
 
     def _of_transaction(
-        self, transactional_id: str, asked: Struct, kind: type[C], step: str = "", **how: Unpack[How]
+        self, transactional_id: str, asked: Struct, kind: type[C], step: str = "", **how: Unpack[RetryOptions]
     ) -> C:
         return self._of(TRANSACTION, transactional_id, asked, kind, 0.0, step, **how)
 

@@ -7,18 +7,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from suites.probe.answer import Answer, Asked
-from suites.probe.conditions import Conditions, Scene
+from suites.probe.answer import PendingExchange, Response
+from suites.probe.connection import ProbeConnection
+from suites.probe.context import CaseConditions, CaseContext
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoAnswer, ProtocolBroken, Unclear
-from suites.probe.line import Line
+from suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
 from suites.probe.traffic import Traffic
-from suites.probe.versions import Versions
+from suites.probe.versions import CommonVersions
 from wire import errors
 from wire.apis import by_name
 from wire.messages import ZERO_UUID, Struct, request
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=Response)
 T = TypeVar("T")
 
 #: A coordinator that is loading, moving or busy says so with these; they are asked again until the deadline.
@@ -58,7 +58,7 @@ def fitted(message: Struct, version: int) -> Struct:
     return type(message)(**kept, _unknown_tags=message._unknown_tags)
 
 
-def _on_the_way(step: str, asked: Asked) -> Asked:
+def _on_the_way(step: str, asked: PendingExchange) -> PendingExchange:
     asked.step = step
     return asked
 
@@ -71,20 +71,20 @@ class TopicView(msgspec.Struct):
     epochs: dict[int, int]
 
 
-class Core(Conditions):
+class Core(CaseConditions):
     """The engine of a probe. Cases use `Wire` (suites/probe/wire.py), which adds the families of requests."""
 
     def __init__(
         self,
         exchanger: Exchanger,
-        scene: Scene,
+        case_context: CaseContext,
         bootstrap: list[tuple[str, int]],
         reach: Callable[[str, int], tuple[str, int]] | None = None,
     ) -> None:
-        super().__init__(exchanger, scene)
+        super().__init__(exchanger, case_context)
         self._bootstrap = bootstrap
         self._reach = reach or (lambda host, port: (host, port))
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, ProbeConnection] = {}
         self._ranges: dict[int, dict[int, tuple[int, int]]] = {}
         self._features: dict[str, int] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
@@ -92,7 +92,7 @@ class Core(Conditions):
         self._topics: dict[str, TopicView] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
         self.traffic = Traffic()
-        self.metadata_version = scene.metadata_version
+        self.metadata_version = case_context.metadata_version
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
         self.journal: Callable[[str], None] = lambda name: None
@@ -106,15 +106,15 @@ class Core(Conditions):
     def will_make(self, made: list[str], *names: str) -> None:
         """Topics or groups of our own that may exist from now on; those of others are not ours to clear away."""
         for name in names:
-            if name.startswith(self.scene.prefix) and name not in made:
+            if name.startswith(self.case_context.prefix) and name not in made:
                 self.journal(name)
                 made.append(name)
 
     # asking
 
-    def ask(self, asked: Struct, **how: Any) -> Answer:
+    def ask(self, asked: Struct, **how: Any) -> Response:
         """Sends any request and returns its answer; `how` as for `ask_as`."""
-        return self.ask_as(Answer, asked, **how)
+        return self.ask_as(Response, asked, **how)
 
     def ask_as(
         self,
@@ -165,7 +165,7 @@ class Core(Conditions):
 
     # connections
 
-    def connect(self, name: str, node: int | None = None, *, client_id: str | None = None) -> Line:
+    def connect(self, name: str, node: int | None = None, *, client_id: str | None = None) -> ProbeConnection:
         """A connection of the case's own (frames as they are, pipelining). The families reach it by `via=name`."""
         return self._line(name, node, client_id)
 
@@ -175,17 +175,17 @@ class Core(Conditions):
             if node is None or line.node in (node, -1):
                 line.close()
 
-    def _line(self, via: str, node: int | None, client_id: str | None = None) -> Line:
+    def _line(self, via: str, node: int | None, client_id: str | None = None) -> ProbeConnection:
         number = -1 if node is None else node
         key = f"{via}@{number}" if number >= 0 else via
         if (line := self._lines.get(key)) is None:
-            line = Line(
+            line = ProbeConnection(
                 self._exchanger,
                 key,
                 number,
                 self._address(number),
                 self.patience_s,
-                client_id or self.scene.client_id,
+                client_id or self.case_context.client_id,
                 self.traffic,
                 self.permissions.heard,
             )
@@ -194,7 +194,7 @@ class Core(Conditions):
             self._open(line)
         return line
 
-    def _open(self, line: Line) -> None:
+    def _open(self, line: ProbeConnection) -> None:
         if line.node >= 0 or len(self._bootstrap) < 2:
             line.address = self._address(line.node)
             line.connect()
@@ -204,7 +204,7 @@ class Core(Conditions):
             try:
                 line.connect()
                 return
-            except NoAnswer:
+            except NoResponse:
                 if index == len(self._bootstrap) - 1:
                     raise
 
@@ -219,7 +219,7 @@ class Core(Conditions):
 
     # versions
 
-    def versions(self, api: str) -> Versions:
+    def versions(self, api: str) -> CommonVersions:
         """The versions of an API that both sides know; empty when the broker does not offer it."""
         return self._served(self._line("main", None), api)
 
@@ -233,17 +233,17 @@ class Core(Conditions):
         self._learn_ranges(self._line("main", None))
         return self._features
 
-    def _served(self, line: Line, api: str) -> Versions:
+    def _served(self, line: ProbeConnection, api: str) -> CommonVersions:
         ours = by_name(api)
         low, high = self._learn_ranges(line).get(ours.key, (0, -1))
-        return Versions.of(api, range(max(low, ours.min_version), min(high, ours.newest) + 1))
+        return CommonVersions.of(api, range(max(low, ours.min_version), min(high, ours.newest) + 1))
 
-    def _version(self, line: Line, api: str) -> int:
+    def _version(self, line: ProbeConnection, api: str) -> int:
         if api == "ApiVersions" and line.node not in self._ranges:
             return min(3, by_name(api).max_version)
         return int(self._served(line, api)[-1])
 
-    def _learn_ranges(self, line: Line) -> dict[int, tuple[int, int]]:
+    def _learn_ranges(self, line: ProbeConnection) -> dict[int, tuple[int, int]]:
         if line.node not in self._ranges:
             try:
                 answer = self._api_versions(line, min(3, by_name("ApiVersions").max_version))
@@ -255,7 +255,7 @@ class Core(Conditions):
             self._features.update({row.name: row.max_version_level for row in answer.finalized_features})
         return self._ranges[line.node]
 
-    def _api_versions(self, line: Line, version: int) -> Struct:
+    def _api_versions(self, line: ProbeConnection, version: int) -> Struct:
         asked = request("ApiVersions", **SOFTWARE)
         return _on_the_way("versions", line.send(fitted(asked, version), version)).wait()
 
@@ -373,8 +373,8 @@ class Core(Conditions):
         asked = request("Metadata", topics=topics, allow_auto_topic_creation=create)
         try:
             return _on_the_way("metadata", line.send(fitted(asked, version), version)).wait()
-        except (ProtocolBroken, NoAnswer) as error:
-            if version <= OLD_METADATA_VERSION or (isinstance(error, NoAnswer) and line.open):
+        except (ProtocolBroken, NoResponse) as error:
+            if version <= OLD_METADATA_VERSION or (isinstance(error, NoResponse) and line.open):
                 raise
             return self._older_metadata(asked, node, error)
 
@@ -383,7 +383,7 @@ class Core(Conditions):
         try:
             sent = self._line("main", node).send(fitted(asked, OLD_METADATA_VERSION), OLD_METADATA_VERSION)
             found = _on_the_way("metadata", sent).wait()
-        except NoAnswer:
+        except NoResponse:
             raise error from None
         self.metadata_version = OLD_METADATA_VERSION
         return found

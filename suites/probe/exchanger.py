@@ -18,7 +18,7 @@ import msgspec
 MAX_FRAME = 256 * 1024 * 1024
 
 
-class Entry(msgspec.Struct):
+class TranscriptEntry(msgspec.Struct):
     """One thing that happened: what it was about, the bytes or text that came of it, and when."""
 
     kind: str  # "open" "request" "answer" "silence" "closed" "refused" "close" "clock" "action"
@@ -31,15 +31,15 @@ class Entry(msgspec.Struct):
     ns: int = 0
 
 
-class Silence(Exception):
+class ReadTimeout(Exception):
     """Nothing came within the time given."""
 
 
-class Closed(Exception):
+class ClosedByPeer(Exception):
     """The other side closed the connection."""
 
 
-class Refused(Exception):
+class ConnectRefused(Exception):
     """The connection did not come about."""
 
 
@@ -58,7 +58,7 @@ class Exchanger(Protocol):
 class LiveExchanger:
     """Real sockets; each event is handed to `record` once it happened."""
 
-    def __init__(self, record: Callable[[Entry], None]) -> None:
+    def __init__(self, record: Callable[[TranscriptEntry], None]) -> None:
         self._record = record
         self._sockets: dict[str, socket.socket] = {}
         self._nodes: dict[str, int] = {}
@@ -72,7 +72,7 @@ class LiveExchanger:
             opened = socket.create_connection(address, timeout=timeout_s)
         except OSError as error:
             self._note("refused", connection, text=str(error))
-            raise Refused(f"{address[0]}:{address[1]}: {error}") from error
+            raise ConnectRefused(f"{address[0]}:{address[1]}: {error}") from error
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sockets[connection] = opened
         self._note("open", connection, text=f"{address[0]}:{address[1]}")
@@ -92,14 +92,14 @@ class LiveExchanger:
         try:
             size = int.from_bytes(self._exactly(connection, 4, deadline), "big", signed=True)
             if not 0 <= size <= MAX_FRAME:
-                raise Closed(f"a frame of {size} bytes was announced")
+                raise ClosedByPeer(f"a frame of {size} bytes was announced")
             frame = self._exactly(connection, size, deadline)
-        except Silence:
+        except ReadTimeout:
             self._note("silence", connection, api=api, version=version, text=f"{timeout_s:.3f}")
             raise
-        except (Closed, OSError) as error:
+        except (ClosedByPeer, OSError) as error:
             self._note("closed", connection, api=api, version=version, text=str(error))
-            raise Closed(str(error)) from error
+            raise ClosedByPeer(str(error)) from error
         ns = self._note("answer", connection, api=api, version=version, data=frame)
         return frame, ns
 
@@ -109,9 +109,9 @@ class LiveExchanger:
         while len(parts) < size:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([reading], [], [], left)[0]:
-                raise Silence
+                raise ReadTimeout
             if not (chunk := reading.recv(min(size - len(parts), 1 << 20))):
-                raise Closed("the broker closed the connection")
+                raise ClosedByPeer("the broker closed the connection")
             parts += chunk
         return bytes(parts)
 
@@ -146,5 +146,5 @@ class LiveExchanger:
     ) -> int:
         ns = max(time.monotonic_ns(), self._last_ns + 1)  # strictly rising: times alone give the order back
         self._last_ns = ns
-        self._record(Entry(kind, connection, self._nodes.get(connection, -1), api, version, data, text, ns))
+        self._record(TranscriptEntry(kind, connection, self._nodes.get(connection, -1), api, version, data, text, ns))
         return ns

@@ -42,13 +42,13 @@ class ProtocolBroken(BrokerAtFault):
     kind = "protocol"
 
 
-class NoAnswer(BrokerAtFault):
+class NoResponse(BrokerAtFault):
     """No answer within the deadline, or the connection closed instead; a failure only while others are served."""
 
     kind = "no-answer"
 
 
-class CannotConnect(NoAnswer):
+class ConnectFailed(NoResponse):
     """A connection was refused or did not come about within its deadline."""
 
 
@@ -70,6 +70,6 @@ class Unclear(Exception):
         self.sentence = sentence
 
 
-class TapeMismatch(Exception):
+class TranscriptMismatch(Exception):
     """A stored case asked for something else than its tape holds: the history was changed, or the case is not a
     function of its answers."""

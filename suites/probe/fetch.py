@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Self
 
-from suites.probe.answer import Answer, Asked
+from suites.probe.answer import PendingExchange, Response
 from suites.probe.core import LEADER_UNSETTLED, Core
 from suites.probe.failures import ProtocolBroken, StatementFalse
 from suites.probe.rendering import at_path
@@ -17,10 +17,10 @@ COMMITTED, UNCOMMITTED = "committed", "uncommitted"
 MAX_WAIT_MS = 500
 
 
-class Fetched(Answer):
+class Fetched(Response):
     """The answer for one partition."""
 
-    def __init__(self, asked: Asked, row: str = "responses[0].partitions[0]") -> None:
+    def __init__(self, asked: PendingExchange, row: str = "responses[0].partitions[0]") -> None:
         super().__init__(asked)
         self.row = row
 
@@ -126,7 +126,7 @@ class Fetched(Answer):
         return self
 
 
-class Log:
+class ReadLog:
     """What reading a partition to its end gave: the records in order, and the answers that they came in."""
 
     def __init__(
@@ -249,7 +249,7 @@ class FetchFamily(Core):
         isolation: str = UNCOMMITTED,
         within: float = 30.0,
         via: str = "main",
-    ) -> Log:
+    ) -> ReadLog:
         """Everything from the log start (or `offset`) to the end, read as a consumer does, by following positions.
 
         `committed` stops at the last stable offset and leaves out the records of aborted transactions. A reader that
@@ -257,7 +257,7 @@ class FetchFamily(Core):
         """
         position = self.log_start(topic, partition, via=via) if offset is None else offset
         end = self.log_end(topic, partition, isolation=isolation, via=via)
-        reading = Reading(isolation)
+        reading = PositionReader(isolation)
         began = self._exchanger.clock()[0]
         while position < end:
             answer = self.fetch(
@@ -271,7 +271,7 @@ class FetchFamily(Core):
                     answer.asked.evidence((f"{answer.row}.records",)),
                     (answer.asked.number,),
                 )
-        return Log(reading.records, reading.parts, reading.answers, f"{topic}-{partition} read_{isolation}")
+        return ReadLog(reading.records, reading.parts, reading.answers, f"{topic}-{partition} read_{isolation}")
 
     def log_start(self, topic: str, partition: int = 0, *, via: str = "main") -> int:
         """The first offset that is still there."""
@@ -313,7 +313,7 @@ class FetchFamily(Core):
         return int(answer.struct.topics[0].partitions[0].offset)
 
 
-class Reading:
+class PositionReader:
     """Follows positions as a client does, and leaves out what was aborted when asked to."""
 
     def __init__(self, isolation: str) -> None:

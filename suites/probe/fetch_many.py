@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from suites.probe.answer import Answer
+from histories.rows import PartitionId
+from suites.probe.answer import Response
 from suites.probe.core import Core
 from suites.probe.fetch import COMMITTED, MAX_WAIT_MS, UNCOMMITTED, Fetched
 from wire.messages import request
 
-Place = tuple[str, int]
 
-
-class FetchedMany(Answer):
+class FetchedMany(Response):
     """The answer for several partitions, in the broker's order."""
 
     topic_names: Mapping[Any, str] = {}  # topic id -> name, for the versions that name topics by id
@@ -30,7 +29,7 @@ class FetchedMany(Answer):
             self.is_false(f"{topic}-{partition} is answered {len(found)} times; it must be answered once", "responses")
         return Fetched(self.asked, found[0])
 
-    def must_name(self, *places: Place) -> Self:
+    def must_name(self, *places: PartitionId) -> Self:
         """It must succeed and name exactly these partitions, in whatever order."""
         told = sorted(place for place, _ in self._rows())
         return self.must_succeed().must(
@@ -38,12 +37,12 @@ class FetchedMany(Answer):
         )
 
     @property
-    def sizes(self) -> dict[Place, int]:
+    def sizes(self) -> dict[PartitionId, int]:
         """The bytes of records that came for each partition named."""
         self.must_succeed()
         return {place: len(self.of(*place).raw) for place, _ in self._rows()}
 
-    def _rows(self) -> list[tuple[Place, str]]:
+    def _rows(self) -> list[tuple[PartitionId, str]]:
         return [
             ((self._name(topic), part.partition_index), f"responses[{t}].partitions[{p}]")
             for t, topic in enumerate(self.struct.responses)
@@ -59,10 +58,10 @@ class FetchManyFamily(Core):
 
     def fetch_many(
         self,
-        positions: Mapping[Place, int],
+        positions: Mapping[PartitionId, int],
         *,
-        forget: Iterable[Place] = (),
-        at: Place | None = None,
+        forget: Iterable[PartitionId] = (),
+        at: PartitionId | None = None,
         isolation: str = UNCOMMITTED,
         max_wait_ms: int = MAX_WAIT_MS,
         min_bytes: int = 1,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
+from suites.probe.connection import ProbeConnection
 from suites.probe.core import SOFTWARE, Core, fitted
-from suites.probe.failures import NoAnswer, ProtocolBroken, StatementFalse, Unclear
-from suites.probe.line import Line
+from suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse, Unclear
 from suites.probe.rendering import errors_in, render
 from suites.result import Evidence
 from wire.apis import by_key
@@ -45,7 +45,7 @@ class FramesFamily(Core):
         to: int | None = None,
         client_id: str | None = "client",
         **wrong: Any,
-    ) -> Answer:
+    ) -> Response:
         """A request that is valid and written as few do (`wrong` as for `frame`); its answer stays under way."""
         line, fit = self._line(via, to), fitted(asked, version)
         sent = line.send(
@@ -53,7 +53,7 @@ class FramesFamily(Core):
             version,
             written=lambda number: self.frame(fit, version, correlation_id=number, client_id=client_id, **wrong),
         )
-        answer = Answer(sent)
+        answer = Response(sent)
         self._open_answers.append(answer)
         return answer
 
@@ -68,7 +68,7 @@ class FramesFamily(Core):
             raise ProtocolBroken(f"{api} v{version}: correlation id {got}; it must be {correlation_id}", proof)
         return answer
 
-    def must_close(self, line: Line, within: float = 10.0, *, because: str) -> None:
+    def must_close(self, line: ProbeConnection, within: float = 10.0, *, because: str) -> None:
         """The broker must close this connection within the time."""
         if not line.is_closed(within + self.slack_s):
             self.too_late(
@@ -76,14 +76,14 @@ class FramesFamily(Core):
                 (Evidence("statement", because),),
             )
 
-    def must_refuse(self, line: Line, within: float = 10.0, *, because: str, asked: bytes = b"") -> bytes:
+    def must_refuse(self, line: ProbeConnection, within: float = 10.0, *, because: str, asked: bytes = b"") -> bytes:
         """The broker must answer (the frame is returned) or close the connection (empty bytes), not stay silent.
 
         With the frame that was `asked` the answer is read, and must carry an error.
         """
         try:
             frame = line.receive_bytes(within + self.slack_s)
-        except NoAnswer as error:
+        except NoResponse as error:
             if not line.open:
                 return b""
             raise StatementFalse(
@@ -107,11 +107,11 @@ class FramesFamily(Core):
                 (request_shown, Evidence("answer", text, bytes_hex=frame.hex())),
             )
 
-    def must_stay_silent(self, line: Line, within: float = 0.5, *, because: str) -> None:
+    def must_stay_silent(self, line: ProbeConnection, within: float = 0.5, *, because: str) -> None:
         """No answer may come on this connection, and it must stay open."""
         try:
             frame = line.receive_bytes(within)
-        except NoAnswer as error:
+        except NoResponse as error:
             if line.open:
                 return
             raise StatementFalse(f"the connection was closed: {because}", (Evidence("statement", because),)) from error

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self, Unpack
 
-from suites.probe.answer import Answer
-from suites.probe.coordinated import Coordinated, How
+from suites.probe.answer import Response
+from suites.probe.coordinated import Coordinated, RetryOptions
 from suites.probe.core import COORDINATOR_BUSY
 from wire.messages import request
 
 
-class Joined(Answer):
+class Joined(Response):
     """A JoinGroup answer."""
 
     places = ("error_code",)
@@ -39,7 +39,7 @@ class Joined(Answer):
         return {row.member_id: bytes(row.metadata) for row in self.must_succeed().at("members")}
 
 
-class Synced(Answer):
+class Synced(Response):
     """A SyncGroup answer."""
 
     places = ("error_code",)
@@ -73,7 +73,7 @@ class GroupsFamily(Coordinated):
         session_timeout_ms: int = 10_000,
         rebalance_timeout_ms: int = 10_000,
         instance_id: str | None = None,
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> Joined:
         """JoinGroup once, as it is: see `wire.member` for one that joins as clients do.
 
@@ -102,7 +102,7 @@ class GroupsFamily(Coordinated):
         protocol_type: str | None = "consumer",
         protocol: str | None = "range",
         instance_id: str | None = None,
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> Synced:
         """SyncGroup; the leader gives `assignments` (member id -> bytes). It blocks until the leader has done so."""
         asked = request(
@@ -125,25 +125,25 @@ class GroupsFamily(Coordinated):
         member_id: str,
         *,
         instance_id: str | None = None,
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         asked = request(
             "Heartbeat", group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
-        return self._of_group(group, asked, Answer, **how)
+        return self._of_group(group, asked, Response, **how)
 
     def leave_group(
         self,
         group: str,
         *member_ids: str,
         instance_ids: Sequence[str] = (),
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """Leaves for one member, or (v3+) for several; per-member codes are in `.struct.members`."""
         members = [{"member_id": name} for name in member_ids]
         members += [{"member_id": "", "group_instance_id": name} for name in instance_ids]
         asked = request("LeaveGroup", group_id=group, member_id=member_ids[0] if member_ids else "", members=members)
-        return self._of_group(group, asked, Answer, **how)
+        return self._of_group(group, asked, Response, **how)
 
     # KIP-848
 
@@ -158,8 +158,8 @@ class GroupsFamily(Coordinated):
         instance_id: str | None = None,
         rebalance_timeout_ms: int = -1,
         assignor: str | None = None,
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """ConsumerGroupHeartbeat; `owned` is topic name -> partitions, None leaves the field out ("unchanged")."""
         asked = request(
             "ConsumerGroupHeartbeat",
@@ -175,13 +175,13 @@ class GroupsFamily(Coordinated):
             else [{"topic_id": self.topic_id(name), "partitions": list(parts)} for name, parts in owned.items()],
         )
         step = "" if how.get("version") is not None or instance_id is not None else "consumer"
-        return self._of_group(group, asked, Answer, step=step, **how)
+        return self._of_group(group, asked, Response, step=step, **how)
 
     # questions
 
     def find_coordinator(
         self, key: str, kind: str = "group", *, to: int | None = None, version: int | None = None, via: str = "main"
-    ) -> Answer:
+    ) -> Response:
         """FindCoordinator of any node; kind is group, transaction or share."""
         number = {"group": 0, "transaction": 1, "share": 2}[kind]
         return self.ask(
@@ -192,16 +192,16 @@ class GroupsFamily(Coordinated):
             retry_on=COORDINATOR_BUSY,
         )
 
-    def describe_group(self, group: str, **how: Unpack[How]) -> Answer:
+    def describe_group(self, group: str, **how: Unpack[RetryOptions]) -> Response:
         """DescribeGroups of one; the row is `.struct.groups[0]`."""
-        return self._of_group(group, request("DescribeGroups", groups=[group]), Answer, **how)
+        return self._of_group(group, request("DescribeGroups", groups=[group]), Response, **how)
 
     def list_groups(
         self, *, to: int | None = None, states: Sequence[str] = (), version: int | None = None, via: str = "main"
-    ) -> Answer:
+    ) -> Response:
         """ListGroups of one node (each knows only the groups that it coordinates)."""
         return self.ask(request("ListGroups", states_filter=list(states)), to=to, version=version, via=via)
 
-    def delete_groups(self, *groups: str, **how: Unpack[How]) -> Answer:
+    def delete_groups(self, *groups: str, **how: Unpack[RetryOptions]) -> Response:
         """DeleteGroups, asked of the coordinator of the first; per-group codes are in `.struct.results`."""
-        return self._of_group(groups[0], request("DeleteGroups", groups_names=list(groups)), Answer, **how)
+        return self._of_group(groups[0], request("DeleteGroups", groups_names=list(groups)), Response, **how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.core import LEADER_UNSETTLED, Core
 from suites.probe.fetch import COMMITTED, UNCOMMITTED
 from wire import errors
@@ -13,11 +13,11 @@ from wire.messages import request
 #: A leader that is just elected may not know yet how far its followers have come (KIP-207).
 END_UNSETTLED = (*LEADER_UNSETTLED, errors.OFFSET_NOT_AVAILABLE)
 SPECIAL = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
-When = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]
+OffsetTime = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]
 ROW = "topics[0].partitions[0]"
 
 
-class Listed(Answer):
+class Listed(Response):
     """The answer for one partition."""
 
     places = (f"{ROW}.error_code",)
@@ -53,7 +53,7 @@ class ListOffsetsFamily(Core):
         topic: str,
         partition: int = 0,
         *,
-        at: When = "latest",
+        at: OffsetTime = "latest",
         isolation: str = UNCOMMITTED,
         leader_epoch: int = -1,
         version: int | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from suites.floor import AREAS
-from suites.probe.answer import Asked
+from suites.probe.answer import PendingExchange
 from suites.probe.rendering import errors_in
 from wire import errors
 from wire.messages import Struct
@@ -48,7 +48,7 @@ class Permissions:
         self._required = required
         self._excused: dict[int, str] = {}  # exchange -> the permission for want of which it was refused
 
-    def heard(self, asked: Asked) -> None:
+    def heard(self, asked: PendingExchange) -> None:
         """Takes in an answer."""
         assert asked.answer is not None
         thing = what(asked.request)

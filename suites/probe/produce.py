@@ -8,14 +8,14 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from suites.probe.answer import Answer, Asked
+from suites.probe.answer import PendingExchange, Response
 from suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
 from wire import errors
 from wire.messages import request
 from wire.records import NO_TIMESTAMP, BatchHeader, Record, RecordsMalformed, build_batch
 from wire.records import batches as read_batches
 
-P = TypeVar("P", bound=Answer)
+P = TypeVar("P", bound=Response)
 #: What a leader answers that could not yet have a batch verified by the transaction coordinator (KIP-890); nothing is
 #: written then.
 UNVERIFIED = (*COORDINATOR_BUSY, errors.NOT_ENOUGH_REPLICAS)
@@ -69,10 +69,10 @@ def _dated(records: Sequence[Record], moment: int) -> list[Record]:
     return [replace(record, timestamp=moment) for record in records]
 
 
-class Produced(Answer):
+class Produced(Response):
     """The answer for one partition."""
 
-    def __init__(self, asked: Asked, row: str = "responses[0].partition_responses[0]") -> None:
+    def __init__(self, asked: PendingExchange, row: str = "responses[0].partition_responses[0]") -> None:
         super().__init__(asked)
         self.row = row
         self.places = (f"{row}.error_code",)
@@ -96,10 +96,10 @@ class Produced(Answer):
         return self.must_succeed().must_have(f"{self.row}.base_offset", offset)
 
 
-class ProducedToMany(Answer):
+class ProducedToMany(Response):
     """The answer for several partitions."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: PendingExchange) -> None:
         super().__init__(asked)
         self.topic_ids: dict[str, Any] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.produce import Produced, batch
 from suites.probe.transactions import Identity
 
@@ -95,19 +95,19 @@ class Producer:
         }
         return batch(*values, **given)
 
-    def add(self, topic: str, partition: int = 0) -> Answer:
+    def add(self, topic: str, partition: int = 0) -> Response:
         """AddPartitionsToTxn of one partition, as it is."""
         self._in_transaction.add((topic, partition))
-        answer: Answer = self.wire.add_partitions(
+        answer: Response = self.wire.add_partitions(
             self.transactional_id, self.id, self.epoch, [(topic, partition)], via=self.via
         )
         return answer
 
-    def send_offsets(self, group: str, offsets: Mapping[tuple[str, int], int], **settings: Any) -> Answer:
+    def send_offsets(self, group: str, offsets: Mapping[tuple[str, int], int], **settings: Any) -> Response:
         """Offsets of a group that are committed with the transaction."""
         if not self._implicit:
             self.wire.add_offsets(self.transactional_id, self.id, self.epoch, group, via=self.via).must_succeed()
-        answer: Answer = self.wire.txn_offset_commit(
+        answer: Response = self.wire.txn_offset_commit(
             self.transactional_id, self.id, self.epoch, group, offsets, via=self.via, **settings
         )
         return answer

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from suites.probe.exchanger import Closed, Entry, Refused, Silence
-from suites.probe.failures import TapeMismatch
+from suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
+from suites.probe.failures import TranscriptMismatch
 
 
 class ReplayExchanger:
-    """Answers from a tape. A case that asks for anything else is stopped with TapeMismatch."""
+    """Answers from a tape. A case that asks for anything else is stopped with TranscriptMismatch."""
 
-    def __init__(self, tape: Iterable[Entry]) -> None:
+    def __init__(self, tape: Iterable[TranscriptEntry]) -> None:
         self._tape = list(tape)
         self._at = 0
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         entry = self._next(("open", "refused"), connection)
         if entry.kind == "refused":
-            raise Refused(entry.text)
+            raise ConnectRefused(entry.text)
 
     def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int:
         entry = self._next(("request",), connection)
         if entry.data != frame:
-            raise TapeMismatch(
+            raise TranscriptMismatch(
                 f"request {self._at} on {connection!r}: the case now sends {api or 'bytes'} v{version} "
                 f"({len(frame)} bytes), the history holds {entry.api or 'bytes'} v{entry.version} "
                 f"({len(entry.data)} bytes)"
@@ -33,9 +33,9 @@ class ReplayExchanger:
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         entry = self._next(("answer", "silence", "closed"), connection)
         if entry.kind == "silence":
-            raise Silence
+            raise ReadTimeout
         if entry.kind == "closed":
-            raise Closed(entry.text)
+            raise ClosedByPeer(entry.text)
         return entry.data, entry.ns
 
     def close(self, connection: str) -> None:
@@ -58,12 +58,12 @@ class ReplayExchanger:
         """Entries not played yet, closes apart: above 0 after a case, it stopped asking sooner than it did."""
         return sum(entry.kind != "close" for entry in self._tape[self._at :])
 
-    def _next(self, kinds: tuple[str, ...], connection: str) -> Entry:
+    def _next(self, kinds: tuple[str, ...], connection: str) -> TranscriptEntry:
         if self._at >= len(self._tape):
-            raise TapeMismatch(f"the history ends where the case wants {kinds[0]} on {connection!r}")
+            raise TranscriptMismatch(f"the history ends where the case wants {kinds[0]} on {connection!r}")
         entry = self._tape[self._at]
         if entry.kind not in kinds or entry.connection != connection:
-            raise TapeMismatch(
+            raise TranscriptMismatch(
                 f"entry {self._at}: the case wants {kinds[0]} on {connection!r}, "
                 f"the history holds {entry.kind} on {entry.connection!r}"
             )

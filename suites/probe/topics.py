@@ -88,8 +88,8 @@ class TopicsFamily(AdminFamily):
     def _may_refuse(self, code: int) -> bool:
         """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""
         if code == errors.POLICY_VIOLATION:
-            return self.scene.topic_policy
-        return code in NO_PERMISSION and "topics" not in self.scene.required
+            return self.case_context.topic_policy
+        return code in NO_PERMISSION and "topics" not in self.case_context.required
 
     def _create_on_use(self, topic: str) -> None:
         def appeared() -> bool:

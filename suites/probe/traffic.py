@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from suites.probe.answer import Asked
+from suites.probe.answer import PendingExchange
 from suites.probe.rendering import errors_in
 from suites.result import Evidence
 
@@ -18,11 +18,11 @@ LOOKS = ("ApiVersions", "Metadata", "FindCoordinator", "ListOffsets", "Fetch", "
 """How the names of requests begin that change nothing."""
 
 
-class Sent:
+class SentFrame:
     """A request, or bytes that are none, on one connection."""
 
     def __init__(
-        self, number: int, connection: str, where: str, frame: bytes, what: str, asked: Asked | None, ns: int
+        self, number: int, connection: str, where: str, frame: bytes, what: str, asked: PendingExchange | None, ns: int
     ) -> None:
         self.number = number
         self.connection = connection
@@ -76,14 +76,20 @@ class Traffic:
     def __init__(self) -> None:
         self._number = 0
         self._ns = 0
-        self._sent: deque[Sent] = deque(maxlen=KEPT)
-        self.exchanges: list[Asked] | None = None
+        self._sent: deque[SentFrame] = deque(maxlen=KEPT)
+        self.exchanges: list[PendingExchange] | None = None
         """Every request of the case, with its answer; None where nobody wants them."""
         self.raw = False
         """Whether bytes were sent that are no request."""
 
     def sent(
-        self, connection: str, where: str, frame: bytes, what: str = "", asked: Asked | None = None, ns: int = 0
+        self,
+        connection: str,
+        where: str,
+        frame: bytes,
+        what: str = "",
+        asked: PendingExchange | None = None,
+        ns: int = 0,
     ) -> int:
         """Takes note of what left, and when; returns its number."""
         self._number += 1
@@ -92,10 +98,10 @@ class Traffic:
         elif self.exchanges is not None:
             self.exchanges.append(asked)
         self._ns = max(ns, self._ns + 1)
-        self._sent.append(Sent(self._number, connection, where, frame, what, asked, self._ns))
+        self._sent.append(SentFrame(self._number, connection, where, frame, what, asked, self._ns))
         return self._number
 
-    def answered(self, connection: str, asked: Asked | None = None, ns: int = 0) -> None:
+    def answered(self, connection: str, asked: PendingExchange | None = None, ns: int = 0) -> None:
         """A frame came, for this request; where nobody says for which, for the oldest bytes on that connection."""
         for entry in self._sent:
             if entry.connection == connection and not entry.answered_ns and entry.asked is asked:
@@ -109,7 +115,7 @@ class Traffic:
             if entry.connection == connection and not entry.over:
                 entry.lost_ns = self._ns
 
-    def under_way(self, died_ns: int = 0) -> list[Sent]:
+    def under_way(self, died_ns: int = 0) -> list[SentFrame]:
         """What was sent last on the connection that ended first since something was answered: of that a broker died.
 
         Connections that end after that one, or cannot be opened any more, carry what had no part in it; nor has what
@@ -123,7 +129,7 @@ class Traffic:
         unheard = [entry for entry in sent if lived_ns < entry.ns < first.ns and not entry.over]
         return [*unheard[:SUSPECTS], first]
 
-    def suspects(self) -> list[Sent]:
+    def suspects(self) -> list[SentFrame]:
         """What was sent since the target last took a record, the first of each kind that may have changed something."""
         since = list(takewhile(lambda entry: not entry.wrote, reversed(self._sent)))[::-1] or list(self._sent)[-1:]
         changes = [entry for entry in since if entry.changes]

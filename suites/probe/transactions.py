@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from suites.probe.answer import Answer
-from suites.probe.coordinated import Coordinated, How, Sent
+from suites.probe.answer import Response
+from suites.probe.coordinated import Coordinated, RetryOptions, SendOptions
 from suites.probe.core import COORDINATOR_BUSY
 from wire.messages import ZERO_UUID, request
 
 
-class Identity(Answer):
+class Identity(Response):
     """A producer id and epoch: InitProducerId, and EndTxn from v5."""
 
     places = ("error_code",)
@@ -37,7 +37,7 @@ class TransactionsFamily(Coordinated):
         epoch: int = -1,
         to: int | None = None,
         retry: bool = True,
-        **how: Unpack[Sent],
+        **how: Unpack[SendOptions],
     ) -> Identity:
         """InitProducerId: of the transaction coordinator, or of any node for a producer that is only idempotent."""
         asked = request(
@@ -60,8 +60,8 @@ class TransactionsFamily(Coordinated):
         producer_id: int,
         epoch: int,
         partitions: Sequence[tuple[str, int]],
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """AddPartitionsToTxn as clients send it (v0 to v3; later versions are between brokers)."""
         rows = [
             {"name": name, "partitions": [i for t, i in partitions if t == name]}
@@ -77,7 +77,7 @@ class TransactionsFamily(Coordinated):
         step = "" if how.get("version") is not None else "transaction"
         if how.get("version") is None:
             how["version"] = min(3, max(self.versions("AddPartitionsToTxn"), default=3))
-        return self._of_transaction(transactional_id, asked, Answer, step, **how)
+        return self._of_transaction(transactional_id, asked, Response, step, **how)
 
     def add_offsets(
         self,
@@ -85,8 +85,8 @@ class TransactionsFamily(Coordinated):
         producer_id: int,
         epoch: int,
         group: str,
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """AddOffsetsToTxn."""
         asked = request(
             "AddOffsetsToTxn",
@@ -95,7 +95,7 @@ class TransactionsFamily(Coordinated):
             producer_epoch=epoch,
             group_id=group,
         )
-        return self._of_transaction(transactional_id, asked, Answer, **how)
+        return self._of_transaction(transactional_id, asked, Response, **how)
 
     def txn_offset_commit(
         self,
@@ -109,8 +109,8 @@ class TransactionsFamily(Coordinated):
         generation: int = -1,
         member_id: str = "",
         instance_id: str | None = None,
-        **how: Unpack[How],
-    ) -> Answer:
+        **how: Unpack[RetryOptions],
+    ) -> Response:
         """TxnOffsetCommit, which goes to the group's coordinator. Up to v4 the offsets must be added first."""
         chosen = how.get("version")
         how["version"] = chosen = self._offset_commit_version() if chosen is None else chosen
@@ -136,7 +136,7 @@ class TransactionsFamily(Coordinated):
                 for name in dict.fromkeys(topic for topic, _ in offsets)
             ],
         )
-        return self._of_group(group, asked, Answer, **how)
+        return self._of_group(group, asked, Response, **how)
 
     def end_txn(
         self,
@@ -145,7 +145,7 @@ class TransactionsFamily(Coordinated):
         epoch: int,
         *,
         commit: bool,
-        **how: Unpack[How],
+        **how: Unpack[RetryOptions],
     ) -> Identity:
         """EndTxn. v5 (transaction.version 2) answers with the producer's next epoch."""
         asked = request(
@@ -156,17 +156,17 @@ class TransactionsFamily(Coordinated):
             how["version"] = self._end_version()
         return self._of_transaction(transactional_id, asked, Identity, step, **how)
 
-    def describe_transaction(self, transactional_id: str, *, via: str = "main") -> Answer:
+    def describe_transaction(self, transactional_id: str, *, via: str = "main") -> Response:
         """DescribeTransactions of one; the row is `.struct.transaction_states[0]`."""
         asked = request("DescribeTransactions", transactional_ids=[transactional_id])
-        return self._of_transaction(transactional_id, asked, Answer, via=via)
+        return self._of_transaction(transactional_id, asked, Response, via=via)
 
-    def list_transactions(self, transactional_id: str, *, states: Sequence[str] = (), via: str = "main") -> Answer:
+    def list_transactions(self, transactional_id: str, *, states: Sequence[str] = (), via: str = "main") -> Response:
         """ListTransactions of the coordinator of one."""
         asked = request("ListTransactions", state_filters=list(states))
-        return self._of_transaction(transactional_id, asked, Answer, via=via)
+        return self._of_transaction(transactional_id, asked, Response, via=via)
 
-    def describe_producers(self, topic: str, partition: int = 0, *, via: str = "main") -> Answer:
+    def describe_producers(self, topic: str, partition: int = 0, *, via: str = "main") -> Response:
         """DescribeProducers of one partition; the row is `.struct.topics[0].partitions[0]`."""
         asked = request("DescribeProducers", topics=[{"name": topic, "partition_indexes": [partition]}])
         return self.ask(asked, to=lambda: self.leader(topic, partition), via=via)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from suites.probe.failures import NotApplicable
 
 
-class Versions(tuple[int, ...]):
+class CommonVersions(tuple[int, ...]):
     """Empty where the broker does not offer the API: to take the newest of none makes a case not applicable."""
 
     api = ""

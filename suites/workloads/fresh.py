@@ -16,10 +16,10 @@ import msgspec
 from histories.clock import now_ns
 from histories.payload import record_for
 from histories.rows import Client, Operation, Record
-from suites.probe.consumer import Consumer
+from suites.probe.classic_member import Member
+from suites.probe.consumer_member import ConsumerGroupMember
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.fetch import COMMITTED, UNCOMMITTED, Reading
-from suites.probe.member import Member
+from suites.probe.fetch import COMMITTED, UNCOMMITTED, PositionReader
 from suites.probe.produce import batch
 from suites.probe.producer import Producer
 from suites.probe.wire import Wire
@@ -97,7 +97,7 @@ class Fresh:
         """Joins a group of the consumer protocol (KIP-848), and leaves."""
         with self._trying(f"joined group {group}") as wire:
             wire.forget_coordinator(group)
-            member = Consumer(wire, group, *topics)
+            member = ConsumerGroupMember(wire, group, *topics)
             try:
                 member.beat().must_succeed()
             finally:
@@ -163,7 +163,7 @@ class Fresh:
 
     def _read_one(self, wire: Wire, lag: Lagging, isolation: str) -> None:
         topic, partition = lag.place
-        position, began, reading = lag.position, now_ns(), Reading(isolation)
+        position, began, reading = lag.position, now_ns(), PositionReader(isolation)
         while position <= lag.goal:
             answer = wire.fetch(
                 topic, partition, offset=position, isolation=isolation, max_wait_ms=500, min_bytes=1

@@ -12,7 +12,7 @@ from faults.client_aliases import ClientAliases
 from faults.clock import OperationClock
 from histories.clock import now_ns
 from histories.recorder import Recorder
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.promptness import counted_ms
 
 Place = tuple[str, int]
@@ -47,7 +47,7 @@ class Stage:
 
     def __init__(
         self,
-        scene: Scene,
+        case_context: CaseContext,
         bootstrap: str,
         recorder: Recorder,
         topics: Mapping[str, int],
@@ -55,14 +55,14 @@ class Stage:
         new_name: Callable[[str], str],
         saw_statistics: Callable[[str, str], None],
     ) -> None:
-        self.scene = scene
+        self.case_context = case_context
         self.bootstrap = bootstrap
         self.recorder = recorder
         self.topics = dict(topics)
         self.groups = groups
         self.new_name = new_name
         self.saw_statistics = saw_statistics
-        self._aliases = ClientAliases(scene.prefix, scene.salt)
+        self._aliases = ClientAliases(case_context.prefix, case_context.salt)
         self.clock = OperationClock()
         self.stopping = threading.Event()
         self.hurried = threading.Event()
@@ -91,7 +91,7 @@ class Stage:
 
     def random(self, who: str) -> Random:
         """A stream of randomness of one client's own."""
-        return Random(f"{self.scene.seed}/{self.scene.case}/{who}")
+        return Random(f"{self.case_context.seed}/{self.case_context.case}/{who}")
 
     def value_range(self) -> itertools.count[int]:
         """Values that no other writer of the history gives out."""
@@ -166,7 +166,7 @@ class Stage:
 
     def settings(self, client: str, **more: Any) -> dict[str, Any]:
         """librdkafka settings that notice a fault in seconds, not minutes; they grow with the target's latency."""
-        slow = 1.0 + counted_ms(self.scene.latency_ms) / 100
+        slow = 1.0 + counted_ms(self.case_context.latency_ms) / 100
         return {
             "bootstrap.servers": self.bootstrap,
             "client.id": self._aliases.hide(client),
@@ -188,7 +188,7 @@ class Stage:
 
     def producer_settings(self, client: str, **more: Any) -> dict[str, Any]:
         """For a producer."""
-        slow = 1.0 + counted_ms(self.scene.latency_ms) / 100
+        slow = 1.0 + counted_ms(self.case_context.latency_ms) / 100
         return self.settings(
             client,
             **{

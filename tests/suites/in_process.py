@@ -22,8 +22,8 @@ from reference_impl.net.server import ClientConnection
 from reference_impl.node import Node
 from suites.case import Case
 from suites.outcome import Outcome
-from suites.probe.conditions import Scene
-from suites.probe.exchanger import Closed, Entry, Silence
+from suites.probe.context import CaseContext
+from suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
 from suites.probe.wire import Wire
 from suites.wire_case import attempt
 
@@ -75,7 +75,7 @@ class InProcess:
         self._numbers = itertools.count(1)
         self._past_s = 0.0
         self._ns = 0
-        self.tape: list[Entry] = []
+        self.tape: list[TranscriptEntry] = []
         self._lines: dict[str, tuple[ClientConnection, Pipe]] = {}
         self._begin(NOW_MS)
 
@@ -102,9 +102,9 @@ class InProcess:
         pipe, passed_s = self._lines[connection][1], 0.0
         while (frame := _frame(pipe)) is None:
             if pipe.closed:
-                raise Closed("the broker closed the connection")
+                raise ClosedByPeer("the broker closed the connection")
             if passed_s > timeout_s:
-                raise Silence
+                raise ReadTimeout
             self.pause(STEP_S)
             passed_s += STEP_S
         return frame, self._later()
@@ -181,8 +181,8 @@ def tried(case: Case, data: Path, bug: str = "", **settings: str) -> Outcome:
         bugs.plant(bug)
     world = InProcess(data, **settings)
     try:
-        scene = Scene(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS)
-        wire = Wire(world, scene, [world.address])
+        case_context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS)
+        wire = Wire(world, case_context, [world.address])
         return attempt(case, wire, world, {NODE: world}, lambda: True)  # type: ignore[dict-item]
     finally:
         world.end()

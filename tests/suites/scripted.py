@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from suites.probe.conditions import Scene
-from suites.probe.exchanger import Closed, Entry, Refused, Silence
+from suites.probe.context import CaseContext
+from suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
 from suites.probe.wire import Wire
 from wire.apis import ALL
 from wire.frames import decode_request, encode_response
 from wire.messages import response
 
 TOPIC = "bt-x-topic"
-SCENE = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0)
+SCENE = CaseContext(prefix="bt-x", case="tests/case", latency_ms=1.0)
 
 Handler = Callable[[Any], Any]
 
@@ -25,7 +25,7 @@ class ScriptedExchanger:
 
     def __init__(self, **handlers: Handler) -> None:
         self.handlers = {"ApiVersions": api_versions, "Metadata": metadata, **handlers}
-        self.tape: list[Entry] = []
+        self.tape: list[TranscriptEntry] = []
         self.refuse: set[str] = set()
         self.seen: list[str] = []
         self.ns = 0
@@ -34,7 +34,7 @@ class ScriptedExchanger:
     def open(self, connection, node, address, timeout_s):
         if connection in self.refuse:
             self._note("refused", connection, text="refused")
-            raise Refused("refused")
+            raise ConnectRefused("refused")
         self._note("open", connection)
 
     def send(self, connection, frame, api="", version=-1):
@@ -53,11 +53,11 @@ class ScriptedExchanger:
         if not self._queues[connection]:
             self.ns += int(timeout_s * 1e9)
             self._note("silence", connection, api=api, version=version)
-            raise Silence
+            raise ReadTimeout
         answer = self._queues[connection].popleft()
         if answer == "close":
             self._note("closed", connection, api=api, version=version, text="the broker closed the connection")
-            raise Closed("the broker closed the connection")
+            raise ClosedByPeer("the broker closed the connection")
         assert isinstance(answer, bytes)
         return answer, self._note("answer", connection, api=api, version=version, data=answer)
 
@@ -79,7 +79,7 @@ class ScriptedExchanger:
 
     def _note(self, kind, connection="", *, api="", version=-1, data=b"", text=""):
         self.ns += 1_000
-        self.tape.append(Entry(kind, connection, 1, api, version, data, text, self.ns))
+        self.tape.append(TranscriptEntry(kind, connection, 1, api, version, data, text, self.ns))
         return self.ns
 
 

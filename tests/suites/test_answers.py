@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from suites.probe import batch
-from suites.probe.failures import NoAnswer, ProtocolBroken, StatementFalse
+from suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse
 from tests.suites.scripted import TOPIC, produced, wire_to
 from wire import errors
 from wire.messages import request, response
@@ -82,10 +82,10 @@ def test_an_answer_that_cannot_be_decoded_breaks_the_protocol():
 
 def test_silence_and_a_closed_connection_are_no_answer():
     wire, _ = wire_to(Produce=lambda asked: None)
-    with pytest.raises(NoAnswer, match="got no answer from node 1 within"):
+    with pytest.raises(NoResponse, match="got no answer from node 1 within"):
         wire.produce(TOPIC, batch("a"))
     wire, _ = wire_to(Produce=lambda asked: "close")
-    with pytest.raises(NoAnswer, match="closed the connection"):
+    with pytest.raises(NoResponse, match="closed the connection"):
         wire.produce(TOPIC, batch("a"))
 
 

@@ -16,7 +16,7 @@ from suites import clients as of_clients
 from suites.cleaning import HURRIED_S, Janitor, forget
 from suites.clients import Clients
 from suites.ground import Ground
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.workloads.stage import Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, api_versions
@@ -103,10 +103,13 @@ class NoLinks:
 @pytest.fixture
 def deaf(tmp_path: Path) -> Iterator[Clients]:
     Deaf.released.clear()
-    scene = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0, leaderless=True)  # so that no watcher asks
+    case_context = CaseContext(
+        prefix="bt-x", case="tests/case", latency_ms=1.0, leaderless=True
+    )  # so that no watcher asks
     with Recorder.create(tmp_path / "history", Header(case="tests/ending", target="nobody")) as recorder:
         ground = Ground(
-            scene=scene, recorder=recorder, node_controls={}, wire=lambda name="": None, bootstrap=[], reach={},
+            case_context=case_context,
+            recorder=recorder, node_controls={}, wire=lambda name="": None, bootstrap=[], reach={},
             topics={}, names={}, alive=lambda: True, emit=lambda event: None, journal=tmp_path / "journal",
         )  # type: ignore[arg-type]  # fmt: skip
         clients = Clients(Deaf(), ground, NoLinks())  # type: ignore[arg-type]

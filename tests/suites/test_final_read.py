@@ -8,7 +8,7 @@ from histories.header import Header
 from histories.recorder import Recorder
 from suites import final_read
 from suites.final_read import FinalRead
-from suites.probe.failures import NoAnswer
+from suites.probe.failures import NoResponse
 
 PLACE = ("t", 0)
 OLD, NEW = (1, 0), (2, 1)
@@ -23,7 +23,7 @@ class Cluster:
     """
 
     def __init__(self, leaderless=False, **says):
-        self.scene = SimpleNamespace(leaderless=leaderless)
+        self.case_context = SimpleNamespace(leaderless=leaderless)
         self.says = {int(node[-1]): list(answers) for node, answers in says.items()}
         self.nodes = sorted(self.says)
         self.asked = []
@@ -36,7 +36,7 @@ class Cluster:
         answers = self.says[to or 1]
         told = answers.pop(0) if len(answers) > 1 else answers[0]
         if told is None:
-            raise NoAnswer("no answer", ())
+            raise NoResponse("no answer", ())
         part = SimpleNamespace(partition_index=0, leader_id=told[0], leader_epoch=told[1])
         return SimpleNamespace(
             error=0, struct=SimpleNamespace(topics=[SimpleNamespace(name=name, partitions=[part]) for name in topics])

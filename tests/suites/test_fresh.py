@@ -12,13 +12,13 @@ from histories.header import Header
 from histories.payload import record_for
 from histories.reader import History
 from histories.recorder import Recorder
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.workloads.fresh import Fresh, NoFreshProgress
 from suites.workloads.stage import Lagging, Stage
 from tests.suites.in_process import InProcess
 
-SCENE = Scene(prefix="bt-x", case="tests/fresh", latency_ms=0.1)
+SCENE = CaseContext(prefix="bt-x", case="tests/fresh", latency_ms=0.1)
 
 
 class Tried:

@@ -14,7 +14,7 @@ from suites.case import Case, by_id
 from suites.conclusion import Conclusion
 from suites.final_read import FinalRead
 from suites.probe import batch
-from suites.probe.failures import NoAnswer, NotApplicable, ProtocolBroken, StatementFalse
+from suites.probe.failures import NoResponse, NotApplicable, ProtocolBroken, StatementFalse
 from suites.wire_case import attempt
 from tests.suites.scripted import TOPIC, api_versions, metadata, produced, wire_to
 from tests.suites.test_trial_verdict import verdict
@@ -50,22 +50,22 @@ def test_metadata_falls_back_where_the_connection_is_closed_on_it():
 
 def test_a_case_about_the_protocol_is_told_of_it():
     wire, _ = wire_closing_on_metadata_above(8)
-    wire.scene = type(wire.scene)(prefix="bt-x", case="protocol/metadata")
+    wire.case_context = type(wire.case_context)(prefix="bt-x", case="protocol/metadata")
     assert wire.nodes == [1]
-    with pytest.raises(NoAnswer):
+    with pytest.raises(NoResponse):
         wire.metadata(TOPIC)
 
 
 def test_a_connection_that_closes_on_every_version_is_no_reason_to_fall_back():
     wire, asked = wire_closing_on_metadata_above(-1)
-    with pytest.raises(NoAnswer, match="v12"):
+    with pytest.raises(NoResponse, match="v12"):
         wire.refresh_metadata()
     assert asked == [12, 8] and wire.metadata_version == 12
 
 
 def test_silence_is_no_reason_to_fall_back():
     wire, asked = wire_closing_on_metadata_above(8, silent=True)
-    with pytest.raises(NoAnswer):
+    with pytest.raises(NoResponse):
         wire.refresh_metadata()
     assert asked == [12]
 

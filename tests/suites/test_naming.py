@@ -16,7 +16,7 @@ from suites.case import all_cases, by_id
 from suites.cleaning import NAMES, NameJournal, clean
 from suites.disturbance import Disturbance
 from suites.outcome import failed
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.result import Evidence
 from suites.wire_case import attempt
@@ -67,13 +67,13 @@ def test_clients_of_others_are_called_what_they_call_themselves(theirs: str) -> 
 def test_nothing_that_a_case_sends_names_the_suite_or_the_case(tmp_path: Path, case: str) -> None:
     world = InProcess(tmp_path)
     prefix = naming.unused(1, ())
-    scene = Scene(
+    case_context = CaseContext(
         prefix=prefix, case=case, salt="s", client_id=ClientAliases(prefix, "s").hide("probe"), latency_ms=0.1
     )
     sent: list[bytes] = []
     send = world.send
     world.send = lambda connection, frame, *about: (sent.append(bytes(frame)), send(connection, frame, *about))[1]
-    wire = Wire(world, scene, [world.address])
+    wire = Wire(world, case_context, [world.address])
     try:
         assert attempt(by_id()[case], wire, world, {NODE: world}, lambda: True).verdict is Verdict.PASS
     finally:

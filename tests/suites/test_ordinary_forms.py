@@ -8,7 +8,7 @@ from checkers.verdict import Verdict
 from reference_impl.net import server
 from suites.case import Case, by_id
 from suites.probe import batch
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.replay import ReplayExchanger
 from suites.probe.wire import Wire
 from suites.wire_case import attempt
@@ -20,7 +20,7 @@ from wire.messages import response
 from wire.records import NO_TIMESTAMP, Record, batches
 
 WHEN = 1_700_000_000_000
-SCENE = Scene(prefix="bt-x", case="tests/case", time_ms=WHEN)
+SCENE = CaseContext(prefix="bt-x", case="tests/case", time_ms=WHEN)
 
 
 def three_forms(wire):

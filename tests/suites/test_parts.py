@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checkers.verdict import Verdict
 from suites.case import Case
-from suites.probe.conditions import LONG_S
+from suites.probe.context import LONG_S
 from suites.probe.replay import ReplayExchanger
 from suites.probe.wire import Wire
 from suites.wire_case import attempt

@@ -31,9 +31,9 @@ def case(function) -> Case:
     return Case("tests/case", function, ("prod-001",), (), {}, {}, False, None)
 
 
-def tried(function, scene=SCENE, **answers) -> tuple[Outcome, Wire]:
+def tried(function, case_context=SCENE, **answers) -> tuple[Outcome, Wire]:
     exchanger = ScriptedExchanger(**answers)
-    wire = Wire(exchanger, scene, [("h", 9)])
+    wire = Wire(exchanger, case_context, [("h", 9)])
     return attempt(case(function), wire, exchanger, {}, lambda: True), wire
 
 

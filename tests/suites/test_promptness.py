@@ -7,7 +7,7 @@ import pytest
 from checkers.verdict import Verdict
 from faults.kinds import delay
 from suites.probe import promptness
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.failures import StatementFalse, Unclear
 from suites.probe.wire import Wire
 from tests.suites.running import results_of
@@ -44,7 +44,7 @@ def slow_to(latency_ms, took_s):
         return first(connection, timeout_s, api, version)
 
     exchanger.receive = late
-    return Wire(exchanger, Scene(prefix="bt-x", case="tests/case", latency_ms=latency_ms), [("h", 9)])
+    return Wire(exchanger, CaseContext(prefix="bt-x", case="tests/case", latency_ms=latency_ms), [("h", 9)])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_at_once_counts_from_what_it_waited_for():
 @pytest.mark.parametrize(("latency_ms", "ends"), [(1_000, StatementFalse), (1_001, Unclear)])
 def test_what_never_comes_about_on_a_slow_target_is_inconclusive(latency_ms, ends):
     exchanger = ScriptedExchanger()
-    wire = Wire(exchanger, Scene(prefix="bt-x", case="tests/case", latency_ms=latency_ms), [("h", 9)])
+    wire = Wire(exchanger, CaseContext(prefix="bt-x", case="tests/case", latency_ms=latency_ms), [("h", 9)])
     with pytest.raises(ends):
         wire.until(lambda: False, within=5, what="pigs fly")
     with pytest.raises(ends):

@@ -16,12 +16,12 @@ REQUIRED = msgspec.structs.replace(SCENE, required=("data", "topics"))
 POLICY = msgspec.structs.replace(REQUIRED, topic_policy=True)
 
 
-def refusing(code: int, scene=REQUIRED) -> PlainTopics:
+def refusing(code: int, case_context=REQUIRED) -> PlainTopics:
     def answer(asked):
         (row,) = asked.topics
         return response("CreateTopics", topics=[{"name": row.name, "error_code": code}])
 
-    return PlainTopics(ScriptedExchanger(CreateTopics=answer), scene, [("h", 9)])
+    return PlainTopics(ScriptedExchanger(CreateTopics=answer), case_context, [("h", 9)])
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_a_setting_may_be_refused_but_not_one_that_was_accepted_before() -> None
 @pytest.mark.parametrize(
     ("code", "scene"), [(errors.POLICY_VIOLATION, POLICY), (errors.CLUSTER_AUTHORIZATION_FAILED, SCENE)]
 )
-def test_a_policy_that_is_stated_and_a_permission_that_nobody_requires_are_no_failure(code: int, scene) -> None:
+def test_a_policy_that_is_stated_and_a_permission_that_nobody_requires_are_no_failure(code: int, case_context) -> None:
     with pytest.raises(NotApplicable):
-        refusing(code, scene).new_topic(partitions=3)
+        refusing(code, case_context).new_topic(partitions=3)
 
 
 @pytest.mark.parametrize("told", [None, "60000"])
@@ -70,8 +70,8 @@ def test_a_timer_that_we_set_ourselves_must_be_told_as_it_is(told, ours, chosen,
         rows = [] if told is None else [{"name": "a.b", "value": told}]
         return response("DescribeConfigs", results=[{"resource_type": 4, "resource_name": "1", "configs": rows}])
 
-    scene = msgspec.structs.replace(SCENE, our_timers=ours, chosen=chosen)
-    wire = PlainTopics(ScriptedExchanger(DescribeConfigs=answer), scene, [("h", 9)])
+    case_context = msgspec.structs.replace(SCENE, our_timers=ours, chosen=chosen)
+    wire = PlainTopics(ScriptedExchanger(DescribeConfigs=answer), case_context, [("h", 9)])
     with pytest.raises(error, match=r"a\.b"):
         wire.needs_setting("a.b", at_most=5_000)
     wire.needs_setting("a.b", at_most=60_000) if told else None

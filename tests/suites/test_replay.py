@@ -9,10 +9,10 @@ from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case
 from suites.probe import batch
-from suites.probe.exchanger import Refused
-from suites.probe.failures import TapeMismatch
+from suites.probe.exchanger import ConnectRefused
+from suites.probe.failures import TranscriptMismatch
 from suites.probe.replay import ReplayExchanger
-from suites.probe.tape import TapeWriter, read_tape
+from suites.probe.transcript import TranscriptWriter, read_transcript
 from suites.probe.wire import Wire
 from suites.stored import judge_stored
 from suites.wire_case import attempt
@@ -60,7 +60,7 @@ def test_a_case_that_asks_something_else_is_stopped():
     def other(wire):
         wire.produce(TOPIC, batch("c")).must_be_at(4)
 
-    with pytest.raises(TapeMismatch):
+    with pytest.raises(TranscriptMismatch):
         play(other, tape)
 
 
@@ -85,7 +85,7 @@ def test_what_was_left_unplayed_is_counted():
 
 def test_the_tape_survives_the_disk(tmp_path):
     with Recorder.create(tmp_path / "h", Header(case="tests/case", target="scripted")) as recorder:
-        writer = TapeWriter(recorder)
+        writer = TranscriptWriter(recorder)
         wire, exchanger = wire_to(Produce=lambda asked: None if asked.acks == 0 else produced(offset=4)(asked))
         exchanger.tape = Forwarding(writer)  # type: ignore[assignment]
 
@@ -96,7 +96,7 @@ def test_the_tape_survives_the_disk(tmp_path):
         live = attempt(a_case(case), wire, exchanger, {}, lambda: True)
         writer.close()
         written = list(exchanger.tape)
-    read = read_tape(History.open(tmp_path / "h"))
+    read = read_transcript(History.open(tmp_path / "h"))
     assert [(e.kind, e.connection, e.data, e.text, e.ns) for e in read] == [
         (e.kind, e.connection, e.data, e.text, e.ns) for e in written
     ]
@@ -129,7 +129,7 @@ def test_a_stored_case_knows_how_many_addresses_it_had(tmp_path, monkeypatch):
 
     settings = {"scene": msgspec.to_builtins(SCENE), "content": case.content_hash, "addresses": 2}
     with Recorder.create(tmp_path / "h", Header(case=case.id, target="scripted", settings=settings)) as recorder:
-        writer = TapeWriter(recorder)
+        writer = TranscriptWriter(recorder)
         for entry in exchanger.tape:
             writer(entry)
         writer.close()
@@ -144,5 +144,5 @@ class RefusedOnce(ScriptedExchanger):
     def open(self, connection, node, address, timeout_s):
         if address == ("gone", 9):
             self._note("refused", connection, text="refused")
-            raise Refused("refused")
+            raise ConnectRefused("refused")
         super().open(connection, node, address, timeout_s)

@@ -7,7 +7,7 @@ import pytest
 
 from histories.header import Header
 from histories.recorder import Recorder
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.workloads.committing import commit_positions
 from suites.workloads.session import Session
 from suites.workloads.stage import Stage
@@ -15,9 +15,11 @@ from suites.workloads.stage import Stage
 
 @pytest.fixture
 def stage(tmp_path):
-    scene = Scene(prefix="x", case="tests/case", latency_ms=1.0)
+    case_context = CaseContext(prefix="x", case="tests/case", latency_ms=1.0)
     with Recorder.create(tmp_path / "history", Header(case="tests/ticks", target="nobody")) as recorder:
-        yield Stage(scene, "127.0.0.1:1", recorder, {"t": 1}, [], lambda what: f"x-{what}", lambda client, text: None)
+        yield Stage(
+            case_context, "127.0.0.1:1", recorder, {"t": 1}, [], lambda what: f"x-{what}", lambda client, text: None
+        )
 
 
 @pytest.mark.parametrize("abort", [False, True])

@@ -9,7 +9,7 @@ import pytest
 from checkers.verdict import Verdict
 from suites.case import by_id
 from suites.outcome import Outcome
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.wire_case import attempt
 from tests.suites.in_process import NODE, InProcess, told
@@ -50,7 +50,7 @@ class Busy(InProcess):
 def outcome(data: Path, code: int, times: int) -> Outcome:
     world = Busy(data, code, times)
     try:
-        wire = Wire(world, Scene(prefix="bt-x", case=LATE.id, latency_ms=0.1), [world.address])
+        wire = Wire(world, CaseContext(prefix="bt-x", case=LATE.id, latency_ms=0.1), [world.address])
         return attempt(LATE, wire, world, {NODE: world}, lambda: True)  # type: ignore[dict-item]
     finally:
         world.end()

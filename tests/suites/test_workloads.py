@@ -14,7 +14,7 @@ from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Event, Operation, Record
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.workloads.commits import Commits
 from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
@@ -39,8 +39,8 @@ def recorder(tmp_path):
 
 @pytest.fixture
 def stage(recorder):
-    scene = Scene(prefix="bt-x", case="tests/case", latency_ms=1.0)
-    return Stage(scene, NOWHERE, recorder, {"t": 2}, [], lambda what: f"bt-x-{what}", lambda client, text: None)
+    case_context = CaseContext(prefix="bt-x", case="tests/case", latency_ms=1.0)
+    return Stage(case_context, NOWHERE, recorder, {"t": 2}, [], lambda what: f"bt-x-{what}", lambda client, text: None)
 
 
 class Rows:

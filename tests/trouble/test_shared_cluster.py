@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.probe.conditions import Scene
+from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.targets import Target, open_target
 from tests.trouble.runs import COMMAND, begun, brokertrial, ended, only_run
@@ -30,7 +30,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 def _wire(target: Target, prefix: str = "look") -> Wire:
     host, _, port = target.bootstrap.rpartition(":")
-    return Wire.unrecorded(Scene(prefix=prefix, case="theirs"), [(host, int(port))])
+    return Wire.unrecorded(CaseContext(prefix=prefix, case="theirs"), [(host, int(port))])
 
 
 def _there(target: Target) -> tuple[list[str], list[str]]:

@@ -3,7 +3,7 @@
 from faults.kinds import edit_answer
 from suites.case import case
 from suites.probe.admin import SET
-from suites.probe.consumer import Consumer, settle
+from suites.probe.consumer_member import ConsumerGroupMember, reconcile
 from wire import errors
 
 KIP_848 = {"ConsumerGroupHeartbeat": 1}
@@ -22,13 +22,13 @@ GROUP = 32
 )
 def a_consumer_that_joins_gets_an_epoch_and_partitions(wire, topic_of, group):
     """Joining with epoch 0 MUST bring a positive member epoch, a heartbeat interval and, then or later, partitions."""
-    one = Consumer(wire, group, topic_of(partitions=3))
+    one = ConsumerGroupMember(wire, group, topic_of(partitions=3))
     joined = one.beat()
 
     joined.must(joined.struct.member_epoch > 0, "the member epoch must be positive", "member_epoch")
     joined.must(joined.struct.heartbeat_interval_ms > 0, "the interval must be positive", "heartbeat_interval_ms")
     joined.must_have("member_id", one.id)
-    settle(one, partitions=3)
+    reconcile(one, partitions=3)
     one.leave().must_have("member_epoch", -1)
 
 
@@ -36,9 +36,9 @@ def a_consumer_that_joins_gets_an_epoch_and_partitions(wire, topic_of, group):
 def nobody_is_given_what_another_still_owns(wire, topic_of, group):
     """A partition MUST be given to a new owner only after the old one has said that it no longer owns it."""
     topic = topic_of(partitions=2)
-    one, two = Consumer(wire, group, topic), Consumer(wire, group, topic)
+    one, two = ConsumerGroupMember(wire, group, topic), ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
     one.held = one.owned
     two.beat()
 
@@ -52,7 +52,7 @@ def nobody_is_given_what_another_still_owns(wire, topic_of, group):
         one.beat().must_succeed()
         must_not_share(two, one.held)
     one.held = frozenset()
-    settle(one, two, partitions=2)
+    reconcile(one, two, partitions=2)
 
 
 @case("groups/consumer-epochs", guarantee="g848-003", apis=KIP_848, features=ON, fails_on=["M24e"])
@@ -62,24 +62,24 @@ def a_wrong_member_epoch_is_fenced(wire, topic_of, group):
     Who was fenced may join again with epoch 0.
     """
     topic = topic_of(partitions=2)
-    one = Consumer(wire, group, topic)
+    one = ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
     one.beat(epoch=one.epoch + 5).must_be_refused(errors.FENCED_MEMBER_EPOCH)
-    stranger = Consumer(wire, group, topic)
+    stranger = ConsumerGroupMember(wire, group, topic)
     stranger.beat(epoch=one.epoch).must_be_refused(errors.UNKNOWN_MEMBER_ID)
     one.epoch = 0
     one.beat().must_succeed()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
 
 
 @case("groups/consumer-lost-answer", guarantee="g848-010", apis=KIP_848, features=ON, fails_on=["M24c"])
 def a_heartbeat_whose_answer_was_lost_can_be_repeated(wire, topic_of, group):
     """A heartbeat with the epoch before and the partitions of now MUST be accepted: its answer may have been lost."""
     topic = topic_of(partitions=2)
-    one, two = Consumer(wire, group, topic), Consumer(wire, group, topic)
+    one, two = ConsumerGroupMember(wire, group, topic), ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
     before = one.epoch
     two.beat()
 
@@ -90,16 +90,16 @@ def a_heartbeat_whose_answer_was_lost_can_be_repeated(wire, topic_of, group):
 
     wire.until(risen, within=30, what="the epoch of the first member rises")
     one.beat(epoch=before).must_succeed()
-    settle(one, two, partitions=2)
+    reconcile(one, two, partitions=2)
 
 
 @case("groups/consumer-expelled-for-holding-on", guarantee="g848-006", apis=KIP_848, features=ON, fails_on=["M24i"])
 def who_does_not_give_back_is_expelled(wire, topic_of, group):
     """A member that does not give back its partitions within its rebalance timeout MUST lose them and its place."""
     topic = topic_of(partitions=2)
-    one, two = Consumer(wire, group, topic, timeout_ms=2_000), Consumer(wire, group, topic)
+    one, two = ConsumerGroupMember(wire, group, topic, timeout_ms=2_000), ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
     one.held = one.owned
     two.beat()
 
@@ -109,7 +109,7 @@ def who_does_not_give_back_is_expelled(wire, topic_of, group):
         return answer.error in (errors.UNKNOWN_MEMBER_ID, errors.FENCED_MEMBER_EPOCH)
 
     wire.until(expelled, within=30, what="the member that holds on is expelled")
-    settle(two, partitions=2)
+    reconcile(two, partitions=2)
 
 
 @case("groups/consumer-falls-silent", guarantee="g848-012", apis=KIP_848, features=ON, fails_on=["M26d"])
@@ -121,12 +121,12 @@ def a_silent_consumer_is_expelled(wire, topic_of, group):
     shorter = wire.change_configs(GROUP, group, [("consumer.session.timeout.ms", SET, "3000")])
     refused = shorter.struct.responses[0].error_code
     topic = topic_of(partitions=2)
-    one, two = Consumer(wire, group, topic), Consumer(wire, group, topic)
+    one, two = ConsumerGroupMember(wire, group, topic), ConsumerGroupMember(wire, group, topic)
     one.beat()
     two.beat()
-    settle(one, two, partitions=2)
+    reconcile(one, two, partitions=2)
     timeout_s = int(wire.setting("group.consumer.session.timeout.ms") or 45_000) / 1000 if refused else 3
-    settle(two, partitions=2, within=timeout_s + 30)
+    reconcile(two, partitions=2, within=timeout_s + 30)
     one.beat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 

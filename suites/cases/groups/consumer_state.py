@@ -3,7 +3,7 @@
 from faults.kinds import edit_answer
 from suites.case import case
 from suites.probe.admin import SET
-from suites.probe.consumer import Consumer, settle
+from suites.probe.consumer_member import ConsumerGroupMember, reconcile
 from wire import errors
 
 KIP_848 = {"ConsumerGroupHeartbeat": 1}
@@ -16,11 +16,14 @@ GROUP = 32
 def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
     """The partitions of a static member that leaves with epoch -2 MUST wait for it; a second holder MUST hear 111."""
     topic = topic_of(partitions=2)
-    one, two = Consumer(wire, group, topic, instance_id="i-1"), Consumer(wire, group, topic, instance_id="i-2")
+    one, two = (
+        ConsumerGroupMember(wire, group, topic, instance_id="i-1"),
+        ConsumerGroupMember(wire, group, topic, instance_id="i-2"),
+    )
     one.beat()
     two.beat()
-    settle(one, two, partitions=2)
-    again = Consumer(wire, group, topic, instance_id="i-1")
+    reconcile(one, two, partitions=2)
+    again = ConsumerGroupMember(wire, group, topic, instance_id="i-1")
     again.beat().must_be_refused(errors.UNRELEASED_INSTANCE_ID)
 
     one.leave(-2).must_have("member_epoch", -2)
@@ -28,7 +31,7 @@ def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
         answer = two.beat()
         answer.must(len(two.owned) == 1, f"it now owns {two.indexes}; the other's partition is reserved", "assignment")
     again.beat().must_succeed()
-    settle(again, two, partitions=2)
+    reconcile(again, two, partitions=2)
     wire.must(again.indexes == one.indexes, f"the member that came back owns {again.indexes}; it had {one.indexes}")
 
 
@@ -42,9 +45,9 @@ def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
 def a_commit_in_a_wrong_member_epoch_is_refused(wire, topic_of, group):
     """A commit in a member epoch that never was MUST be refused with STALE_MEMBER_EPOCH, and change nothing."""
     topic = topic_of()
-    one = Consumer(wire, group, topic)
+    one = ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=len(wire.known_partitions(topic)))
+    reconcile(one, partitions=len(wire.known_partitions(topic)))
     wire.commit(group, topic, offset=5, member_id=one.id, generation=one.epoch).must_succeed()
     late = wire.commit(group, topic, offset=9, member_id=one.id, generation=one.epoch + 1)
     late.must_be_refused(errors.STALE_MEMBER_EPOCH)
@@ -69,10 +72,10 @@ def a_consumer_group_survives_its_coordinator(wire, nodes, topic_of, group):
         longer = wire.change_configs(GROUP, group, [("consumer.session.timeout.ms", SET, "45000")])
         session_ms = session_ms if longer.struct.responses[0].error_code else 45_000
     topic = topic_of(partitions=4)
-    one, two = Consumer(wire, group, topic), Consumer(wire, group, topic)
+    one, two = ConsumerGroupMember(wire, group, topic), ConsumerGroupMember(wire, group, topic)
     one.beat()
     two.beat()
-    settle(one, two, partitions=4)
+    reconcile(one, two, partitions=4)
     had = one.indexes, two.indexes
 
     silent_since = wire.now_ms()
@@ -82,7 +85,7 @@ def a_consumer_group_survives_its_coordinator(wire, nodes, topic_of, group):
         wire.unclear("the coordinator was away for longer than a session lasts: its members may be expelled")
     for answer in answers:
         answer.must_succeed()
-    settle(one, two, partitions=4)
+    reconcile(one, two, partitions=4)
     now = one.indexes, two.indexes
     wire.must(now == had, f"the members own {now} after the restart; it was {had}")
 
@@ -91,11 +94,11 @@ def a_consumer_group_survives_its_coordinator(wire, nodes, topic_of, group):
 def a_group_follows_its_topics(wire, topic_of, group):
     """New partitions of a subscribed topic MUST come to the members by heartbeats alone."""
     topic = topic_of(partitions=2)
-    one = Consumer(wire, group, topic)
+    one = ConsumerGroupMember(wire, group, topic)
     one.beat()
-    settle(one, partitions=2)
+    reconcile(one, partitions=2)
     wire.create_partitions(topic, 5).must_succeed()
-    settle(one, partitions=5)
+    reconcile(one, partitions=5)
 
 
 @case(
@@ -107,7 +110,7 @@ def a_group_follows_its_topics(wire, topic_of, group):
 )
 def a_consumer_joins_without_partitions(wire, topic, group):
     """A member that joins with partitions of its own, or leaves out whether it has any, MUST be refused (42)."""
-    one = Consumer(wire, group, topic)
+    one = ConsumerGroupMember(wire, group, topic)
     one.beat(epoch=0, owned=frozenset({(topic, 0)})).must_be_refused(errors.INVALID_REQUEST)
     said_nothing = wire.consumer_group_heartbeat(group, one.id, 0, topics=[topic], rebalance_timeout_ms=60_000)
     said_nothing.must_be_refused(errors.INVALID_REQUEST)
@@ -127,14 +130,17 @@ def an_unknown_assignor_is_refused_and_range_gives_blocks(wire, topic_of, group)
     Range gives each of two members one half of six partitions, in one piece.
     """
     topic = topic_of(partitions=6)
-    Consumer(wire, group, topic, assignor="nope").beat().must_be_refused(errors.UNSUPPORTED_ASSIGNOR)
-    alone = Consumer(wire, wire.name("uniform"), topic, assignor="uniform")
+    ConsumerGroupMember(wire, group, topic, assignor="nope").beat().must_be_refused(errors.UNSUPPORTED_ASSIGNOR)
+    alone = ConsumerGroupMember(wire, wire.name("uniform"), topic, assignor="uniform")
     alone.beat()
-    settle(alone, partitions=6)
+    reconcile(alone, partitions=6)
 
-    one, two = Consumer(wire, group, topic, assignor="range"), Consumer(wire, group, topic, assignor="range")
+    one, two = (
+        ConsumerGroupMember(wire, group, topic, assignor="range"),
+        ConsumerGroupMember(wire, group, topic, assignor="range"),
+    )
     one.beat()
     two.beat()
-    settle(one, two, partitions=6)
+    reconcile(one, two, partitions=6)
     halves = sorted([one.indexes, two.indexes])
     wire.must(halves == [[0, 1, 2], [3, 4, 5]], f"range gave {halves}; it must be one block each")

@@ -10,9 +10,9 @@ import msgspec
 
 from suites import naming
 from suites.probe import promptness
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoAnswer, NotApplicable, StatementFalse, Unclear
+from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
 from suites.probe.known import Known
 from suites.probe.permission import Permissions
 from suites.result import Evidence
@@ -22,7 +22,7 @@ LONG_S, MOST_LONG_PARTS = 5.0, 2
 """How long a part may take to fail, and how many parts of a case may take longer."""
 
 
-class Scene(msgspec.Struct, frozen=True):
+class CaseContext(msgspec.Struct, frozen=True):
     """All that a case knows beforehand; stored with its history, so that `check` sets the same scene."""
 
     prefix: str  # begins every name that the run makes
@@ -46,14 +46,14 @@ class Scene(msgspec.Struct, frozen=True):
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/prerequisites.py)
 
 
-class Conditions:
+class CaseConditions:
     """The part of a probe that asks nothing by itself."""
 
-    def __init__(self, exchanger: Exchanger, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, exchanger: Exchanger, case_context: CaseContext) -> None:
+        self.case_context = case_context
         self._exchanger = exchanger
-        self._open_answers: list[Answer] = []
-        self.permissions = Permissions(scene.permitted, scene.required)
+        self._open_answers: list[Response] = []
+        self.permissions = Permissions(case_context.permitted, case_context.required)
         self._long_parts = 0
         self.kept: list[BrokerAtFault] = []
         """What was false in parts that are over."""
@@ -66,7 +66,7 @@ class Conditions:
     @property
     def about_the_protocol(self) -> bool:
         """Whether the case is there to decide how the broker takes requests of every version and form."""
-        return self.scene.case.startswith("protocol/")
+        return self.case_context.case.startswith("protocol/")
 
     # parts, and steps on the way
 
@@ -82,7 +82,7 @@ class Conditions:
         try:
             yield
             self.settle()
-        except NoAnswer:
+        except NoResponse:
             raise
         except BrokerAtFault as error:
             if self.permissions.excuse(error.ops):
@@ -126,15 +126,15 @@ class Conditions:
     @property
     def slack_s(self) -> float:
         """What to add to an upper bound on time: a busy machine and a slow target are not a fault."""
-        return promptness.slack_s(self.scene.latency_ms)
+        return promptness.slack_s(self.case_context.latency_ms)
 
     @property
     def patience_s(self) -> float:
         """How long an answer may take, besides what the request itself may wait for."""
-        return self.at_most_s or promptness.patience_s(self.scene.latency_ms)
+        return self.at_most_s or promptness.patience_s(self.case_context.latency_ms)
 
     def at_once(
-        self, answer: Answer, *, hidden_s: float | None = None, asked_s: float = 0.0, after: Answer | None = None
+        self, answer: Response, *, hidden_s: float | None = None, asked_s: float = 0.0, after: Response | None = None
     ) -> None:
         """The answer must have come at once: after its request (or that of `after`) and the `asked_s` that it named.
 
@@ -142,7 +142,7 @@ class Conditions:
         """
         answer.asked.wait()
         took_s = (answer.asked.received_ns - (after or answer).asked.sent_ns) / 1e9
-        limit_s = promptness.promptness_s(self.scene.latency_ms, asked_s, hidden_s)
+        limit_s = promptness.promptness_s(self.case_context.latency_ms, asked_s, hidden_s)
         answer.examined = True
         if took_s >= limit_s:
             sentence = f"{answer.asked.request._api} v{answer.version}: it took {took_s:.1f} s"
@@ -156,8 +156,8 @@ class Conditions:
         self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = (), about: str = ""
     ) -> NoReturn:
         """Ends the case: a demand on time was not met. On a target that is slow in everything that proves nothing."""
-        if promptness.is_slow(self.scene.latency_ms):
-            raise Unclear(promptness.SLOW, f"{sentence}; {promptness.said_of(self.scene.latency_ms)}")
+        if promptness.is_slow(self.case_context.latency_ms):
+            raise Unclear(promptness.SLOW, f"{sentence}; {promptness.said_of(self.case_context.latency_ms)}")
         raise StatementFalse(sentence, evidence, ops, about)
 
     def until(self, holds: Callable[[], T], *, within: float, what: str) -> T:
@@ -195,12 +195,12 @@ class Conditions:
 
     def _limit(self, within: float) -> float:
         """Seconds for something to come about; on a slow target as many more as one answer may take."""
-        slow = promptness.is_slow(self.scene.latency_ms)
+        slow = promptness.is_slow(self.case_context.latency_ms)
         return within + (self.patience_s if slow else self.slack_s)
 
     # statements that are about more than one answer
 
-    def must(self, holds: bool, statement: str, *answers: Answer) -> None:
+    def must(self, holds: bool, statement: str, *answers: Response) -> None:
         """A statement of the case; the answers that it is about are the proof."""
         if not holds:
             proof = tuple(line for answer in answers for line in answer.asked.evidence())
@@ -223,7 +223,7 @@ class Conditions:
     def name(self, what: str = "t") -> str:
         """A name of our own, not used before: for groups, transactional ids and topics that the case makes itself."""
         self._named += 1
-        short, scene = f"{what}{self._named}", self.scene
-        found = naming.name(scene.prefix, scene.salt, scene.case, scene.attempt, short)
+        short, case_context = f"{what}{self._named}", self.case_context
+        found = naming.name(case_context.prefix, case_context.salt, case_context.case, case_context.attempt, short)
         self.named[found] = short
         return found

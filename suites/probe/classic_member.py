@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suites.probe.answer import Answer
+from suites.probe.answer import Response
 from suites.probe.groups import Joined, Synced
 from wire import errors
 
@@ -78,8 +78,8 @@ class Member:
         )
         return answer
 
-    def heartbeat(self, *, generation: int | None = None) -> Answer:
-        answer: Answer = self.wire.heartbeat(
+    def heartbeat(self, *, generation: int | None = None) -> Response:
+        answer: Response = self.wire.heartbeat(
             self.group,
             self.generation if generation is None else generation,
             self.id,
@@ -88,14 +88,14 @@ class Member:
         )
         return answer
 
-    def await_rebalance(self, *, within: float = 10.0) -> Answer:
+    def await_rebalance(self, *, within: float = 10.0) -> Response:
         """Heartbeats until the broker says that the group rebalances, or refuses the member altogether."""
 
-        def called() -> Answer | None:
+        def called() -> Response | None:
             answer = self.heartbeat()
             return answer if answer.error else None
 
-        answer: Answer | None = self.wire.until(
+        answer: Response | None = self.wire.until(
             called, within=within, what=f"{self.name} is told by heartbeat to join again"
         )
         assert answer is not None
@@ -103,8 +103,8 @@ class Member:
 
     def commit(
         self, topic: str, partition: int = 0, *, offset: int, generation: int | None = None, metadata: str = ""
-    ) -> Answer:
-        answer: Answer = self.wire.commit(
+    ) -> Response:
+        answer: Response = self.wire.commit(
             self.group,
             topic,
             partition,
@@ -117,8 +117,8 @@ class Member:
         )
         return answer
 
-    def leave(self) -> Answer:
-        answer: Answer = self.wire.leave_group(self.group, self.id, via=self.name)
+    def leave(self) -> Response:
+        answer: Response = self.wire.leave_group(self.group, self.id, via=self.name)
         return answer
 
 

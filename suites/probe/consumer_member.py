@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from histories.rows import PartitionId
+
 if TYPE_CHECKING:
-    from suites.probe.answer import Answer
+    from suites.probe.answer import Response
     from suites.probe.wire import Wire
 
-Part = tuple[str, int]
 
-
-class Consumer:
+class ConsumerGroupMember:
     """One member by hand. `owned` is what it was told to own, `held` what it has not given back all the same."""
 
     def __init__(self, wire: Wire, group: str, *topics: str, timeout_ms: int = 60_000, **wishes: Any) -> None:
         self.wire, self.group, self.topics = wire, group, topics
         self.id, self.epoch = wire.name("m"), 0
-        self.owned: frozenset[Part] = frozenset()
-        self.held: frozenset[Part] = frozenset()
+        self.owned: frozenset[PartitionId] = frozenset()
+        self.held: frozenset[PartitionId] = frozenset()
         self._instance_id = wishes.pop("instance_id", None)
         self._joins_with = {"topics": topics, "rebalance_timeout_ms": timeout_ms, **wishes}
 
@@ -27,7 +27,9 @@ class Consumer:
         """The numbers of the partitions that it was told to own."""
         return sorted(index for _, index in self.owned)
 
-    def beat(self, *, epoch: int | None = None, owned: frozenset[Part] | None = None, **changes: Any) -> Answer:
+    def beat(
+        self, *, epoch: int | None = None, owned: frozenset[PartitionId] | None = None, **changes: Any
+    ) -> Response:
         """One heartbeat; what it answers is taken over. It says what it owns, and everything else when it joins."""
         sent = self.epoch if epoch is None else epoch
         wishes = self._joins_with if sent == 0 else {}
@@ -42,16 +44,16 @@ class Consumer:
                 self.owned = self._named(told.assignment.topic_partitions)
         return answer
 
-    def leave(self, epoch: int = -1) -> Answer:
+    def leave(self, epoch: int = -1) -> Response:
         """Goes for good (-1), or as a static member for a while (-2)."""
         return self.beat(epoch=epoch)
 
-    def _named(self, told: Any) -> frozenset[Part]:
+    def _named(self, told: Any) -> frozenset[PartitionId]:
         names = {self.wire.topic_id(name): name for name in self.topics}
         return frozenset((names.get(topic.topic_id, "?"), index) for topic in told for index in topic.partitions)
 
 
-def settle(*members: Consumer, partitions: int, within: float = 30) -> None:
+def reconcile(*members: ConsumerGroupMember, partitions: int, within: float = 30) -> None:
     """Heartbeats go round until the members share so many partitions evenly, and nothing moves any more."""
     wire = members[0].wire
 
@@ -68,7 +70,7 @@ def settle(*members: Consumer, partitions: int, within: float = 30) -> None:
         wire.until(settled, within=within, what=f"{partitions} partitions are owned by {len(members)} members")
 
 
-def _by_topic(parts: frozenset[Part]) -> dict[str, list[int]]:
+def _by_topic(parts: frozenset[PartitionId]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for topic, index in sorted(parts):
         found.setdefault(topic, []).append(index)

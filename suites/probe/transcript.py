@@ -7,7 +7,7 @@ import msgspec
 from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Event, Exchange
-from suites.probe.exchanger import Entry
+from suites.probe.exchanger import TranscriptEntry
 
 KIND = "probe"
 
@@ -21,7 +21,7 @@ class _Note(msgspec.Struct):
     text: str = ""
 
 
-class TapeWriter:
+class TranscriptWriter:
     """Hands each entry to the recorder; a request waits here for its answer, so that both are one row."""
 
     def __init__(self, recorder: Recorder) -> None:
@@ -29,7 +29,7 @@ class TapeWriter:
         self._numbers: dict[str, int] = {}
         self._waiting: list[Exchange] = []
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: TranscriptEntry) -> None:
         if entry.kind == "request":
             self._waiting.append(self._asked(entry))
         elif entry.kind == "answer":
@@ -48,7 +48,7 @@ class TapeWriter:
     def _number(self, connection: str) -> int:
         return self._numbers.setdefault(connection, len(self._numbers))
 
-    def _asked(self, entry: Entry) -> Exchange:
+    def _asked(self, entry: TranscriptEntry) -> Exchange:
         correlation = int.from_bytes(entry.data[8:12], "big", signed=True) if len(entry.data) >= 12 else None
         return Exchange(
             op=self._recorder.next_op(),
@@ -62,7 +62,7 @@ class TapeWriter:
             call_ns=entry.ns,
         )
 
-    def _answered(self, entry: Entry) -> Exchange:
+    def _answered(self, entry: TranscriptEntry) -> Exchange:
         """The row of the request that this answers: by correlation id, which may well be wrong."""
         number = self._number(entry.connection)
         correlation = int.from_bytes(entry.data[:4], "big", signed=True)
@@ -91,25 +91,31 @@ class TapeWriter:
             self._waiting.remove(row)
             self._recorder.add(msgspec.structs.replace(row, error=why))
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: TranscriptEntry) -> None:
         note = _Note(entry.kind, entry.connection, self._number(entry.connection), entry.api, entry.version, entry.text)
         self._recorder.add(Event(kind=KIND, at_ns=entry.ns, node=entry.node, fields=msgspec.json.encode(note).decode()))
 
 
-def read_tape(history: History) -> list[Entry]:
+def read_transcript(history: History) -> list[TranscriptEntry]:
     """The tape of a stored case, in the order in which things happened."""
-    tape: list[Entry] = []
+    tape: list[TranscriptEntry] = []
     for row in history.rows("exchanges"):
         assert isinstance(row, Exchange)
         name, node = row.client or "", -1 if row.node is None else row.node
         if row.request:
-            tape.append(Entry("request", name, node, row.api, row.version, bytes(row.request), "", row.call_ns))
+            tape.append(
+                TranscriptEntry("request", name, node, row.api, row.version, bytes(row.request), "", row.call_ns)
+            )
         if row.response is not None and row.return_ns is not None:
-            tape.append(Entry("answer", name, node, row.api, row.version, bytes(row.response), "", row.return_ns))
+            tape.append(
+                TranscriptEntry("answer", name, node, row.api, row.version, bytes(row.response), "", row.return_ns)
+            )
     for event in history.rows("events"):
         assert isinstance(event, Event)
         if event.kind == KIND and event.fields is not None:
             note = msgspec.json.decode(event.fields, type=_Note)
             node = -1 if event.node is None else event.node
-            tape.append(Entry(note.entry, note.connection, node, note.api, note.version, b"", note.text, event.at_ns))
+            tape.append(
+                TranscriptEntry(note.entry, note.connection, node, note.api, note.version, b"", note.text, event.at_ns)
+            )
     return sorted(tape, key=lambda entry: entry.ns)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from suites.probe.answer import Asked
-from suites.probe.exchanger import Closed, Exchanger, Refused, Silence
-from suites.probe.failures import CannotConnect, NoAnswer, ProtocolBroken
+from suites.probe.answer import PendingExchange
+from suites.probe.exchanger import ClosedByPeer, ConnectRefused, Exchanger, ReadTimeout
+from suites.probe.failures import ConnectFailed, NoResponse, ProtocolBroken
 from suites.probe.traffic import Traffic
 from suites.result import Evidence
 from wire.codec import Malformed
@@ -17,7 +17,7 @@ from wire.messages import Struct
 UNSUPPORTED_VERSION = 35
 
 
-class Line:
+class ProbeConnection:
     """A named connection to one node. Use `Wire.connect` for one of your own."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Line:
         patience_s: float,
         client_id: str,
         traffic: Traffic,
-        heard: Callable[[Asked], None] = lambda asked: None,
+        heard: Callable[[PendingExchange], None] = lambda asked: None,
     ) -> None:
         self.name = name
         self.node = node
@@ -41,16 +41,16 @@ class Line:
         self._heard = heard
         self._traffic = traffic
         self._correlation = 0
-        self._waiting: deque[tuple[int, Asked, float]] = deque()
+        self._waiting: deque[tuple[int, PendingExchange, float]] = deque()
 
-    def connect(self) -> Line:
+    def connect(self) -> ProbeConnection:
         """Opens the connection unless it is open."""
         if not self.open:
             try:
                 self._exchanger.open(self.name, self.node, self.address, self.patience_s)
-            except Refused as error:
+            except ConnectRefused as error:
                 step = "connection" if self.node >= 0 else ""  # the address that we were given is no word of the broker
-                raise CannotConnect(f"no connection to {self._where()}: {error}", step=step) from error
+                raise ConnectFailed(f"no connection to {self._where()}: {error}", step=step) from error
             self.open = True
         return self
 
@@ -69,7 +69,7 @@ class Line:
         answered: bool = True,
         may_take_s: float = 0.0,
         written: Callable[[int], bytes] | None = None,
-    ) -> Asked:
+    ) -> PendingExchange:
         """Sends a request; its answer is read when someone waits for it. `written` makes the frame of an odd one."""
         self.connect()
         if correlation_id is None:
@@ -80,7 +80,7 @@ class Line:
         else:
             frame = written(correlation_id)
         sent_ns = self._exchanger.send(self.name, frame, request._api, version)
-        asked = Asked(request, version, frame, sent_ns, self._where(), self._arrive)
+        asked = PendingExchange(request, version, frame, sent_ns, self._where(), self._arrive)
         asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked, ns=sent_ns)
         if answered:
             self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))
@@ -94,28 +94,28 @@ class Line:
         return sent_ns
 
     def receive_bytes(self, within_s: float | None = None, what: str = "") -> bytes:
-        """The next frame as it is, without its size; raises NoAnswer."""
+        """The next frame as it is, without its size; raises NoResponse."""
         try:
             return self._receive(within_s or self.patience_s, what)[0]
-        except Silence:
-            raise NoAnswer(f"nothing came from {self._where()} within {within_s or self.patience_s:.1f} s") from None
-        except Closed as error:
-            raise NoAnswer(f"{self._where()}: {error}") from error
+        except ReadTimeout:
+            raise NoResponse(f"nothing came from {self._where()} within {within_s or self.patience_s:.1f} s") from None
+        except ClosedByPeer as error:
+            raise NoResponse(f"{self._where()}: {error}") from error
 
     def is_closed(self, within_s: float) -> bool:
         """Whether the broker closes the connection in that time; answers that come first are read and dropped."""
         while True:
             try:
                 self._receive(within_s)
-            except Silence:
+            except ReadTimeout:
                 return False
-            except Closed:
+            except ClosedByPeer:
                 return True
 
-    def _arrive(self, asked: Asked) -> None:
+    def _arrive(self, asked: PendingExchange) -> None:
         while asked.answer is None:
             if not any(entry[1] is asked for entry in self._waiting):
-                raise NoAnswer(
+                raise NoResponse(
                     f"the connection to {self._where()} was lost before {asked.request._api} was answered",
                     asked.evidence(),
                     (asked.number,),
@@ -139,29 +139,29 @@ class Line:
             self._broken(asked, f"the answer cannot be decoded: {error}")
         self._heard(asked)
 
-    def _frame_for(self, asked: Asked, patience_s: float) -> bytes:
+    def _frame_for(self, asked: PendingExchange, patience_s: float) -> bytes:
         api = asked.request._api
         try:
             frame, asked.received_ns = self._receive(patience_s, api, asked)
             return frame
-        except Silence:
+        except ReadTimeout:
             sentence = f"{api} v{asked.version} got no answer from {self._where()} within {patience_s:.1f} s"
-        except Closed as error:
+        except ClosedByPeer as error:
             sentence = f"{api} v{asked.version} got no answer: {self._where()}: {error}"
         self._waiting.clear()
-        raise NoAnswer(sentence, asked.evidence(), (asked.number,), api, asked.step)
+        raise NoResponse(sentence, asked.evidence(), (asked.number,), api, asked.step)
 
-    def _receive(self, timeout_s: float, api: str = "", asked: Asked | None = None) -> tuple[bytes, int]:
+    def _receive(self, timeout_s: float, api: str = "", asked: PendingExchange | None = None) -> tuple[bytes, int]:
         try:
             found = self._exchanger.receive(self.name, timeout_s, api, -1 if asked is None else asked.version)
-        except Closed:
+        except ClosedByPeer:
             self.open = False
             self._traffic.closed(self.name)
             raise
         self._traffic.answered(self.name, asked, found[1])
         return found
 
-    def _broken(self, asked: Asked, sentence: str) -> None:
+    def _broken(self, asked: PendingExchange, sentence: str) -> None:
         proof = (
             *asked.evidence(),
             Evidence(
@@ -179,7 +179,7 @@ class Line:
         return f"node {self.node}" if self.node >= 0 else f"{self.address[0]}:{self.address[1]}"
 
 
-def _layout(asked: Asked, frame: bytes) -> int:
+def _layout(asked: PendingExchange, frame: bytes) -> int:
     """The version to read an answer in: an ApiVersions of an unknown version is answered in v0 (KIP-35, KIP-511)."""
     if asked.request._api == "ApiVersions" and int.from_bytes(frame[4:6], "big") == UNSUPPORTED_VERSION:
         return 0
