@@ -94,7 +94,7 @@ def kill_half_way(session, node_control: subprocess.Popen, killed: threading.Eve
     tracker = session.sparkContext.statusTracker()
 
     def half_done() -> bool:
-        stages = filter(None, (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()))
+        stages = filter(None, (tracker.getStageInfo(context) for context in tracker.getActiveStageIds()))
         return any(it.numActiveTasks > 1 and 2 * it.numCompletedTasks >= it.numTasks for it in stages)
 
     wait_until(half_done, "a stage that is half done, with tasks on both workers")

@@ -25,7 +25,7 @@ from suites.stored import judge_stored
 if TYPE_CHECKING:
     from checkers.judge import Judgement
     from histories.reader import History
-    from suites.trial_verdict import Put
+    from suites.trial_verdict import JudgeFunction
 
 
 def check(
@@ -85,7 +85,7 @@ class Judging:
         self.permitted[result.case] = listed
         return result
 
-    def _put(self, listed: list[Anomaly]) -> Put:
+    def _put(self, listed: list[Anomaly]) -> JudgeFunction:
         from ci.putting import Putting
 
         putting = Putting(self.engine, self.strict, self.listing)

@@ -12,12 +12,13 @@ from pathlib import Path
 from faults.clock import OperationClock
 from faults.proxy_process import FaultProxy
 from histories.clock import now_ns
+from histories.rows import PartitionId
 from suites import naming
 from suites.events import Progress
-from suites.ground import Ground
+from suites.ground import TrialContext
 from suites.workloads.asker import watch
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh, NoFreshProgress
-from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, Workload
 
 HERE = Path(__file__).parent
@@ -37,38 +38,38 @@ GIVE_UP_S = 3.0
 class Clients:
     """All threads of a workload on one stage."""
 
-    def __init__(self, workload: Workload, ground: Ground, links: FaultProxy) -> None:
+    def __init__(self, workload: Workload, trial_context: TrialContext, links: FaultProxy) -> None:
         self._workload = workload
-        self._ground = ground
+        self._ground = trial_context
         self._told_ns = 0
         self._counter = 0
-        self.stage = Stage(
-            ground.case_context,
+        self.context = WorkloadContext(
+            trial_context.case_context,
             links.bootstrap,
-            ground.recorder,
-            ground.topics,
-            [ground.names[word] for word in workload.groups],
+            trial_context.recorder,
+            trial_context.topics,
+            [trial_context.names[word] for word in workload.groups],
             self._new_name,
             links.saw_client_statistics,
         )
-        self._actors = workload.clients(self.stage, ground.names)
-        if not ground.case_context.leaderless:
-            self._actors.append(Actor(WATCHER, self.stage, partial(watch, self.stage, WATCHER, ground.wire)))
+        self._actors = workload.clients(self.context, trial_context.names)
+        if not trial_context.case_context.leaderless:
+            self._actors.append(Actor(WATCHER, self.context, partial(watch, self.context, WATCHER, trial_context.wire)))
         self._never = threading.Event()
         self._stop_s = STOP_S
         self._lags: list[Lagging] = []
 
     @property
     def clock(self) -> OperationClock:
-        return self.stage.clock
+        return self.context.clock
 
     @property
     def acked(self) -> int:
-        return self.stage.acked
+        return self.context.acked
 
     @property
-    def places(self) -> list[Place]:
-        return self.stage.places
+    def places(self) -> list[PartitionId]:
+        return self.context.places
 
     def start(self) -> None:
         for actor in self._actors:
@@ -81,7 +82,7 @@ class Clients:
         deadline_ns = now_ns() + int(within_s * 1e9)
         while not condition():
             left_s = (deadline_ns - now_ns()) / 1e9
-            if left_s <= 0 or self.stage.problems:
+            if left_s <= 0 or self.context.problems:
                 return False
             self._tell(active(), left_s)
             self._never.wait(min(LOOK_S, left_s))
@@ -89,13 +90,13 @@ class Clients:
 
     def stuck(self, since_ns: int) -> list[str]:
         """What must move and has not since then."""
-        return self.stage.stuck(since_ns, self._workload.must_move(self.stage))
+        return self.context.stuck(since_ns, self._workload.must_move(self.context))
 
     def readers_behind(self, within_s: float) -> list[str]:
         """The readers that do not reach, within the time, what is acknowledged now."""
-        goals = self._workload.readers(self.stage)
-        self.until(lambda: not self.stage.behind(goals), within_s)
-        self._lags = self.stage.behind(goals)
+        goals = self._workload.readers(self.context)
+        self.until(lambda: not self.context.behind(goals), within_s)
+        self._lags = self.context.behind(goals)
         return [str(lag) for lag in self._lags]
 
     def fresh_start(self, within_s: float, unless: Callable[[], bool] = lambda: False) -> str:
@@ -104,7 +105,9 @@ class Clients:
         deadline_ns = now_ns() + int(within_s * 1e9)
         while True:
             try:
-                self._workload.fresh(Fresh(self._ground.wire, self.stage), self.stage, self._ground.names, self._lags)
+                self._workload.fresh(
+                    Fresh(self._ground.wire, self.context), self.context, self._ground.names, self._lags
+                )
                 return ""
             except NoFreshProgress as problem:
                 if unless():
@@ -115,12 +118,12 @@ class Clients:
 
     def give_up(self) -> None:
         """The run is interrupted: no client waits for answers any more, and nobody waits long for a client."""
-        self.stage.trouble("the run was interrupted")
+        self.context.trouble("the run was interrupted")
         self._stop_s = GIVE_UP_S
 
     def hurry(self) -> None:
         """The verdict is certain: no client waits for the answers still due."""
-        self.stage.hurried.set()
+        self.context.hurried.set()
         self._stop_s = HURRY_S
 
     def end(self, died: Callable[[], bool], quiet_s: float) -> bool:
@@ -128,11 +131,11 @@ class Clients:
 
         Where the target is found to have died, nobody waits for its answers.
         """
-        self.stage.stopping.set()
+        self.context.stopping.set()
         began_ns, moved_ns, moved = now_ns(), now_ns(), (-1, -1)
         while left := [actor for actor in self._actors if actor.is_alive()]:
             left[0].join(min(LOOK_S, self._stop_s / 4))
-            if not self.stage.hurried.is_set() and died():
+            if not self.context.hurried.is_set() and died():
                 self.hurry()
             if moved != (now := (len(left), self.acked)):
                 moved, moved_ns = now, now_ns()
@@ -145,7 +148,7 @@ class Clients:
         self.end(died, self._ground.limit(QUIET_S))
         left = [actor for actor in self._actors if actor.is_alive()]
         if left:  # what their producers have under way may be in the log
-            for writer in self.stage.writers:
+            for writer in self.context.writers:
                 writer.abandon()
         limit_s = min(self._stop_s, self._ground.limit(QUIET_S))
         return [f"client {actor.name} did not end within {limit_s:g} s{_what_it_is_in(actor)}" for actor in left]
@@ -153,7 +156,7 @@ class Clients:
     @property
     def problems(self) -> list[str]:
         """What went wrong with clients."""
-        return self.stage.problems
+        return self.context.problems
 
     def _tell(self, active: tuple[str, ...], left_s: float) -> None:
         now = now_ns()

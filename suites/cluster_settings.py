@@ -11,7 +11,7 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.wire import Wire
 
 
-class SetUp(msgspec.Struct, frozen=True):
+class ClusterSettings(msgspec.Struct, frozen=True):
     """How a cluster is set up, as far as a probe has to mind it; kept with each history."""
 
     topic_settings: dict[str, str] = {}

@@ -8,15 +8,15 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
+from histories.rows import PartitionId
 from suites.probe.failures import ProtocolBroken
 from suites.result import Evidence
-from suites.workloads.stage import Place
 
 KIND = "conclusion"
 LONGEST_HEX = 200_000
 
 
-class Unreadable(msgspec.Struct, frozen=True):
+class UnreadableResponse(msgspec.Struct, frozen=True):
     """An answer of the broker that could not be read, with its bytes."""
 
     sentence: str
@@ -28,7 +28,7 @@ class Unreadable(msgspec.Struct, frozen=True):
         return cls(problem.sentence, tuple(short))
 
 
-class Conclusion(msgspec.Struct):
+class TrialFacts(msgspec.Struct):
     """Plain facts; no verdict."""
 
     latency_ms: float = 0.0
@@ -54,7 +54,7 @@ class Conclusion(msgspec.Struct):
     hung: list[str] = []
     """Calls of the client library that did not come back in their own time; other clients took over."""
     unread: dict[str, str] = {}
-    malformed: dict[str, Unreadable] = {}
+    malformed: dict[str, UnreadableResponse] = {}
     """Partitions in whose final read an answer came that no client could read."""
     hanging: dict[str, str] = {}
     """Partitions in which a transaction stayed open although all had ended or timed out."""
@@ -74,12 +74,12 @@ class Conclusion(msgspec.Struct):
     ) -> None:
         self.unended, self.problems, self.acked, self.hung = list(unended), list(problems), acked, list(hung)
 
-    def take_final_read(self, incomplete: Mapping[Place, str], hanging: Mapping[Place, str]) -> None:
+    def take_final_read(self, incomplete: Mapping[PartitionId, str], hanging: Mapping[PartitionId, str]) -> None:
         self.unread = {f"{topic}-{partition}": why for (topic, partition), why in incomplete.items()}
         self.hanging = {f"{topic}-{partition}": why for (topic, partition), why in hanging.items()}
 
-    def take_malformed(self, malformed: Mapping[Place, ProtocolBroken]) -> None:
-        self.malformed = {f"{topic}-{number}": Unreadable.of(why) for (topic, number), why in malformed.items()}
+    def take_malformed(self, malformed: Mapping[PartitionId, ProtocolBroken]) -> None:
+        self.malformed = {f"{topic}-{number}": UnreadableResponse.of(why) for (topic, number), why in malformed.items()}
 
     def take_links(self, leaks: Iterable[object], lag_ms: float) -> None:
         self.leaks, self.lag_ms = [str(leak) for leak in leaks], lag_ms

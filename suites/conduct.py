@@ -10,9 +10,9 @@ from faults.apply import applied
 from faults.schedule import Schedule
 from histories.clock import now_ns
 from suites.clients import Clients
-from suites.conclusion import Conclusion
+from suites.conclusion import TrialFacts
 from suites.final_read import FinalRead
-from suites.ground import Ground
+from suites.ground import TrialContext
 from suites.load import Load
 from suites.trial import Trial
 
@@ -30,80 +30,80 @@ CERTAIN_READ_S, CERTAIN_ANSWER_S = 6.0, 2.0
 """For the final read, and for one answer to it, where the verdict is certain: it may show more of what is wrong."""
 
 
-def conduct(trial: Trial, schedule: Schedule, ground: Ground) -> Conclusion:
+def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> TrialFacts:
     """Runs one trial: warm up, disturb, heal, recover, read everything. Every phase has a deadline.
 
     Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too.
     """
-    seen = Conclusion(latency_ms=ground.case_context.latency_ms)
-    with ground.links() as links:
-        clients = Clients(trial.workload, ground, links)
-        load = Load(clients, ground)
+    seen = TrialFacts(latency_ms=trial_context.case_context.latency_ms)
+    with trial_context.links() as links:
+        clients = Clients(trial.workload, trial_context, links)
+        load = Load(clients, trial_context)
         try:
-            ground.phase("warm-up")
+            trial_context.phase("warm-up")
             clients.start()
-            _warm_up(trial, ground, clients, seen, load)
+            _warm_up(trial, trial_context, clients, seen, load)
             if not seen.warm:
                 return seen
 
-            ground.phase("faults")
-            with applied(schedule, links, ground.node_controls, ground.recorder, clients.clock) as faults:
+            trial_context.phase("faults")
+            with applied(schedule, links, trial_context.node_controls, trial_context.recorder, clients.clock) as faults:
                 enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(
                     lambda: (
                         (
                             clients.acked >= trial.length
-                            and clients.stage.log_starts_risen >= trial.log_starts_rise
+                            and clients.context.log_starts_risen >= trial.log_starts_rise
                             and _all_bitten(schedule, faults.hits)
                             and faults.finished
                             and now_ns() >= enough_ns
                         )
                         or load.leads_nowhere(faults)
                     ),
-                    ground.limit(trial.longest_s),
+                    trial_context.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
                 )
                 seen.faults_over_ns = now_ns()
             # leaving the block heals, and reads back that it did
             seen.take_faults(faults.hits, faults.unhealed, faults.failed)
 
-            ground.phase("recovery")
-            seen.alive = ground.alive()
+            trial_context.phase("recovery")
+            seen.alive = trial_context.alive()
             if not seen.certain:
-                _recover(trial, ground, clients, seen, load)
-            if not (seen.certain or clients.end(load.died, ground.limit(SILENT_S)) or seen.stuck or seen.behind):
-                _ask_why(ground, clients, seen)
+                _recover(trial, trial_context, clients, seen, load)
+            if not (seen.certain or clients.end(load.died, trial_context.limit(SILENT_S)) or seen.stuck or seen.behind):
+                _ask_why(trial_context, clients, seen)
         except KeyboardInterrupt:
             clients.give_up()
             raise
         finally:
             if seen.certain:
                 clients.hurry()
-            seen.take_clients(clients.stop(load.died), clients.problems, clients.acked, clients.stage.hung_calls)
+            seen.take_clients(clients.stop(load.died), clients.problems, clients.acked, clients.context.hung_calls)
 
-        ground.phase("final read")
-        _read_everything(trial, ground, clients, seen)
+        trial_context.phase("final read")
+        _read_everything(trial, trial_context, clients, seen)
         seen.take_links(links.leaks(), links.lag()["p99"])
         links.flush(last=True)
-        links.drain(ground.recorder.add)
+        links.drain(trial_context.recorder.add)
 
-    ground.phase("judging")
+    trial_context.phase("judging")
     return seen
 
 
-def _warm_up(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load) -> None:
+def _warm_up(trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts, load: Load) -> None:
     """Waits until there is enough, and everything has moved once.
 
     What does not is tried by fresh clients, while those of the workload go on: where neither gets anywhere within the
     limit, no fault is needed to tell.
     """
-    deadline_ns = now_ns() + int(ground.limit(WARM_UP_S) * 1e9)
+    deadline_ns = now_ns() + int(trial_context.limit(WARM_UP_S) * 1e9)
 
     def moves() -> bool:
         return clients.acked >= trial.warm_up and not clients.stuck(0)
 
-    moved = clients.until(lambda: moves() or load.died(), ground.limit(FRESH_AFTER_S)) and moves()
-    seen.alive = moved or ground.alive()
+    moved = clients.until(lambda: moves() or load.died(), trial_context.limit(FRESH_AFTER_S)) and moves()
+    seen.alive = moved or trial_context.alive()
     if not (moved or seen.certain or clients.problems):
         seen.fresh = clients.fresh_start(_left_s(deadline_ns) + STUCK_TOO_S, unless=moves)
         if not seen.fresh:
@@ -113,51 +113,53 @@ def _warm_up(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, l
         seen.stuck = clients.stuck(0) or ["the warm-up"]
 
 
-def _recover(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load) -> None:
+def _recover(trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts, load: Load) -> None:
     """Waits until all that must move has moved since the heal; what has not is tried by fresh clients.
 
     Where those do make progress, clients that have taken over from hung ones get the same time again.
     """
-    _await(trial, ground, clients, seen, load, load.undisturbed_since_ns or now_ns())
+    _await(trial, trial_context, clients, seen, load, load.undisturbed_since_ns or now_ns())
     if not (seen.stuck or seen.behind):
         return
-    seen.alive = ground.alive()
+    seen.alive = trial_context.alive()
     if seen.certain:
         return
-    seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
+    seen.fresh = clients.fresh_start(trial_context.limit(FRESH_S))
     if seen.fresh:
         return
-    if clients.stage.hung_calls:
-        _await(trial, ground, clients, seen, load, now_ns())
+    if clients.context.hung_calls:
+        _await(trial, trial_context, clients, seen, load, now_ns())
     elif not seen.stuck:  # a transaction that the fresh ones ended may have been in the way
-        seen.behind = clients.readers_behind(ground.limit(STUCK_TOO_S))
+        seen.behind = clients.readers_behind(trial_context.limit(STUCK_TOO_S))
 
 
-def _await(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion, load: Load, since_ns: int) -> None:
+def _await(
+    trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts, load: Load, since_ns: int
+) -> None:
     """Waits, within the limit, for progress everywhere, and then for every reader to catch up; for none if it died."""
-    limit_s = ground.limit(trial.recovery_s)
+    limit_s = trial_context.limit(trial.recovery_s)
     clients.until(lambda: not clients.stuck(since_ns) or load.died(), _left_s(since_ns + int(limit_s * 1e9)))
     seen.stuck = clients.stuck(since_ns)
     seen.behind = clients.readers_behind(0.0 if seen.stuck else limit_s)
 
 
-def _read_everything(trial: Trial, ground: Ground, clients: Clients, seen: Conclusion) -> None:
+def _read_everything(trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts) -> None:
     """The final read. What is certain already does not wait for transactions to time out, and says nothing of them."""
-    wire = ground.wire()
+    wire = trial_context.wire()
     if seen.certain:
         wire.at_most_s = CERTAIN_ANSWER_S
-    final = FinalRead(wire, ground.recorder)
+    final = FinalRead(wire, trial_context.recorder)
     within_s = CERTAIN_READ_S if seen.certain else FINAL_READ_S
-    final.everything(clients.places, ground.limit(within_s), bool(trial.workload.transactional_ids))
+    final.everything(clients.places, trial_context.limit(within_s), bool(trial.workload.transactional_ids))
     seen.take_final_read(final.incomplete, {} if seen.certain else final.hanging)
     seen.take_malformed(final.malformed)
 
 
-def _ask_why(ground: Ground, clients: Clients, seen: Conclusion) -> None:
+def _ask_why(trial_context: TrialContext, clients: Clients, seen: TrialFacts) -> None:
     """Clients are still in a call: the library hangs, or the broker does, and then it does for fresh clients too."""
-    seen.alive = ground.alive()
+    seen.alive = trial_context.alive()
     if not seen.certain:
-        seen.fresh = clients.fresh_start(ground.limit(FRESH_S))
+        seen.fresh = clients.fresh_start(trial_context.limit(FRESH_S))
         seen.stuck = ["calls that have no answer yet"] if seen.fresh else []
 
 

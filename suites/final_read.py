@@ -5,11 +5,10 @@ from __future__ import annotations
 from histories.clock import now_ns
 from histories.payload import read_back
 from histories.recorder import Recorder
-from histories.rows import Batch, Client, Operation, Record
+from histories.rows import Batch, Client, Operation, PartitionId, Record
 from suites.probe.failures import BrokerAtFault, NotApplicable, ProtocolBroken, Unclear
 from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, PositionReader
 from suites.probe.wire import Wire
-from suites.workloads.stage import Place
 
 WAIT_MS = 500
 FENCED_VERSION = 9
@@ -22,7 +21,7 @@ AGREEMENT_NS = 30_000_000_000
 READING_NS = 25_000_000_000
 """What the wait for open transactions leaves of the time, so that all can still be read."""
 
-Leaders = dict[Place, tuple[int, int]]
+Leaders = dict[PartitionId, tuple[int, int]]
 """Leader and leader epoch of partitions."""
 
 
@@ -33,16 +32,16 @@ class FinalRead:
         self._wire = wire
         self._recorder = recorder
         self._stream = 1 << 40
-        self._unfenced: set[Place] = set()
+        self._unfenced: set[PartitionId] = set()
         """Partitions that are read without naming the leader's epoch, since a read that named it came to nothing."""
-        self.ends: dict[Place, int] = {}
-        self.incomplete: dict[Place, str] = {}
-        self.malformed: dict[Place, ProtocolBroken] = {}
+        self.ends: dict[PartitionId, int] = {}
+        self.incomplete: dict[PartitionId, str] = {}
+        self.malformed: dict[PartitionId, ProtocolBroken] = {}
         """Answers that no client could read."""
-        self.hanging: dict[Place, str] = {}
+        self.hanging: dict[PartitionId, str] = {}
         """Partitions whose last stable offset stays below the end, long after every transaction must have ended."""
 
-    def everything(self, places: list[Place], within_s: float, transactions: bool) -> None:
+    def everything(self, places: list[PartitionId], within_s: float, transactions: bool) -> None:
         """Reads each partition from log start to end; what cannot be read within the time is told, not raised."""
         deadline_ns = now_ns() + int(within_s * 1e9)
         places = self._await_agreement(places, min(deadline_ns - READING_NS, now_ns() + AGREEMENT_NS))
@@ -54,7 +53,7 @@ class FinalRead:
             for place in places:
                 self._insist(place, client, isolation, deadline_ns)
 
-    def _await_agreement(self, places: list[Place], deadline_ns: int) -> list[Place]:
+    def _await_agreement(self, places: list[PartitionId], deadline_ns: int) -> list[PartitionId]:
         """Waits until all nodes name the same leader, in the same epoch; the partitions of which none names another.
 
         A leader that was frozen takes itself for one until it hears otherwise, and serves a log that ends where it
@@ -108,7 +107,7 @@ class FinalRead:
             for part in topic.partitions
         }
 
-    def _await_stability(self, places: list[Place], deadline_ns: int) -> None:
+    def _await_stability(self, places: list[PartitionId], deadline_ns: int) -> None:
         """Waits until no transaction is open: all were ended, or their timeout has passed."""
         waiting = list(places)
         while waiting:
@@ -119,7 +118,7 @@ class FinalRead:
             if waiting:
                 self._wire.rest(0.5)
 
-    def _unstable(self, place: Place) -> str:
+    def _unstable(self, place: PartitionId) -> str:
         try:
             end = self._wire.log_end(*place)
             stable = self._wire.log_end(*place, isolation=COMMITTED)
@@ -128,7 +127,7 @@ class FinalRead:
             return str(problem)
         return f"its last stable offset stays at {stable}, its end is {end}" if stable < end else ""
 
-    def _insist(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
+    def _insist(self, place: PartitionId, client: str, isolation: str, deadline_ns: int) -> None:
         while True:
             try:
                 self._read(place, client, isolation, deadline_ns)
@@ -144,7 +143,7 @@ class FinalRead:
                 return
             self._wire.rest(0.2)
 
-    def _read(self, place: Place, client: str, isolation: str, deadline_ns: int) -> None:
+    def _read(self, place: PartitionId, client: str, isolation: str, deadline_ns: int) -> None:
         topic, partition = place
         position = self._wire.log_start(topic, partition)
         end = self._ask_end(place, client, isolation, position)
@@ -181,7 +180,7 @@ class FinalRead:
         )
         self.ends[place] = end
 
-    def _ask_end(self, place: Place, client: str, isolation: str, start: int) -> int:
+    def _ask_end(self, place: PartitionId, client: str, isolation: str, start: int) -> int:
         call_ns = now_ns()
         end = self._wire.log_end(place[0], place[1], isolation=isolation)
         stable = isolation == COMMITTED
@@ -202,7 +201,9 @@ class FinalRead:
         )
         return end
 
-    def _tell_operation(self, op: int, place: Place, client: str, answer: Fetched, call_ns: int, epoch: int) -> None:
+    def _tell_operation(
+        self, op: int, place: PartitionId, client: str, answer: Fetched, call_ns: int, epoch: int
+    ) -> None:
         self._recorder.add(
             Operation(
                 op=op,
@@ -220,7 +221,7 @@ class FinalRead:
             )
         )
 
-    def _tell_record(self, op: int, place: Place, client: str, record: object, order: int, prev: int) -> None:
+    def _tell_record(self, op: int, place: PartitionId, client: str, record: object, order: int, prev: int) -> None:
         seen = read_back(record.key, record.value, record.headers, record.timestamp)  # type: ignore[attr-defined]
         self._recorder.add(
             Record(
@@ -243,7 +244,7 @@ class FinalRead:
             )
         )
 
-    def _tell_batch(self, place: Place, client: str, part: object, answer: Fetched) -> None:
+    def _tell_batch(self, place: PartitionId, client: str, part: object, answer: Fetched) -> None:
         header = part.header  # type: ignore[attr-defined]
         marker = answer.marker_of(part) if header.is_control else None  # type: ignore[arg-type]
         self._recorder.add(

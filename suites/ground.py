@@ -14,7 +14,7 @@ from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 
 
-class Ground:
+class TrialContext:
     """What the conductor is given; made by suites/trial_attempt.py."""
 
     def __init__(

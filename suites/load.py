@@ -10,7 +10,7 @@ from typing import Protocol
 
 from histories.clock import now_ns
 from suites.clients import Clients
-from suites.ground import Ground
+from suites.ground import TrialContext
 
 QUIET_S = 12.0
 """Without one acknowledgement of anything, while no node is held down by a fault."""
@@ -31,9 +31,9 @@ class Faults(Protocol):
 class Load:
     """Asked again and again while the faults are at work."""
 
-    def __init__(self, clients: Clients, ground: Ground) -> None:
+    def __init__(self, clients: Clients, trial_context: TrialContext) -> None:
         self._clients = clients
-        self._ground = ground
+        self._ground = trial_context
         self._acked = -1
         self._moved_ns = now_ns()
         self._disturbed_ns = now_ns()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suites.cluster_settings import SetUp
+from suites.cluster_settings import ClusterSettings
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.producer import Producer
 from suites.probe.wire import Wire
@@ -27,13 +27,13 @@ KAFKAS = {
 """Topic configs (Kafka 4.4) that decide what a client sees of its own records."""
 
 
-class PlainTopics(Wire):
+class DefaultTopicsProbe(Wire):
     """A probe whose topics have Kafka's settings where the case does not choose otherwise.
 
     Its producers keep to the longest transaction timeout that the cluster allows.
     """
 
-    set_up = SetUp()
+    set_up = ClusterSettings()
 
     def producer(self, transactional_id: str | None = None, *, timeout_ms: int = 30_000, via: str = "main") -> Producer:
         allowed = self.set_up.longest_transaction_ms
@@ -49,7 +49,7 @@ class PlainTopics(Wire):
         return super()._created(topic, partitions, {**settings, **configs}, replicas)
 
 
-def settings_for_plain_topics(wire: PlainTopics) -> dict[str, str]:
+def settings_for_default_topics(wire: DefaultTopicsProbe) -> dict[str, str]:
     """What a topic must be told on this cluster to be as Kafka's; nothing where the cluster does not tell or obey."""
     if not (wire.versions("CreateTopics") and wire.versions("DescribeConfigs")):
         return {}
@@ -57,7 +57,7 @@ def settings_for_plain_topics(wire: PlainTopics) -> dict[str, str]:
         wanted = _unlike_kafkas(wire, wire.new_topic("as-it-comes"))
         if not wanted:
             return {}
-        wire.set_up = SetUp(wanted)
+        wire.set_up = ClusterSettings(wanted)
         return {} if _unlike_kafkas(wire, wire.new_topic("plain")) else wanted
     except (BrokerAtFault, NotApplicable, Unclear):
         return {}  # a target that cannot even do this is judged by the cases

@@ -22,7 +22,7 @@ from suites.attempts import attempt_of, concluded
 from suites.case import Case
 from suites.case_result import lost, result_of
 from suites.cleaning import OURS, Janitor, NameJournal, Ours, clean, forget, names_on
-from suites.cluster_settings import SetUp, longest_transaction_ms, states_a_policy, withheld_apis
+from suites.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.disturbance import Disturbance
 from suites.events import CaseFinished, CaseStarted, Event
 from suites.floor import CORE, required
@@ -31,7 +31,7 @@ from suites.interruption import Interruption
 from suites.liveness import Liveness
 from suites.offer import Offer, lacking
 from suites.outcome import Outcome, inconclusive
-from suites.plain_topics import PlainTopics, settings_for_plain_topics
+from suites.plain_topics import DefaultTopicsProbe, settings_for_default_topics
 from suites.prerequisites import known_from
 from suites.probe.context import CaseContext
 from suites.probe.exchanger import LiveExchanger
@@ -95,7 +95,7 @@ class Session:
         self.topic_policy = False
         self.permitted: set[str] = set()
         self.denied: dict[str, str] = {}
-        self.set_up = SetUp()
+        self.set_up = ClusterSettings()
         self.version = ""
         self.offer = Offer({}, {}, frozenset(), 0)
         self.results: list[CaseResult] = []
@@ -128,7 +128,7 @@ class Session:
             self.release or self.target.release_number,
         )
         self.required = tuple(required(self.require, self.offer, self.claims))
-        self.set_up = SetUp(settings_for_plain_topics(wire), longest_transaction_ms(wire))
+        self.set_up = ClusterSettings(settings_for_default_topics(wire), longest_transaction_ms(wire))
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         forget(wire)
         self.metadata_version = wire.metadata_version
@@ -171,13 +171,15 @@ class Session:
         table: Mapping[str, str] = getattr(self.target, "reach", {})
         return table
 
-    def unrecorded(self, case: str) -> PlainTopics:
+    def unrecorded(self, case: str) -> DefaultTopicsProbe:
         """A probe whose tape nobody keeps: for our own housekeeping."""
         return self.probe(self.case_context(case, 1))
 
-    def probe(self, case_context: CaseContext, exchanger: LiveExchanger | None = None) -> PlainTopics:
+    def probe(self, case_context: CaseContext, exchanger: LiveExchanger | None = None) -> DefaultTopicsProbe:
         """A probe for a case; without an exchanger of the caller's, nobody keeps its tape."""
-        wire = PlainTopics(exchanger or LiveExchanger(lambda entry: None), case_context, self.bootstrap(), self.reach)
+        wire = DefaultTopicsProbe(
+            exchanger or LiveExchanger(lambda entry: None), case_context, self.bootstrap(), self.reach
+        )
         wire.set_up = self.set_up
         wire.journal = self.names.add
         return wire

@@ -12,11 +12,11 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
-from suites.cluster_settings import SetUp
+from suites.cluster_settings import ClusterSettings
 from suites.condition import WELL
 from suites.naming import shortened
 from suites.outcome import Outcome, inconclusive
-from suites.plain_topics import PlainTopics
+from suites.plain_topics import DefaultTopicsProbe
 from suites.probe.context import CaseContext
 from suites.probe.failures import TranscriptMismatch
 from suites.probe.replay import ReplayExchanger
@@ -26,14 +26,14 @@ from suites.result import CaseResult, Evidence, Reason
 from suites.wire_case import attempt
 
 if TYPE_CHECKING:
-    from suites.trial_verdict import Put
+    from suites.trial_verdict import JudgeFunction
 
 
 class NotOurs(HistoryRefused):
     """A history that names no case of this suite."""
 
 
-def judge_stored(folder: Path | str, put: Put | None = None) -> CaseResult:
+def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseResult:
     """The verdict on a stored history; raises HistoryRefused (one sentence) when it must not be judged at all.
 
     `put` puts the checks of a trial to it, in place of DuckDB.
@@ -76,8 +76,8 @@ def _wire(case: Case, history: History) -> Outcome:
     case_context = msgspec.convert(_settings(history)["scene"], CaseContext)
     exchanger = ReplayExchanger(read_transcript(history))
     addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
-    wire = PlainTopics(exchanger, case_context, [("", 0)] * addresses)
-    wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), SetUp)
+    wire = DefaultTopicsProbe(exchanger, case_context, [("", 0)] * addresses)
+    wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), ClusterSettings)
     try:
         watched = _settings(history).get("watched", False)
         outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None)
@@ -88,7 +88,7 @@ def _wire(case: Case, history: History) -> Outcome:
     return outcome
 
 
-def _trial(case: Case, history: History, put: Put | None) -> Outcome:
+def _trial(case: Case, history: History, put: JudgeFunction | None) -> Outcome:
     from checkers.crosscheck import cross_checks  # the checkers bring a database along; wire cases need none
     from suites.trial_verdict import judged
 

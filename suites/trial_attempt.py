@@ -17,8 +17,8 @@ from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
 from suites.conclusion import KIND
-from suites.conduct import conduct
-from suites.ground import Ground
+from suites.conduct import run_trial
+from suites.ground import TrialContext
 from suites.naming import shortened
 from suites.offer import lacking_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
@@ -160,7 +160,7 @@ def _run(
     journals = session.run_dir / JOURNALS
     journals.mkdir(exist_ok=True)
     with Recorder.create(folder, header) as recorder:
-        ground = Ground(
+        trial_context = TrialContext(
             case_context=case_context,
             recorder=recorder,
             node_controls=session.node_controls(),
@@ -176,5 +176,5 @@ def _run(
             ),
         )
         tell_settings(wire, recorder, topics)
-        seen = conduct(trial, schedule, ground)
+        seen = run_trial(trial, schedule, trial_context)
         recorder.event(KIND, seen=msgspec.to_builtins(seen))

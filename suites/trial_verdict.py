@@ -15,7 +15,7 @@ from checkers.verdict import Verdict
 from histories.reader import History
 from histories.rows import Event, Membership, Operation
 from suites.case import Case
-from suites.conclusion import KIND, Conclusion
+from suites.conclusion import KIND, TrialFacts
 from suites.observations import Counts, observed, spans, told, undecided
 from suites.outcome import Outcome, failed, inconclusive
 from suites.probe.promptness import SLOW, is_slow, said_of
@@ -23,7 +23,7 @@ from suites.result import Evidence, Reason
 from suites.signature import of_anomalies
 from suites.takeover import late_takeovers
 
-Put = Callable[[History, Collection[str] | None], Judgement]
+JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""
 
 SHOWN_ANOMALIES = 3
@@ -32,7 +32,7 @@ NO_PROGRESS, UNDISTURBED = "no-progress-after-heal", "Before any fault"
 LAG_MS = 50.0
 
 
-def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
+def judged(case: Case, history: History, put: JudgeFunction | None = None) -> Outcome:
     """Anomalies fail it; then what withholds a pass; then it passes. `put`: see Put."""
     events = [event for event in history.rows("events") if isinstance(event, Event)]
     seen = _conclusion(events)
@@ -62,7 +62,7 @@ def judged(case: Case, history: History, put: Put | None = None) -> Outcome:
 def _verdict(
     case: Case,
     history: History,
-    seen: Conclusion,
+    seen: TrialFacts,
     found: Judgement,
     facts: dict[str, str | int | float],
     counts: Counts,
@@ -99,7 +99,7 @@ def _verdict(
 
 
 def _withheld(
-    history: History, seen: Conclusion, found: Judgement, facts: dict[str, str | int | float]
+    history: History, seen: TrialFacts, found: Judgement, facts: dict[str, str | int | float]
 ) -> Iterator[Reason]:
     """What stands between this trial and a pass, the gravest first."""
     if seen.unended:  # its records would look like those of nobody
@@ -137,12 +137,12 @@ def _withheld(
         yield Reason("checks-inconclusive", f"{check}: {why}")
 
 
-def _stands(anomaly: Anomaly, seen: Conclusion) -> bool:
+def _stands(anomaly: Anomaly, seen: TrialFacts) -> bool:
     """Whether the proof holds whatever a client may have done that is not in the history."""
     return not seen.unended or anomaly.stands_alone
 
 
-def _judgement(history: History, put: Put) -> Judgement:
+def _judgement(history: History, put: JudgeFunction) -> Judgement:
     """All checks, and those that the trial asked for by name."""
     found = put(history, None)
     if named := history.header.settings.get("checks"):
@@ -156,7 +156,7 @@ def _judgement(history: History, put: Put) -> Judgement:
     return found
 
 
-def _no_progress(case: Case, seen: Conclusion) -> Anomaly | None:
+def _no_progress(case: Case, seen: TrialFacts) -> Anomaly | None:
     """Healed, alive, and even a fresh connection around the proxy gets nowhere: that is the broker's."""
     if not seen.fresh or seen.unhealed or seen.failed_windows or not seen.alive:
         return None
@@ -181,7 +181,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:SHOWN_STUCK]) + more
 
 
-def _hanging(seen: Conclusion) -> Anomaly | None:
+def _hanging(seen: TrialFacts) -> Anomaly | None:
     """Every transaction was ended or has timed out, and still one holds the last stable offset back."""
     if not seen.hanging or seen.unread or seen.unhealed:
         return None
@@ -201,7 +201,7 @@ def _hanging(seen: Conclusion) -> Anomaly | None:
     )
 
 
-def _late_takeovers(case: Case, history: History, seen: Conclusion) -> list[Anomaly]:
+def _late_takeovers(case: Case, history: History, seen: TrialFacts) -> list[Anomaly]:
     """Nothing is said about times where the proxy itself was late."""
     within_s = history.header.settings.get("takeover_s", 0)
     if not within_s or seen.lag_ms > LAG_MS:
@@ -211,10 +211,10 @@ def _late_takeovers(case: Case, history: History, seen: Conclusion) -> list[Anom
     return list(late_takeovers(case.guarantees[0], history.header.schedule, within_s, events, owned))
 
 
-def _conclusion(events: list[Event]) -> Conclusion | None:
+def _conclusion(events: list[Event]) -> TrialFacts | None:
     for event in reversed(events):
         if event.kind == KIND and event.fields is not None:
-            return msgspec.convert(msgspec.json.decode(event.fields)["seen"], Conclusion)
+            return msgspec.convert(msgspec.json.decode(event.fields)["seen"], TrialFacts)
     return None
 
 
@@ -222,7 +222,7 @@ def _during(facts: dict[str, str | int | float]) -> int:
     return int(facts.get("during_faults", 0))
 
 
-def _facts(history: History, events: list[Event], seen: Conclusion, found: Judgement) -> dict[str, str | int | float]:
+def _facts(history: History, events: list[Event], seen: TrialFacts, found: Judgement) -> dict[str, str | int | float]:
     """The numbers beside a verdict."""
     table = history.arrow("operations").select(["op", "call_ns", "return_ns", "outcome", "kind"])
     calls = table.column("call_ns").to_numpy()
@@ -250,7 +250,7 @@ def longest_pause_s(returned_ns: npt.NDArray[np.float64]) -> float:
     return float(np.max(np.diff(moments)) / 1e9) if len(moments) > 1 else 0.0
 
 
-def _windows(events: list[Event], seen: Conclusion) -> Iterator[tuple[str, int, int]]:
+def _windows(events: list[Event], seen: TrialFacts) -> Iterator[tuple[str, int, int]]:
     begun = {event.window: event.at_ns for event in reversed(events) if event.kind == "window-begin"}
     ended = {event.window: event.at_ns for event in events if event.kind == "window-end"}
     for window, begin in begun.items():

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from confluent_kafka import KafkaException, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Client, Operation
+from histories.rows import Client, Operation, PartitionId
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.fetch import COMMITTED, UNCOMMITTED
 from suites.probe.wire import Wire
+from suites.workloads.context import WorkloadContext
 from suites.workloads.reader import Reader
-from suites.workloads.stage import Place, Stage
 
 CALL_S = 5.0
 PAUSE_S = 0.02
@@ -20,21 +20,21 @@ FENCED_VERSION = 9
 """The first version of Fetch that names the leader's epoch."""
 
 
-def ask_for_ends(stage: Stage, name: str) -> None:
+def ask_for_ends(context: WorkloadContext, name: str) -> None:
     """Lists the earliest and latest offset of one partition after the other until the stage is stopping."""
-    reader = Reader(stage, name)
-    rng = stage.random(name)
-    while not stage.stopping.wait(PAUSE_S):
-        topic, partition = rng.choice(stage.places)
-        op, _ = stage.recorder.next_op(), stage.clock.tick()
+    reader = Reader(context, name)
+    rng = context.random(name)
+    while not context.stopping.wait(PAUSE_S):
+        topic, partition = rng.choice(context.places)
+        op, _ = context.recorder.next_op(), context.clock.tick()
         call_ns = now_ns()
         try:
             found = reader.consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CALL_S)
         except KafkaException:
             found = None
         if found is not None:
-            stage.log_starts_at((topic, partition), found[0])
-        stage.recorder.add(
+            context.log_starts_at((topic, partition), found[0])
+        context.recorder.add(
             Operation(
                 op=op,
                 client=name,
@@ -55,24 +55,24 @@ WATCH_PATIENCE_S = 3.0
 """How long the watcher waits for one answer: a node that is frozen must not keep it from asking the others."""
 
 
-def watch(stage: Stage, name: str, wire_as: Callable[[str], Wire]) -> None:
+def watch(context: WorkloadContext, name: str, wire_as: Callable[[str], Wire]) -> None:
     """A raw client around the proxy asks the leaders, all along, for what only rises: ends, last stable offsets, log
     starts, leader epochs. What it is not told, because a node is away or leads no more, is no observation."""
-    stage.recorder.add(Client(client=name, library="wire", isolation="read_committed", mode="none"))
-    rng, wire = stage.random(name), _patient(wire_as(name))
-    while not stage.stopping.wait(PAUSE_S):
-        place = rng.choice(stage.places)
+    context.recorder.add(Client(client=name, library="wire", isolation="read_committed", mode="none"))
+    rng, wire = context.random(name), _patient(wire_as(name))
+    while not context.stopping.wait(PAUSE_S):
+        place = rng.choice(context.places)
         try:
             if rng.random() < 0.5:
-                _watch_end(stage, name, wire, place)
+                _watch_end(context, name, wire, place)
             else:
-                _watch_fetch(stage, name, wire, place, rng.choice([COMMITTED, UNCOMMITTED]))
+                _watch_fetch(context, name, wire, place, rng.choice([COMMITTED, UNCOMMITTED]))
         except NotApplicable:
             return
         except (BrokerAtFault, Unclear):
             wire.drop_lines()
             wire = _patient(wire_as(name))
-            stage.stopping.wait(PAUSE_S * 10)
+            context.stopping.wait(PAUSE_S * 10)
     wire.drop_lines()
 
 
@@ -81,21 +81,21 @@ def _patient(wire: Wire) -> Wire:
     return wire
 
 
-def _watch_end(stage: Stage, name: str, wire: Wire, place: Place) -> None:
+def _watch_end(context: WorkloadContext, name: str, wire: Wire, place: PartitionId) -> None:
     call_ns = now_ns()
     end = wire.log_end(*place)
-    _told(stage, name, "list_offsets", place, call_ns, high_watermark=end)
+    _told(context, name, "list_offsets", place, call_ns, high_watermark=end)
 
 
-def _watch_fetch(stage: Stage, name: str, wire: Wire, place: Place, isolation: str) -> None:
+def _watch_fetch(context: WorkloadContext, name: str, wire: Wire, place: PartitionId, isolation: str) -> None:
     """A Fetch that names the leader's epoch: an answer without an error comes from that very epoch."""
     start, epoch = wire.log_start(*place), wire.leader_epoch(*place)
     call_ns = now_ns()
     answer = wire.fetch(*place, offset=start, isolation=isolation, partition_max_bytes=1, leader_epoch=epoch)
     answer.must_succeed()
-    stage.log_starts_at(place, answer.log_start_offset)
+    context.log_starts_at(place, answer.log_start_offset)
     _told(
-        stage,
+        context,
         name,
         "fetch",
         place,
@@ -108,10 +108,10 @@ def _watch_fetch(stage: Stage, name: str, wire: Wire, place: Place, isolation: s
     )
 
 
-def _told(stage: Stage, name: str, kind: str, place: Place, call_ns: int, **told: int | None) -> None:
-    stage.recorder.add(
+def _told(context: WorkloadContext, name: str, kind: str, place: PartitionId, call_ns: int, **told: int | None) -> None:
+    context.recorder.add(
         Operation(
-            op=stage.recorder.next_op(),
+            op=context.recorder.next_op(),
             client=name,
             kind=kind,
             topic=place[0],

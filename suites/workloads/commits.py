@@ -9,10 +9,10 @@ import confluent_kafka
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Client, Operation
+from histories.rows import Client, Operation, PartitionId
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
 from suites.workloads.sending import bystanders
-from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 CALL_S = 5.0
@@ -46,29 +46,31 @@ class Commits(Workload):
     def apis(self) -> dict[str, int]:
         return {"OffsetCommit": 2, "OffsetFetch": 2, "FindCoordinator": 0}
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         group = names["group"]
         writers = [
-            Actor(f"c{n}", stage, partial(self._commit, stage, f"c{n}", group, place))
-            for n, place in enumerate(stage.places, 1)
+            Actor(f"c{n}", context, partial(self._commit, context, f"c{n}", group, place))
+            for n, place in enumerate(context.places, 1)
         ]
-        askers = [Actor(f"a{n}", stage, partial(self._ask, stage, f"a{n}", group)) for n in range(1, self.askers + 1)]
-        return writers + askers + bystanders(stage, self.producers, self.sends, idempotent=False)
+        askers = [
+            Actor(f"a{n}", context, partial(self._ask, context, f"a{n}", group)) for n in range(1, self.askers + 1)
+        ]
+        return writers + askers + bystanders(context, self.producers, self.sends, idempotent=False)
 
-    def must_move(self, stage: Stage) -> list[str]:
-        return [f"commits of {topic}-{partition}" for topic, partition in stage.places]
+    def must_move(self, context: WorkloadContext) -> list[str]:
+        return [f"commits of {topic}-{partition}" for topic, partition in context.places]
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
-        fresh.commit(names["group"], stage.places)
-        fresh.send(stage.places)
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.commit(names["group"], context.places)
+        fresh.send(context.places)
 
-    def _commit(self, stage: Stage, name: str, group: str, place: Place) -> None:
-        rng = stage.random(name)
-        consumer = _member(stage, name, group)
-        while not stage.stopping.wait(rng.expovariate(self.rate)):
-            commit_id = stage.next_commit()
+    def _commit(self, context: WorkloadContext, name: str, group: str, place: PartitionId) -> None:
+        rng = context.random(name)
+        consumer = _member(context, name, group)
+        while not context.stopping.wait(rng.expovariate(self.rate)):
+            commit_id = context.next_commit()
             offset = rng.randrange(1_000_000)
-            op, _ = stage.recorder.next_op(), stage.clock.tick()
+            op, _ = context.recorder.next_op(), context.clock.tick()
             wanted = TopicPartition(place[0], place[1], offset, metadata=str(commit_id))
             call_ns = now_ns()
             outcome, error = "ok", None
@@ -78,7 +80,7 @@ class Commits(Workload):
                         outcome, error = "info", part.error.code()
             except KafkaException as problem:
                 outcome, error = "info", problem.args[0].code()
-            stage.recorder.add(
+            context.recorder.add(
                 Operation(
                     op=op,
                     client=name,
@@ -95,20 +97,20 @@ class Commits(Workload):
                 )
             )
             if outcome == "ok":
-                stage.acknowledged(f"commits of {place[0]}-{place[1]}")
+                context.acknowledged(f"commits of {place[0]}-{place[1]}")
         consumer.close()
 
-    def _ask(self, stage: Stage, name: str, group: str) -> None:
-        rng = stage.random(name)
-        consumer = _member(stage, name, group)
-        wanted = [TopicPartition(topic, partition) for topic, partition in stage.places]
-        while not stage.stopping.wait(rng.expovariate(self.rate)):
-            op, _ = stage.recorder.next_op(), stage.clock.tick()
+    def _ask(self, context: WorkloadContext, name: str, group: str) -> None:
+        rng = context.random(name)
+        consumer = _member(context, name, group)
+        wanted = [TopicPartition(topic, partition) for topic, partition in context.places]
+        while not context.stopping.wait(rng.expovariate(self.rate)):
+            op, _ = context.recorder.next_op(), context.clock.tick()
             call_ns = now_ns()
             try:
                 found = consumer.committed(wanted, timeout=CALL_S)
             except KafkaException as problem:
-                stage.recorder.add(
+                context.recorder.add(
                     Operation(
                         op=op,
                         client=name,
@@ -123,13 +125,13 @@ class Commits(Workload):
                 continue
             return_ns = now_ns()
             for part in found:
-                stage.recorder.add(_told(op, name, group, part, call_ns, return_ns))
-            stage.acknowledged("questions")
+                context.recorder.add(_told(op, name, group, part, call_ns, return_ns))
+            context.acknowledged("questions")
         consumer.close()
 
 
-def _member(stage: Stage, client: str, group: str) -> Consumer:
-    stage.recorder.add(
+def _member(context: WorkloadContext, client: str, group: str) -> Consumer:
+    context.recorder.add(
         Client(
             client=client,
             library="librdkafka",
@@ -140,7 +142,7 @@ def _member(stage: Stage, client: str, group: str) -> Consumer:
             auto_commit=False,
         )
     )
-    return Consumer(stage.consumer_settings(client, **{"group.id": group}))
+    return Consumer(context.consumer_settings(client, **{"group.id": group}))
 
 
 def _told(op: int, client: str, group: str, part: TopicPartition, call_ns: int, return_ns: int) -> Operation:

@@ -6,22 +6,22 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from histories.clock import now_ns
 from histories.rows import Operation
-from suites.workloads.stage import Stage
+from suites.workloads.context import WorkloadContext
 
 
 def commit_positions(
-    stage: Stage, consumer: Consumer, client: str, group: str, positions: list[TopicPartition]
+    context: WorkloadContext, consumer: Consumer, client: str, group: str, positions: list[TopicPartition]
 ) -> bool:
     """Commits and waits for the answer; whether every one of them was acknowledged."""
-    stage.clock.tick()
-    op, call_ns, outcome = stage.recorder.next_op(), now_ns(), "ok"
+    context.clock.tick()
+    op, call_ns, outcome = context.recorder.next_op(), now_ns(), "ok"
     try:
         done = consumer.commit(offsets=positions, asynchronous=False)
         failed = {(part.topic, part.partition) for part in done if part.error is not None}
     except KafkaException:
         outcome, failed = "info", set()
     for part in positions:
-        stage.recorder.add(
+        context.recorder.add(
             Operation(
                 op=op,
                 client=client,

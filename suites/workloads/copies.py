@@ -10,18 +10,18 @@ from random import Random
 from confluent_kafka import KafkaException, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Operation
+from histories.rows import Operation, PartitionId
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import bystanders
-from suites.workloads.session import CALL_S, Session, Sessions
-from suites.workloads.stage import Lagging, Place, Stage
+from suites.workloads.transactional_session import CALL_S, TransactionalSession, TransactionalSessions
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 READER = "the copiers"
 MOST_BETWEEN_POLLS_MS = 30_000
 """After which a copier that hangs in a call of the library is expelled, and another gets its inputs."""
-Batch = dict[Place, list[int]]
+OffsetsByPartition = dict[PartitionId, list[int]]
 
 
 @dataclass(frozen=True)
@@ -56,42 +56,44 @@ class Copies(Workload):
     def apis(self) -> dict[str, int]:
         return {"InitProducerId": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 3, "EndTxn": 0, "JoinGroup": 0}
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
-        inputs = [place for place in stage.places if place[0] == names["topic"]]
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
+        inputs = [place for place in context.places if place[0] == names["topic"]]
         copiers = [
-            Actor(f"x{n}", stage, partial(self._copy, stage, n, names, names[word]))
+            Actor(f"x{n}", context, partial(self._copy, context, n, names, names[word]))
             for n, word in enumerate(self.transactional_ids, 1)
         ]
-        return copiers + bystanders(stage, self.producers, self.rate, inputs)
+        return copiers + bystanders(context, self.producers, self.rate, inputs)
 
-    def must_move(self, stage: Stage) -> list[str]:
+    def must_move(self, context: WorkloadContext) -> list[str]:
         return ["copies", "copies taken back"]
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
-        source = next(iter(stage.topics))
-        return {READER: {place: end for place, end in stage.acked_offsets().items() if place[0] == source}}
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
+        source = next(iter(context.topics))
+        return {READER: {place: end for place, end in context.acked_offsets().items() if place[0] == source}}
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
-        inputs, outputs = ([place for place in stage.places if place[0] == names[word]] for word in ("topic", "output"))
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
+        inputs, outputs = (
+            [place for place in context.places if place[0] == names[word]] for word in ("topic", "output")
+        )
         fresh.send(inputs)
         for word in self.transactional_ids:
             fresh.transact(names[word], outputs[0], names["group"], inputs)
         fresh.join(names["group"], [names["topic"]], commits=False)
         fresh.read(lags, committed=[READER])
 
-    def _copy(self, stage: Stage, number: int, names: dict[str, str], transactional_id: str) -> None:
-        rng = stage.random(f"x{number}")
-        sessions = Sessions(stage, f"x{number}", transactional_id)
+    def _copy(self, context: WorkloadContext, number: int, names: dict[str, str], transactional_id: str) -> None:
+        rng = context.random(f"x{number}")
+        sessions = TransactionalSessions(context, f"x{number}", transactional_id)
         turns = itertools.count(number)  # each copier aborts at another turn
         life = 0
-        while not stage.stopping.is_set():
+        while not context.stopping.is_set():
             session = sessions.current()
             if session is None:
                 continue
             life += 1
-            member = _Copier(stage, f"m{number}.{life}", session, names)
+            member = _Copier(context, f"m{number}.{life}", session, names)
             try:
-                while not stage.stopping.is_set() and not session.over:
+                while not context.stopping.is_set() and not session.over:
                     if batch := member.reader.poll():
                         member.copy(batch, rng, next(turns) % self.abort_each == 0)
             finally:
@@ -102,13 +104,15 @@ class Copies(Workload):
 class _Copier:
     """One consumer with one transactional producer; both are given up together."""
 
-    def __init__(self, stage: Stage, client: str, session: Session, names: dict[str, str]) -> None:
-        self.stage = stage
+    def __init__(
+        self, context: WorkloadContext, client: str, session: TransactionalSession, names: dict[str, str]
+    ) -> None:
+        self.context = context
         self.session = session
         self.group = names["group"]
-        self.outputs = [place for place in stage.places if place[0] == names["output"]]
+        self.outputs = [place for place in context.places if place[0] == names["output"]]
         self.reader = Reader(
-            stage, client, group=self.group, mode="subscribe", reset="earliest", isolation="read_committed",
+            context, client, group=self.group, mode="subscribe", reset="earliest", isolation="read_committed",
             **{
                 "session.timeout.ms": 6_000,
                 "heartbeat.interval.ms": 500,
@@ -119,9 +123,9 @@ class _Copier:
 
     def _assigned(self, consumer: object, parts: list[TopicPartition]) -> None:
         for part in parts:
-            self.reader.streams[part.topic, part.partition] = Stream(self.stage.next_stream(), None)
+            self.reader.streams[part.topic, part.partition] = Stream(self.context.next_stream(), None)
 
-    def copy(self, batch: Batch, rng: Random, abort: bool) -> None:
+    def copy(self, batch: OffsetsByPartition, rng: Random, abort: bool) -> None:
         """One transaction over all that a poll brought."""
         ends = {place: (self.reader.streams[place].prev or 0) + 1 for place in batch}
         txn = self.session.begin()
@@ -137,25 +141,25 @@ class _Copier:
         ended = self.session.end(txn, abort or not sent)
         if ended and sent and not abort:
             for place, end in ends.items():
-                self.stage.seen(READER, place, end - 1)
-            self.stage.acknowledged("copies", 0)
+                self.context.seen(READER, place, end - 1)
+            self.context.acknowledged("copies", 0)
         elif not self.session.over:
             self._go_back(list(batch))
             if ended and sent and not self.session.over:
-                self.stage.acknowledged("copies taken back", 0)
+                self.context.acknowledged("copies taken back", 0)
 
-    def _send_offsets(self, txn: int, ends: dict[Place, int]) -> bool:
+    def _send_offsets(self, txn: int, ends: dict[PartitionId, int]) -> bool:
         parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         producer, consumer = self.session.writer.producer, self.reader.consumer
-        self.session.stage.clock.tick()
+        self.session.context.clock.tick()
         call_ns = now_ns()
         outcome = self.session.retried(
             "send_offsets",  # may outlast its limit, even forever (librdkafka issue 5456)
             lambda seconds: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), seconds),
         )
-        op = self.stage.recorder.next_op()
+        op = self.context.recorder.next_op()
         for part in parts:
-            self.stage.recorder.add(
+            self.context.recorder.add(
                 Operation(
                     op=op,
                     client=self.session.client,
@@ -173,7 +177,7 @@ class _Copier:
             )
         return outcome == "ok"
 
-    def _go_back(self, places: list[Place]) -> None:
+    def _go_back(self, places: list[PartitionId]) -> None:
         """To where the group stands now that the transaction is aborted; who cannot learn that begins anew."""
         consumer = self.reader.consumer
         try:

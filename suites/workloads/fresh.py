@@ -15,7 +15,7 @@ import msgspec
 
 from histories.clock import now_ns
 from histories.payload import record_for
-from histories.rows import Client, Operation, Record
+from histories.rows import Client, Operation, PartitionId, Record
 from suites.probe.classic_member import Member
 from suites.probe.consumer_member import ConsumerGroupMember
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -23,7 +23,7 @@ from suites.probe.fetch import COMMITTED, UNCOMMITTED, PositionReader
 from suites.probe.produce import batch
 from suites.probe.producer import Producer
 from suites.probe.wire import Wire
-from suites.workloads.stage import Lagging, Place, Stage
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.subscription import assign_all, subscription
 from wire import errors
 from wire.records import Record as WireRecord
@@ -43,9 +43,9 @@ class NoFreshProgress(Exception):
 class Fresh:
     """What a workload asks of fresh clients. `wire_as` makes a probe around the proxy with a client id."""
 
-    def __init__(self, wire_as: Callable[[str], Wire], stage: Stage) -> None:
+    def __init__(self, wire_as: Callable[[str], Wire], context: WorkloadContext) -> None:
         self._wire_as = wire_as
-        self._stage = stage
+        self._context = context
 
     @contextlib.contextmanager
     def _trying(self, what: str, client: str = "") -> Iterator[Wire]:
@@ -59,9 +59,9 @@ class Fresh:
         finally:
             wire.drop_lines()
 
-    def send(self, places: Iterable[Place]) -> None:
+    def send(self, places: Iterable[PartitionId]) -> None:
         """One record to each partition, each with its rows in the history."""
-        client, values = self._client(), self._stage.value_range()
+        client, values = self._client(), self._context.value_range()
         for place in places:
             with self._trying(f"sent to {place[0]}-{place[1]}") as wire:
                 self._send_one(wire, client, place, next(values))
@@ -105,26 +105,28 @@ class Fresh:
                     with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):
                         member.leave()
 
-    def commit(self, group: str, places: Iterable[Place]) -> None:
+    def commit(self, group: str, places: Iterable[PartitionId]) -> None:
         """Commits in the same group and partition, under a name of its own, and asks for it."""
         client = self._client(group=group)
         for topic, partition in places:
             with self._trying(f"committed {topic}-{partition} in group {group}") as wire:
                 wire.forget_coordinator(group)
-                commit_id = self._stage.next_commit()
+                commit_id = self._context.next_commit()
                 with self._recorded(client, "commit", (topic, partition), group=group, committed_offset=1,
                                     commit_id=commit_id):  # fmt: skip
                     wire.commit_all(group, {(topic, partition): 1}, metadata=str(commit_id)).must_succeed()
                 wire.committed(group, topic, partition).must_succeed()
 
-    def transact(self, transactional_id: str, place: Place, group: str = "", inputs: Iterable[Place] = ()) -> None:
+    def transact(
+        self, transactional_id: str, place: PartitionId, group: str = "", inputs: Iterable[PartitionId] = ()
+    ) -> None:
         """Takes over the id, which ends what it left open; commits one transaction and aborts another."""
         client = self._client(transactional_id=transactional_id)
-        values = self._stage.value_range()
+        values = self._context.value_range()
         with self._trying(f"ran a transaction of {transactional_id}") as wire:
             producer = wire.producer(transactional_id)
             for commit in (True, False):
-                txn = self._stage.next_txn()
+                txn = self._context.next_txn()
                 with self._recorded(client, "begin", transactional_id=transactional_id, txn=txn):
                     pass
                 self._send_one(wire, client, place, next(values), producer, txn)
@@ -154,7 +156,7 @@ class Fresh:
                 member.id = ""
             wire.rest(0.1)
 
-    def _commit_as(self, wire: Wire, member: Member, place: Place) -> None:
+    def _commit_as(self, wire: Wire, member: Member, place: PartitionId) -> None:
         """What is committed already, once more: the group stands where it stood."""
         stands = max(wire.committed(member.group, *place).must_succeed().offset, 0)
         answer = member.commit(*place, offset=stands)
@@ -176,14 +178,14 @@ class Fresh:
                 )
 
     def _send_one(
-        self, wire: Wire, client: str, place: Place, number: int, producer: Producer | None = None,
+        self, wire: Wire, client: str, place: PartitionId, number: int, producer: Producer | None = None,
         txn: int | None = None,
     ) -> None:  # fmt: skip
         key, body, headers, timestamp = record_for(number, 64)
         value = int.from_bytes(body[4:12], "big") if body else None
         record = WireRecord(key, body, headers, timestamp)
         topic, partition = place
-        op, call_ns, outcome, offset = self._stage.recorder.next_op(), now_ns(), "info", None
+        op, call_ns, outcome, offset = self._context.recorder.next_op(), now_ns(), "info", None
         try:
             if producer is None:
                 answer = wire.produce(topic, batch(records=[record]), partition)
@@ -191,17 +193,17 @@ class Fresh:
                 answer = producer.send(topic, partition=partition, records=[record], timestamp=timestamp)
             offset, outcome = answer.offset, "ok"
         finally:
-            self._stage.recorder.add(
+            self._context.recorder.add(
                 Operation(op=op, client=client, kind="send", topic=topic, partition=partition, call_ns=call_ns,
                           return_ns=now_ns(), outcome=outcome, base_offset=offset, count=1, txn=txn)
             )  # fmt: skip
-            self._stage.recorder.add(
+            self._context.recorder.add(
                 Record(op=op, client=client, topic=topic, partition=partition, offset=offset, value=value, side="sent",
                        position=0, timestamp=timestamp, outcome=outcome, txn=txn)
             )  # fmt: skip
 
     def _send_offsets(
-        self, wire: Wire, client: str, producer: Producer, txn: int, group: str, inputs: list[Place]
+        self, wire: Wire, client: str, producer: Producer, txn: int, group: str, inputs: list[PartitionId]
     ) -> None:
         """Where the group stands already: nothing is copied twice, and nothing is passed by."""
         wire.forget_coordinator(group)
@@ -212,20 +214,20 @@ class Fresh:
                 producer.send_offsets(group, {place: stands}).must_succeed()
 
     @contextlib.contextmanager
-    def _recorded(self, client: str, kind: str, place: Place | None = None, **told: object) -> Iterator[None]:
+    def _recorded(self, client: str, kind: str, place: PartitionId | None = None, **told: object) -> Iterator[None]:
         """One operation: ok when the block ends, unknown when it raises."""
         topic, partition = place or (None, None)
-        row = Operation(op=self._stage.recorder.next_op(), client=client, kind=kind, topic=topic, partition=partition,
+        row = Operation(op=self._context.recorder.next_op(), client=client, kind=kind, topic=topic, partition=partition,
                         call_ns=now_ns(), outcome="info", **told)  # type: ignore[arg-type]  # fmt: skip
         try:
             yield
             row = msgspec.structs.replace(row, outcome="ok")
         finally:
-            self._stage.recorder.add(msgspec.structs.replace(row, return_ns=now_ns()))
+            self._context.recorder.add(msgspec.structs.replace(row, return_ns=now_ns()))
 
     def _client(self, group: str | None = None, transactional_id: str | None = None) -> str:
         client = f"{CLIENT}{next(_numbers)}"
-        self._stage.recorder.add(
+        self._context.recorder.add(
             Client(client=client, library="wire", acks=-1, idempotence=transactional_id is not None, retries=0,
                    group=group, transactional_id=transactional_id, mode="none" if group else None)
         )  # fmt: skip

@@ -10,12 +10,12 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from histories.clock import now_ns
-from histories.rows import Membership
+from histories.rows import Membership, PartitionId
 from suites.workloads.committing import commit_positions
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import send_steadily
-from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 MOST_BETWEEN_POLLS_MS = 15_000
@@ -48,52 +48,52 @@ class GroupChurn(Workload):
         named = {"FindCoordinator": 0, "OffsetCommit": 2, "OffsetFetch": 2, "InitProducerId": 0}
         return named | ({"ConsumerGroupHeartbeat": 0} if self.protocol == "consumer" else {"JoinGroup": 0})
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"w{n}", stage, partial(send_steadily, stage, f"w{n}", self.rate, stage.places))
+            Actor(f"w{n}", context, partial(send_steadily, context, f"w{n}", self.rate, context.places))
             for n in range(1, self.producers + 1)
         ]
         members = [
-            Actor(f"m{n}", stage, partial(self._take_part, stage, n, names["group"]))
+            Actor(f"m{n}", context, partial(self._take_part, context, n, names["group"]))
             for n in range(1, self.members + 1)
         ]
         return writers + members
 
-    def must_move(self, stage: Stage) -> list[str]:
-        return [f"sends to {topic}-{partition}" for topic, partition in stage.places] + ["deliveries to the group"]
+    def must_move(self, context: WorkloadContext) -> list[str]:
+        return [f"sends to {topic}-{partition}" for topic, partition in context.places] + ["deliveries to the group"]
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
-        return {"the group": stage.acked_offsets()}
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
+        return {"the group": context.acked_offsets()}
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
-        fresh.send(stage.places)
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.send(context.places)
         if self.protocol == "consumer":
-            fresh.beat(names["group"], list(stage.topics))
+            fresh.beat(names["group"], list(context.topics))
         else:
-            fresh.join(names["group"], list(stage.topics))
+            fresh.join(names["group"], list(context.topics))
         fresh.read(lags)
 
-    def _take_part(self, stage: Stage, number: int, group: str) -> None:
-        rng = stage.random(f"m{number}")
+    def _take_part(self, context: WorkloadContext, number: int, group: str) -> None:
+        rng = context.random(f"m{number}")
         life = 0
-        while not stage.stopping.is_set():
+        while not context.stopping.is_set():
             life += 1
             stays_s = rng.uniform(0.5, 1.5) * self.stay_s if number > 1 else 1e9
             # the first letter decides where an assignor that sorts puts it: each life somewhere else
             name = f"{rng.choice(LETTERS)}-m{number}.{life}"
-            member = _Member(stage, name, group, self.protocol)
+            member = _Member(context, name, group, self.protocol)
             member.work(stays_s)
-            stage.stopping.wait(rng.uniform(0.2, 1.0))
+            context.stopping.wait(rng.uniform(0.2, 1.0))
 
 
 class _Member:
     """One life of a member, from subscribe to close."""
 
-    def __init__(self, stage: Stage, client: str, group: str, protocol: str) -> None:
-        self.stage = stage
+    def __init__(self, context: WorkloadContext, client: str, group: str, protocol: str) -> None:
+        self.context = context
         self.client = client
         self.group = group
-        self._since: dict[Place, int] = {}
+        self._since: dict[PartitionId, int] = {}
         self._timer = threading.Event()
         more: dict[str, Any] = (
             {"group.protocol": protocol}
@@ -104,7 +104,7 @@ class _Member:
             }
         )
         self.reader = Reader(
-            stage, client, group=group, mode="subscribe", reset="earliest",
+            context, client, group=group, mode="subscribe", reset="earliest",
             **{"max.poll.interval.ms": MOST_BETWEEN_POLLS_MS, **more},
         )  # fmt: skip
 
@@ -112,32 +112,32 @@ class _Member:
         """Polls, processes and commits until its time is over."""
         until_ns = now_ns() + int(seconds * 1e9)
         self.reader.consumer.subscribe(
-            list(self.stage.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+            list(self.context.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
         try:
-            while not self.stage.stopping.is_set() and now_ns() < until_ns:
+            while not self.context.stopping.is_set() and now_ns() < until_ns:
                 if delivered := self.reader.poll():
                     self._processed(delivered)
         finally:
             self._ended(list(self._since), "closed")
             self.reader.close()
 
-    def _processed(self, delivered: dict[Place, list[int]]) -> None:
+    def _processed(self, delivered: dict[PartitionId, list[int]]) -> None:
         positions = []
         for place in delivered:
             stream = self.reader.streams[place]
             last = stream.prev if stream.prev is not None else -1
             positions.append(TopicPartition(place[0], place[1], last + 1))
-            self.stage.seen("the group", place, last)
-        self.stage.acknowledged("deliveries to the group", 0)
-        commit_positions(self.stage, self.reader.consumer, self.client, self.group, positions)
+            self.context.seen("the group", place, last)
+        self.context.acknowledged("deliveries to the group", 0)
+        commit_positions(self.context, self.reader.consumer, self.client, self.group, positions)
 
     def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         for part in parts:
             place = (part.topic, part.partition)
             self._since[place] = now_ns()
-            self.reader.streams[place] = Stream(self.stage.next_stream(), None)
-        self.stage.recorder.event("rebalance", client=self.client, group=self.group, assigned=len(parts))
+            self.reader.streams[place] = Stream(self.context.next_stream(), None)
+        self.context.recorder.event("rebalance", client=self.client, group=self.group, assigned=len(parts))
 
     def _revoked(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         self._ended([(part.topic, part.partition) for part in parts], "revoked")
@@ -145,11 +145,11 @@ class _Member:
     def _lost(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         self._ended([(part.topic, part.partition) for part in parts], "lost")
 
-    def _ended(self, places: list[Place], how: str) -> None:
+    def _ended(self, places: list[PartitionId], how: str) -> None:
         for place in places:
             since = self._since.pop(place, None)
             if since is not None:
-                self.stage.recorder.add(
+                self.context.recorder.add(
                     Membership(
                         group=self.group,
                         member=self.client,

@@ -9,14 +9,15 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
+from histories.rows import PartitionId
 from suites.workloads.committing import commit_positions
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
 from suites.workloads.group_churn import MOST_BETWEEN_POLLS_MS, SESSION_S
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import ONE_AT_A_TIME, bystanders
-from suites.workloads.stage import Lagging, Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
-from suites.workloads.writer import Writer
+from suites.workloads.writer import RecordProducer
 
 READER = "the pipeline"
 COPIED = "copies"
@@ -49,31 +50,33 @@ class Pipeline(Workload):
     def apis(self) -> dict[str, int]:
         return {"FindCoordinator": 0, "OffsetCommit": 2, "OffsetFetch": 2, "InitProducerId": 0, "JoinGroup": 0}
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
-        inputs = [place for place in stage.places if place[0] == names["topic"]]
-        members = [Actor(f"p{n}", stage, partial(self._take_part, stage, n, names)) for n in range(1, self.members + 1)]
-        return members + bystanders(stage, self.producers, self.rate, inputs)
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
+        inputs = [place for place in context.places if place[0] == names["topic"]]
+        members = [
+            Actor(f"p{n}", context, partial(self._take_part, context, n, names)) for n in range(1, self.members + 1)
+        ]
+        return members + bystanders(context, self.producers, self.rate, inputs)
 
-    def must_move(self, stage: Stage) -> list[str]:
+    def must_move(self, context: WorkloadContext) -> list[str]:
         return [COPIED]
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
-        source = next(iter(stage.topics))
-        return {READER: {place: end for place, end in stage.acked_offsets().items() if place[0] == source}}
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
+        source = next(iter(context.topics))
+        return {READER: {place: end for place, end in context.acked_offsets().items() if place[0] == source}}
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
-        fresh.send(stage.places)
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.send(context.places)
         fresh.join(names["group"], [names["topic"]], commits=False)
         fresh.read(lags)
 
-    def _take_part(self, stage: Stage, number: int, names: dict[str, str]) -> None:
-        rng = stage.random(f"p{number}")
+    def _take_part(self, context: WorkloadContext, number: int, names: dict[str, str]) -> None:
+        rng = context.random(f"p{number}")
         life = 0
-        while not stage.stopping.is_set():
+        while not context.stopping.is_set():
             life += 1
-            member = _Member(stage, f"p{number}.{life}", names)
+            member = _Member(context, f"p{number}.{life}", names)
             try:
-                while not stage.stopping.is_set() and member.works(rng):
+                while not context.stopping.is_set() and member.works(rng):
                     pass
             finally:
                 member.close()
@@ -82,21 +85,21 @@ class Pipeline(Workload):
 class _Member:
     """One consumer with one idempotent producer; both are given up together."""
 
-    def __init__(self, stage: Stage, client: str, names: dict[str, str]) -> None:
-        self.stage, self.client, self.group = stage, client, names["group"]
-        self.outputs = [place for place in stage.places if place[0] == names["output"]]
-        self.writer = Writer(stage, f"{client}-out", in_flight=ONE_AT_A_TIME)
+    def __init__(self, context: WorkloadContext, client: str, names: dict[str, str]) -> None:
+        self.context, self.client, self.group = context, client, names["group"]
+        self.outputs = [place for place in context.places if place[0] == names["output"]]
+        self.writer = RecordProducer(context, f"{client}-out", in_flight=ONE_AT_A_TIME)
         settings: dict[str, Any] = {
             "session.timeout.ms": SESSION_S * 1_000,
             "heartbeat.interval.ms": 500,
             "max.poll.interval.ms": MOST_BETWEEN_POLLS_MS,
         }
-        self.reader = Reader(stage, client, group=self.group, mode="subscribe", reset="earliest", **settings)
+        self.reader = Reader(context, client, group=self.group, mode="subscribe", reset="earliest", **settings)
         self.reader.consumer.subscribe([names["topic"]], on_assign=self._assigned)
 
     def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         for part in parts:
-            self.reader.streams[part.topic, part.partition] = Stream(self.stage.next_stream(), None)
+            self.reader.streams[part.topic, part.partition] = Stream(self.context.next_stream(), None)
 
     def works(self, rng: Random) -> bool:
         """One poll, its copies, its commit; False when the member must begin anew."""
@@ -109,10 +112,10 @@ class _Member:
         if self.writer.waiting or self.writer.unsure or self.writer.fatal:
             return False
         positions = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
-        if positions and commit_positions(self.stage, self.reader.consumer, self.client, self.group, positions):
+        if positions and commit_positions(self.context, self.reader.consumer, self.client, self.group, positions):
             for place, end in ends.items():
-                self.stage.seen(READER, place, end - 1)
-            self.stage.acknowledged(COPIED, 0)
+                self.context.seen(READER, place, end - 1)
+            self.context.acknowledged(COPIED, 0)
         return True
 
     def close(self) -> None:

@@ -10,9 +10,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from histories.clock import now_ns
 from histories.payload import read_back
-from histories.rows import Client, Operation, Record
+from histories.rows import Client, Operation, PartitionId, Record
 from suites.workloads.bounded import PATIENCE_S, Hung, bounded
-from suites.workloads.stage import Place, Stage
+from suites.workloads.context import WorkloadContext
 
 POLL_RECORDS = 500
 CLOSE_S = 10.0
@@ -33,7 +33,7 @@ class Reader:
 
     def __init__(
         self,
-        stage: Stage,
+        context: WorkloadContext,
         client: str,
         *,
         isolation: str = "read_uncommitted",
@@ -42,22 +42,22 @@ class Reader:
         reset: str = "error",
         **more: Any,
     ) -> None:
-        self.stage = stage
+        self.context = context
         self.client = client
-        self.streams: dict[Place, Stream] = {}
-        self._denied: dict[Place, int] = {}
+        self.streams: dict[PartitionId, Stream] = {}
+        self._denied: dict[PartitionId, int] = {}
         self.consumer = Consumer(
-            stage.consumer_settings(
+            context.consumer_settings(
                 client,
                 **{
-                    "group.id": group or stage.new_name("reader"),
+                    "group.id": group or context.new_name("reader"),
                     "isolation.level": isolation,
                     "auto.offset.reset": reset,
                     **more,
                 },
             )
         )
-        stage.recorder.add(
+        context.recorder.add(
             Client(
                 client=client,
                 library="librdkafka",
@@ -70,37 +70,37 @@ class Reader:
             )
         )
 
-    def assign(self, places: Iterable[Place], offset: int = 0) -> None:
+    def assign(self, places: Iterable[PartitionId], offset: int = 0) -> None:
         """A new stream on each partition, from an offset."""
         listed = list(places)
         self._denied.clear()
         self.consumer.assign([TopicPartition(topic, partition, offset) for topic, partition in listed])
-        self.streams = {place: Stream(self.stage.next_stream(), offset - 1) for place in listed}
+        self.streams = {place: Stream(self.context.next_stream(), offset - 1) for place in listed}
 
-    def poll(self, seconds: float = 0.1) -> dict[Place, list[int]]:
+    def poll(self, seconds: float = 0.1) -> dict[PartitionId, list[int]]:
         """One poll; the values by partition. Records and one operation a partition go to the history."""
         self._ask_again()
         call_ns = now_ns()
         messages = self.consumer.consume(POLL_RECORDS, seconds)
         return_ns = now_ns()
-        by_place: dict[Place, list[Message]] = {}
+        by_place: dict[PartitionId, list[Message]] = {}
         for message in messages:
             if (error := message.error()) is None:
                 by_place.setdefault(_place(message), []).append(message)
             elif error.code() not in FINE:
-                self.stage.recorder.event("client-error", client=self.client, error=error.str(), code=error.code())
+                self.context.recorder.event("client-error", client=self.client, error=error.str(), code=error.code())
                 if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
                     self._told_out_of_range(message, call_ns, return_ns)
         if not by_place:
             return {}
-        op = self.stage.recorder.next_op()
-        self.stage.clock.tick()
+        op = self.context.recorder.next_op()
+        self.context.clock.tick()
         return {place: self._take(op, place, found, call_ns, return_ns) for place, found in by_place.items()}
 
-    def _take(self, op: int, place: Place, messages: list[Message], call_ns: int, return_ns: int) -> list[int]:
+    def _take(self, op: int, place: PartitionId, messages: list[Message], call_ns: int, return_ns: int) -> list[int]:
         topic, partition = place
         self._denied.pop(place, None)
-        add = self.stage.recorder.add
+        add = self.context.recorder.add
         add(
             Operation(
                 op=op,
@@ -115,7 +115,7 @@ class Reader:
                 count=len(messages),
             )
         )
-        stream = self.streams.setdefault(place, Stream(self.stage.next_stream(), None))
+        stream = self.streams.setdefault(place, Stream(self.context.next_stream(), None))
         values: list[int] = []
         for message in messages:
             kind, timestamp = message.timestamp()
@@ -147,7 +147,7 @@ class Reader:
             stream.prev = offset
             if seen.value is not None:
                 values.append(seen.value)
-        self.stage.seen(self.client, place, messages[-1].offset() or 0)
+        self.context.seen(self.client, place, messages[-1].offset() or 0)
         return values
 
     def _told_out_of_range(self, message: Message, call_ns: int, return_ns: int) -> None:
@@ -156,7 +156,7 @@ class Reader:
         if place in self.streams:
             last = self.streams[place].prev
             offset = 0 if last is None else last + 1  # offset 0 may be the last one: it is false too
-            self.stage.recorder.event(
+            self.context.recorder.event(
                 "out-of-range", client=self.client, topic=place[0], partition=place[1], offset=offset
             )
             self._denied[place] = offset
@@ -173,19 +173,19 @@ class Reader:
             else:
                 del self._denied[place]
 
-    def rewind(self, place: Place, offset: int = 0) -> None:
+    def rewind(self, place: PartitionId, offset: int = 0) -> None:
         """Reads a partition again from an offset, as a new stream."""
         self.consumer.seek(TopicPartition(place[0], place[1], offset))
-        self.streams[place] = Stream(self.stage.next_stream(), offset - 1)
+        self.streams[place] = Stream(self.context.next_stream(), offset - 1)
 
     def close(self) -> None:
         """Leaves."""
         try:
             bounded(self.consumer.close, CLOSE_S + PATIENCE_S)
         except Hung as problem:
-            self.stage.hung(f"client {self.client}, close: {problem}")
+            self.context.hung(f"client {self.client}, close: {problem}")
 
 
-def _place(message: Message) -> Place:
+def _place(message: Message) -> PartitionId:
     """The partition of a message that the library delivered."""
     return str(message.topic()), int(message.partition() or 0)

@@ -7,12 +7,13 @@ from functools import partial
 
 from confluent_kafka import KafkaException
 
+from histories.rows import PartitionId
 from suites.workloads.asker import ask_for_ends
+from suites.workloads.context import WorkloadContext
 from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
-from suites.workloads.stage import Place, Stage
 from suites.workloads.workload import Actor, TopicPlan, Workload
-from suites.workloads.writer import Writer
+from suites.workloads.writer import RecordProducer
 
 
 @dataclass(frozen=True)
@@ -44,24 +45,26 @@ class SendAndRead(Workload):
     def apis(self) -> dict[str, int]:
         return {"InitProducerId": 0} if self.idempotent else {}
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
-        writers = [Actor(f"w{n}", stage, partial(self._write, stage, f"w{n}")) for n in range(1, self.producers + 1)]
-        readers = [Actor(f"r{n}", stage, partial(self._read, stage, n)) for n in range(1, self.readers_ + 1)]
-        askers = [Actor(f"a{n}", stage, partial(ask_for_ends, stage, f"a{n}")) for n in range(1, self.askers + 1)]
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
+        writers = [
+            Actor(f"w{n}", context, partial(self._write, context, f"w{n}")) for n in range(1, self.producers + 1)
+        ]
+        readers = [Actor(f"r{n}", context, partial(self._read, context, n)) for n in range(1, self.readers_ + 1)]
+        askers = [Actor(f"a{n}", context, partial(ask_for_ends, context, f"a{n}")) for n in range(1, self.askers + 1)]
         return writers + readers + askers
 
-    def must_move(self, stage: Stage) -> list[str]:
-        return [f"sends to {topic}-{partition}" for topic, partition in stage.places]
+    def must_move(self, context: WorkloadContext) -> list[str]:
+        return [f"sends to {topic}-{partition}" for topic, partition in context.places]
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
-        return {f"r{n}": stage.acked_offsets() for n in range(1, self.readers_ + 1)}
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
+        return {f"r{n}": context.acked_offsets() for n in range(1, self.readers_ + 1)}
 
-    def _write(self, stage: Stage, name: str) -> None:
-        send_steadily(stage, name, self.rate, stage.places, partial(self._writer, stage))
+    def _write(self, context: WorkloadContext, name: str) -> None:
+        send_steadily(context, name, self.rate, context.places, partial(self._writer, context))
 
-    def _writer(self, stage: Stage, client: str) -> Writer:
-        return Writer(
-            stage,
+    def _writer(self, context: WorkloadContext, client: str) -> RecordProducer:
+        return RecordProducer(
+            context,
             client,
             idempotent=self.idempotent,
             acks=self.acks,
@@ -71,17 +74,17 @@ class SendAndRead(Workload):
             in_flight=self.in_flight,
         )
 
-    def _read(self, stage: Stage, number: int) -> None:
-        rng = stage.random(f"r{number}")
-        reader = Reader(stage, f"r{number}")
-        reader.assign(stage.places)
+    def _read(self, context: WorkloadContext, number: int) -> None:
+        rng = context.random(f"r{number}")
+        reader = Reader(context, f"r{number}")
+        reader.assign(context.places)
         polls = 0
-        while not stage.stopping.is_set():
+        while not context.stopping.is_set():
             reader.poll()
             polls += 1
             if number == 1 and polls % 40 == 0:
                 try:
-                    reader.rewind(rng.choice(stage.places))
+                    reader.rewind(rng.choice(context.places))
                 except KafkaException:
                     pass  # not assigned yet: the next time
         reader.close()

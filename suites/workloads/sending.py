@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from suites.workloads.stage import Place, Stage
+from histories.rows import PartitionId
+from suites.workloads.context import WorkloadContext
 from suites.workloads.workload import Actor
-from suites.workloads.writer import IN_FLIGHT, Writer
+from suites.workloads.writer import IN_FLIGHT, RecordProducer
 
 ONE_AT_A_TIME = 1
 """Requests in flight that survive a change of leaders. Of several, the first may come too early for the new leader
 (error 6) and the next in time (error 45); librdkafka then sends all that is unanswered again under a new epoch, and so
 doubles by itself what was stored."""
 
-MakeWriter = Callable[[str], Writer]
+MakeWriter = Callable[[str], RecordProducer]
 
 
 def send_steadily(
-    stage: Stage, name: str, rate: float, places: Sequence[Place], make: MakeWriter | None = None
+    context: WorkloadContext, name: str, rate: float, places: Sequence[PartitionId], make: MakeWriter | None = None
 ) -> None:
     """Sends the next value to one of the partitions, `rate` a second, until the stage is stopping."""
-    make = make or (lambda client: Writer(stage, client, in_flight=ONE_AT_A_TIME))
-    rng = stage.random(name)
+    make = make or (lambda client: RecordProducer(context, client, in_flight=ONE_AT_A_TIME))
+    rng = context.random(name)
     life = 1
     writer = make(name)
     try:
-        while not stage.stopping.is_set():
+        while not context.stopping.is_set():
             if writer.fatal is not None:  # a new producer is a new client, as an application would start one
                 writer.close()
                 life += 1
@@ -39,14 +40,20 @@ def send_steadily(
 
 
 def bystanders(
-    stage: Stage, count: int, rate: float, places: Sequence[Place] | None = None, *, idempotent: bool = True
+    context: WorkloadContext,
+    count: int,
+    rate: float,
+    places: Sequence[PartitionId] | None = None,
+    *,
+    idempotent: bool = True,
 ) -> list[Actor]:
     """Plain producers beside a workload of another kind: they go on sending while its own clients must wait.
 
     Without idempotence where the workload does not ask the broker for InitProducerId.
     """
-    where = stage.places if places is None else places
-    make = partial(Writer, stage, idempotent=idempotent, in_flight=ONE_AT_A_TIME)
+    where = context.places if places is None else places
+    make = partial(RecordProducer, context, idempotent=idempotent, in_flight=ONE_AT_A_TIME)
     return [
-        Actor(f"b{n}", stage, partial(send_steadily, stage, f"b{n}", rate, where, make)) for n in range(1, count + 1)
+        Actor(f"b{n}", context, partial(send_steadily, context, f"b{n}", rate, where, make))
+        for n in range(1, count + 1)
     ]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
+from histories.rows import PartitionId
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader
 from suites.workloads.sending import bystanders
-from suites.workloads.session import Session, Sessions
-from suites.workloads.stage import Lagging, Place, Stage
+from suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
 from suites.workloads.workload import Actor, TopicPlan, Workload
 
 COMMITTED, UNCOMMITTED = "r-committed", "r-uncommitted"
@@ -45,53 +46,53 @@ class Transactions(Workload):
     def apis(self) -> dict[str, int]:
         return {"InitProducerId": 0, "AddPartitionsToTxn": 0, "EndTxn": 0}
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"t{n}", stage, partial(self._write, stage, f"t{n}", names[word]))
+            Actor(f"t{n}", context, partial(self._write, context, f"t{n}", names[word]))
             for n, word in enumerate(self.transactional_ids, 1)
         ]
         readers = [
-            Actor(COMMITTED, stage, partial(_read, stage, COMMITTED, "read_committed")),
-            Actor(UNCOMMITTED, stage, partial(_read, stage, UNCOMMITTED, "read_uncommitted")),
+            Actor(COMMITTED, context, partial(_read, context, COMMITTED, "read_committed")),
+            Actor(UNCOMMITTED, context, partial(_read, context, UNCOMMITTED, "read_uncommitted")),
         ]
-        return writers + readers + bystanders(stage, self.plain, self.sends)
+        return writers + readers + bystanders(context, self.plain, self.sends)
 
-    def must_move(self, stage: Stage) -> list[str]:
+    def must_move(self, context: WorkloadContext) -> list[str]:
         return [f"transactions of t{n}" for n in range(1, self.producers + 1)]
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
-        return {UNCOMMITTED: stage.acked_offsets(), COMMITTED: stage.acked_offsets(outside_transactions=True)}
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
+        return {UNCOMMITTED: context.acked_offsets(), COMMITTED: context.acked_offsets(outside_transactions=True)}
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
-        fresh.send(stage.places)
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
+        fresh.send(context.places)
         for number, word in enumerate(self.transactional_ids):
-            fresh.transact(names[word], stage.places[number % len(stage.places)])
+            fresh.transact(names[word], context.places[number % len(context.places)])
         fresh.read(lags, committed=[COMMITTED])
 
-    def _write(self, stage: Stage, name: str, transactional_id: str) -> None:
-        rng = stage.random(name)
-        sessions = Sessions(stage, name, transactional_id)
-        while not stage.stopping.wait(rng.expovariate(self.rate)):
+    def _write(self, context: WorkloadContext, name: str, transactional_id: str) -> None:
+        rng = context.random(name)
+        sessions = TransactionalSessions(context, name, transactional_id)
+        while not context.stopping.wait(rng.expovariate(self.rate)):
             session = sessions.current()
             if session is not None and self._one(session, rng):
-                stage.acknowledged(f"transactions of {name}", 0)
+                context.acknowledged(f"transactions of {name}", 0)
         sessions.close()
 
-    def _one(self, session: Session, rng: Random) -> bool:
+    def _one(self, session: TransactionalSession, rng: Random) -> bool:
         """One transaction; whether it ended as it was meant to."""
         abort = rng.random() < self.abort_share
         txn = session.begin()
         if txn is None:
             return False
         for _ in range(rng.randint(1, self.records)):
-            session.writer.send(rng.choice(session.stage.places), txn=txn)
+            session.writer.send(rng.choice(session.context.places), txn=txn)
             session.writer.poll(0)
         return session.end(txn, abort)
 
 
-def _read(stage: Stage, name: str, isolation: str) -> None:
-    reader = Reader(stage, name, isolation=isolation)
-    reader.assign(stage.places)
-    while not stage.stopping.is_set():
+def _read(context: WorkloadContext, name: str, isolation: str) -> None:
+    reader = Reader(context, name, isolation=isolation)
+    reader.assign(context.places)
+    while not context.stopping.is_set():
         reader.poll()
     reader.close()

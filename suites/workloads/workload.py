@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from histories.rows import PartitionId
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh
-from suites.workloads.stage import Lagging, Place, Stage
 
 
 @dataclass(frozen=True)
@@ -45,22 +46,22 @@ class Workload(ABC):
         return {}
 
     @abstractmethod
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         """The clients, not started. `names` gives each {word} its name in this run."""
 
     @abstractmethod
-    def must_move(self, stage: Stage) -> list[str]:
+    def must_move(self, context: WorkloadContext) -> list[str]:
         """What must be acknowledged again after the faults are healed, by the names that the clients report."""
 
-    def fresh(self, fresh: Fresh, stage: Stage, names: dict[str, str], lags: list[Lagging]) -> None:
+    def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
         """Does by fresh clients around the proxy the very thing that is stuck; raises NoFreshProgress.
 
         `lags` are the readers that are behind.
         """
-        fresh.send(stage.places)
+        fresh.send(context.places)
         fresh.read(lags)
 
-    def readers(self, stage: Stage) -> dict[str, dict[Place, int]]:
+    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
         """Which readers must reach which offsets before the trial may end."""
         return {}
 
@@ -68,13 +69,13 @@ class Workload(ABC):
 class Actor(threading.Thread):
     """One client in a thread of its own. `act` returns when the stage is stopping."""
 
-    def __init__(self, name: str, stage: Stage, act: Callable[[], None]) -> None:
+    def __init__(self, name: str, context: WorkloadContext, act: Callable[[], None]) -> None:
         super().__init__(name=name, daemon=True)
-        self.stage = stage
+        self.context = context
         self._act = act
 
     def run(self) -> None:
         try:
             self._act()
         except Exception:  # noqa: BLE001 - a client that fails is ours: it is told, and withholds the pass
-            self.stage.trouble(f"client {self.name}: {traceback.format_exc(limit=4)}")
+            self.context.trouble(f"client {self.name}: {traceback.format_exc(limit=4)}")

@@ -11,8 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from histories.clock import now_ns
 from histories.payload import record_for
-from histories.rows import Client, Operation, Record
-from suites.workloads.stage import Place, Stage
+from histories.rows import Client, Operation, PartitionId, Record
+from suites.workloads.context import WorkloadContext
 
 IN_FLIGHT = 400
 FLUSH_S = 60.0
@@ -20,7 +20,7 @@ FLUSH_STEP_S = 1.0
 TRANSACTION_MS = 30_000
 
 
-class Sent:
+class PendingRecord:
     """A record under way."""
 
     __slots__ = ("call_ns", "derived_from", "key", "op", "place", "position", "timestamp", "txn", "value")
@@ -28,7 +28,7 @@ class Sent:
     def __init__(
         self,
         op: int,
-        place: Place,
+        place: PartitionId,
         value: int,
         key: int | None,
         timestamp: int,
@@ -41,7 +41,7 @@ class Sent:
         self.position, self.call_ns, self.txn, self.derived_from = position, call_ns, txn, derived_from
 
 
-class ToldOffsets:
+class ReportedOffsets:
     """Which offsets of the library are the broker's word.
 
     A batch that is answered without an offset (-1, as with DUPLICATE_SEQUENCE_NUMBER) is reported by librdkafka as
@@ -49,9 +49,9 @@ class ToldOffsets:
     """
 
     def __init__(self) -> None:
-        self._counted_on: dict[Place, int] = {}
+        self._counted_on: dict[PartitionId, int] = {}
 
-    def offset(self, place: Place, reported: int | None) -> int | None:
+    def offset(self, place: PartitionId, reported: int | None) -> int | None:
         """The offset that was told for the next record of a partition; None where there was none."""
         if reported is None or reported < 0:
             self._counted_on[place] = -1
@@ -63,12 +63,12 @@ class ToldOffsets:
         return reported
 
 
-class Writer:
+class RecordProducer:
     """Sends and records. Use from one thread; callbacks come while it polls."""
 
     def __init__(
         self,
-        stage: Stage,
+        context: WorkloadContext,
         client: str,
         *,
         idempotent: bool = True,
@@ -79,7 +79,7 @@ class Writer:
         compression: str = "none",
         in_flight: int | None = None,
     ) -> None:
-        self.stage = stage
+        self.context = context
         self.client = client
         self.size = size
         self.fatal: str | None = None
@@ -87,10 +87,10 @@ class Writer:
         """Records that were not acknowledged, whatever became of them."""
         self._idempotent = idempotent or transactional_id is not None
         self._transactional_id = transactional_id
-        self._values = stage.value_range()
-        self._positions: dict[Place, itertools.count[int]] = {}
-        self._under_way: dict[int, Sent] = {}
-        self._told = ToldOffsets()
+        self._values = context.value_range()
+        self._positions: dict[PartitionId, itertools.count[int]] = {}
+        self._under_way: dict[int, PendingRecord] = {}
+        self._told = ReportedOffsets()
         more: dict[str, Any] = {"acks": acks, "compression.type": compression}
         if self._idempotent:
             more["enable.idempotence"] = True
@@ -101,9 +101,9 @@ class Writer:
         if transactional_id is not None:
             more |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_MS}
             more["message.timeout.ms"] = TRANSACTION_MS - 5_000
-        stage.writers.append(self)
-        self.producer = Producer(stage.producer_settings(client, **more))
-        stage.recorder.add(
+        context.writers.append(self)
+        self.producer = Producer(context.producer_settings(client, **more))
+        context.recorder.add(
             Client(
                 client=client,
                 library="librdkafka",
@@ -120,15 +120,15 @@ class Writer:
         """Records without an answer."""
         return len(self._under_way)
 
-    def send(self, place: Place, *, txn: int | None = None, derived_from: int | None = None) -> int | None:
+    def send(self, place: PartitionId, *, txn: int | None = None, derived_from: int | None = None) -> int | None:
         """Sends the next value; None when the client's queue is full and nothing was sent."""
         value = next(self._values)
         key, body, headers, timestamp = record_for(value, self.size)
-        op = self.stage.recorder.next_op()
-        self.stage.clock.tick()
+        op = self.context.recorder.next_op()
+        self.context.clock.tick()
         position = next(self._positions.setdefault(place, itertools.count()))
         number = int.from_bytes(key, "big", signed=True) if key is not None else None
-        sent = Sent(op, place, value, number, timestamp, position, now_ns(), txn, derived_from)
+        sent = PendingRecord(op, place, value, number, timestamp, position, now_ns(), txn, derived_from)
         self._under_way[op] = sent
         try:
             self.producer.produce(
@@ -162,7 +162,7 @@ class Writer:
     def flush(self, within_s: float) -> None:
         """Waits for the answers still due; no longer than that, and not when the library or the trial has given up."""
         deadline_ns = now_ns() + int(within_s * 1e9)
-        while self._under_way and self.fatal is None and not (self.stage.problems or self.stage.hurried.is_set()):
+        while self._under_way and self.fatal is None and not (self.context.problems or self.context.hurried.is_set()):
             if (left_s := (deadline_ns - now_ns()) / 1e9) <= 0:
                 return
             try:
@@ -191,7 +191,7 @@ class Writer:
         self.producer.purge(in_queue=True, in_flight=True)
         self.poll(0)
 
-    def _answered(self, sent: Sent, error: KafkaError | None, message: Message) -> None:
+    def _answered(self, sent: PendingRecord, error: KafkaError | None, message: Message) -> None:
         if self._under_way.pop(sent.op, None) is None:
             return
         if error is not None:
@@ -200,16 +200,16 @@ class Writer:
             return
         offset = self._told.offset(sent.place, message.offset())
         self._record(sent, "ok", None, offset, now_ns(), message.leader_epoch())
-        self.stage.sent(sent.place, offset or 0, sent.txn)
+        self.context.sent(sent.place, offset or 0, sent.txn)
 
     def _look_at(self, error: KafkaError) -> None:
         if error.fatal() and self.fatal is None:
             self.fatal = error.str()
-            self.stage.recorder.event("client-fatal", client=self.client, error=error.str())
+            self.context.recorder.event("client-fatal", client=self.client, error=error.str())
 
     def _record(
         self,
-        sent: Sent,
+        sent: PendingRecord,
         outcome: str,
         error: int | None,
         offset: int | None,
@@ -219,7 +219,7 @@ class Writer:
         self.unsure += outcome != "ok"
         topic, partition = sent.place
         kafka_error = error if error is not None and error > 0 else None
-        self.stage.recorder.add(
+        self.context.recorder.add(
             Operation(
                 op=sent.op,
                 client=self.client,
@@ -237,7 +237,7 @@ class Writer:
                 leader_epoch=epoch,
             )
         )
-        self.stage.recorder.add(
+        self.context.recorder.add(
             Record(
                 op=sent.op,
                 client=self.client,

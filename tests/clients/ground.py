@@ -100,20 +100,20 @@ GROUNDS = {1: OneNode, 3: ThreeNodes}
 @contextmanager
 def prepared(nodes: int, folder: Path) -> Iterator[Ground]:
     """Brokers that run, ended whatever happens."""
-    ground = GROUNDS[nodes](folder)
+    trial_context = GROUNDS[nodes](folder)
     try:
-        ground.start()
-        yield ground
+        trial_context.start()
+        yield trial_context
     finally:
-        ground.stop()
+        trial_context.stop()
 
 
 class Storm(threading.Thread):
     """Kills brokers at random moments, with a rest now and then, until it is told to stop."""
 
-    def __init__(self, ground: Ground, rng: Random) -> None:
+    def __init__(self, trial_context: Ground, rng: Random) -> None:
         super().__init__(name="storm", daemon=True)
-        self._ground, self._rng, self._stopping = ground, rng, threading.Event()
+        self._ground, self._rng, self._stopping = trial_context, rng, threading.Event()
         self.kills = 0
         self._failure: BaseException | None = None
 

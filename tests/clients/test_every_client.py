@@ -49,11 +49,11 @@ HELD = {
 }  # fmt: skip
 
 
-def told(command: list[str], ground: Ground, seconds: float, folder: Path) -> set[str]:
+def told(command: list[str], trial_context: Ground, seconds: float, folder: Path) -> set[str]:
     """What held, by the program's own word; a program that fails shows its last lines."""
     with (folder / "program.log").open("wb") as log:
         done = subprocess.run(
-            [*command, ground.bootstrap, str(seconds)], cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
+            [*command, trial_context.bootstrap, str(seconds)], cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
             timeout=WITHIN_S, check=False,
         )  # fmt: skip
     last = "\n".join((folder / "program.log").read_text("utf-8", "replace").splitlines()[-40:])
@@ -67,9 +67,9 @@ def told(command: list[str], ground: Ground, seconds: float, folder: Path) -> se
 @pytest.mark.parametrize("client", PROGRAMS)
 def test_plain(client: str, nodes: int, tmp_path: Path) -> None:
     command = PROGRAMS[client](tmp_path)
-    with prepared(nodes, tmp_path / "brokers") as ground:
-        assert told(command, ground, 0, tmp_path) == HELD[client]
-        assert ground.complaints() == []
+    with prepared(nodes, tmp_path / "brokers") as trial_context:
+        assert told(command, trial_context, 0, tmp_path) == HELD[client]
+        assert trial_context.complaints() == []
 
 
 @pytest.mark.slow
@@ -78,13 +78,13 @@ def test_plain(client: str, nodes: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("client", PROGRAMS)
 def test_under_leader_kills(client: str, nodes: int, tmp_path: Path) -> None:
     command = PROGRAMS[client](tmp_path)
-    with prepared(nodes, tmp_path / "brokers") as ground:
-        storm = Storm(ground, Random(f"{client} {nodes}"))
+    with prepared(nodes, tmp_path / "brokers") as trial_context:
+        storm = Storm(trial_context, Random(f"{client} {nodes}"))
         storm.start()
         try:
-            held = told(command, ground, UNDER_KILLS_S, tmp_path)
+            held = told(command, trial_context, UNDER_KILLS_S, tmp_path)
         finally:
             storm.stop()
         assert held == HELD[client]
         assert storm.kills >= LEAST_KILLS
-        assert ground.complaints() == []
+        assert trial_context.complaints() == []

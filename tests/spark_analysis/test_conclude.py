@@ -18,9 +18,9 @@ from spark_analysis.canaries import Proof
 from spark_analysis.job import Found, Opened, Outcome
 from spark_analysis.results import anomalies_of, availability_of, results_of
 from spark_analysis.tables import columns_of
-from suites.conclusion import KIND, Conclusion
+from suites.conclusion import KIND, TrialFacts
 
-SEEN = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
 LOST = Anomaly(
     name="lost-write", guarantee="prod-002", topic="t", partition=0, offsets=(1,), values=(1,), operations=(1,),
     sentence="Gone.", strength="durability", attribution="broker",

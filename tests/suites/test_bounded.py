@@ -6,7 +6,7 @@ import time
 import pytest
 
 from suites.workloads.bounded import Hung, bounded
-from suites.workloads.session import Session
+from suites.workloads.transactional_session import TransactionalSession
 
 
 def test_a_call_that_returns_is_as_if_it_were_called_here():
@@ -44,13 +44,13 @@ class Writer:
 
 
 def test_a_session_whose_call_never_returns_is_over_and_its_writer_given_up(monkeypatch):
-    monkeypatch.setattr("suites.workloads.session.CALL_S", 0.1)
-    monkeypatch.setattr("suites.workloads.session.PATIENCE_S", 0.1)
-    session, forever = object.__new__(Session), threading.Event()
-    session.stage, session.writer, session.client = Stage(), Writer(), "x1"
+    monkeypatch.setattr("suites.workloads.transactional_session.CALL_S", 0.1)
+    monkeypatch.setattr("suites.workloads.transactional_session.PATIENCE_S", 0.1)
+    session, forever = object.__new__(TransactionalSession), threading.Event()
+    session.context, session.writer, session.client = Stage(), Writer(), "x1"
     session.over = session.hung = False
     assert session.retried("send_offsets", lambda seconds: forever.wait()) == "error"
     assert (session.over, session.hung, session.writer.given_up) == (True, True, True)
-    assert session.stage.told == ["client x1, send_offsets: the client library did not return within 0.2 s"]
+    assert session.context.told == ["client x1, send_offsets: the client library did not return within 0.2 s"]
     session.close()
     forever.set()

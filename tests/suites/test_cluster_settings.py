@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from suites.case import Case
-from suites.cluster_settings import SetUp, longest_transaction_ms, withheld_apis
+from suites.cluster_settings import ClusterSettings, longest_transaction_ms, withheld_apis
 from suites.offer import Offer, broken_claims, lacking
-from suites.plain_topics import PlainTopics
+from suites.plain_topics import DefaultTopicsProbe
 from tests.suites.scripted import SCENE, ScriptedExchanger, wire_to
 from wire.apis import ALL
 from wire.messages import response
@@ -73,8 +73,8 @@ def test_producers_keep_to_the_longest_transaction_that_is_allowed(told: dict[st
         return response("FindCoordinator", coordinators=[place])
 
     exchanger = ScriptedExchanger(InitProducerId=init, FindCoordinator=coordinator)
-    wire = PlainTopics(exchanger, SCENE, [("h", 9)])
-    wire.set_up = SetUp(longest_transaction_ms=limit)
+    wire = DefaultTopicsProbe(exchanger, SCENE, [("h", 9)])
+    wire.set_up = ClusterSettings(longest_transaction_ms=limit)
     wire.producer("x")
     wire.producer("x", timeout_ms=5_000)
     assert asked == [min(30_000, limit or 30_000), 5_000]

@@ -15,9 +15,9 @@ from histories.recorder import Recorder
 from suites import clients as of_clients
 from suites.cleaning import HURRIED_S, Janitor, forget
 from suites.clients import Clients
-from suites.ground import Ground
+from suites.ground import TrialContext
 from suites.probe.context import CaseContext
-from suites.workloads.stage import Stage
+from suites.workloads.context import WorkloadContext
 from suites.workloads.workload import Actor, TopicPlan, Workload
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, api_versions
 from wire.messages import response
@@ -84,10 +84,10 @@ class Deaf(Workload):
     def topics(self) -> tuple[TopicPlan, ...]:
         return (TopicPlan(),)
 
-    def clients(self, stage: Stage, names: dict[str, str]) -> list[Actor]:
-        return [Actor(name, stage, lambda: [None, self.released.wait()][0]) for name in ("a", "b")]
+    def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
+        return [Actor(name, context, lambda: [None, self.released.wait()][0]) for name in ("a", "b")]
 
-    def must_move(self, stage: Stage) -> list[str]:
+    def must_move(self, context: WorkloadContext) -> list[str]:
         return []
 
 
@@ -107,12 +107,12 @@ def deaf(tmp_path: Path) -> Iterator[Clients]:
         prefix="bt-x", case="tests/case", latency_ms=1.0, leaderless=True
     )  # so that no watcher asks
     with Recorder.create(tmp_path / "history", Header(case="tests/ending", target="nobody")) as recorder:
-        ground = Ground(
+        trial_context = TrialContext(
             case_context=case_context,
             recorder=recorder, node_controls={}, wire=lambda name="": None, bootstrap=[], reach={},
             topics={}, names={}, alive=lambda: True, emit=lambda event: None, journal=tmp_path / "journal",
         )  # type: ignore[arg-type]  # fmt: skip
-        clients = Clients(Deaf(), ground, NoLinks())  # type: ignore[arg-type]
+        clients = Clients(Deaf(), trial_context, NoLinks())  # type: ignore[arg-type]
         clients.start()
         yield clients
         Deaf.released.set()
@@ -130,7 +130,7 @@ def test_all_clients_together_have_one_limit_that_is_named(deaf: Clients, monkey
 
 def test_an_interrupted_trial_waits_for_no_client(deaf: Clients) -> None:
     deaf.give_up()
-    assert deaf.stage.problems == ["the run was interrupted"], "by which writers know that nobody waits for answers"
+    assert deaf.context.problems == ["the run was interrupted"], "by which writers know that nobody waits for answers"
     assert deaf.stop()[0].startswith(f"client a did not end within {of_clients.GIVE_UP_S:g} s")
 
 

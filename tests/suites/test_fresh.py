@@ -14,8 +14,8 @@ from histories.reader import History
 from histories.recorder import Recorder
 from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
+from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh, NoFreshProgress
-from suites.workloads.stage import Lagging, Stage
 from tests.suites.in_process import InProcess
 
 SCENE = CaseContext(prefix="bt-x", case="tests/fresh", latency_ms=0.1)
@@ -31,14 +31,16 @@ class Tried:
         self.recorder.__enter__()
         wire = self.wire()
         self.topic = wire.new_topic(partitions=2)
-        self.stage = Stage(SCENE, "", self.recorder, {self.topic: 2}, [], lambda what: what, lambda *_: None)
+        self.context = WorkloadContext(
+            SCENE, "", self.recorder, {self.topic: 2}, [], lambda what: what, lambda *_: None
+        )
 
     def wire(self, kind: type[Wire] = Wire) -> Wire:
         return kind(self.world, SCENE, [self.world.address])
 
     def fresh(self, kind: type[Wire] = Wire) -> Fresh:
         self.asked_as: list[str] = []
-        return Fresh(lambda client: (self.asked_as.append(client), self.wire(kind))[1], self.stage)
+        return Fresh(lambda client: (self.asked_as.append(client), self.wire(kind))[1], self.context)
 
     def rows(self, kind: str) -> list[tuple[str, str]]:
         self.recorder.__exit__(None, None, None)

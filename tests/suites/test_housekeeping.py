@@ -11,7 +11,7 @@ from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
-from suites.conclusion import Conclusion
+from suites.conclusion import TrialFacts
 from suites.final_read import FinalRead
 from suites.probe import batch
 from suites.probe.failures import NoResponse, NotApplicable, ProtocolBroken, StatementFalse
@@ -185,7 +185,7 @@ def final_read(tmp_path, data):
 @pytest.mark.parametrize("data", MARKERS.values(), ids=MARKERS)
 def test_a_final_read_keeps_what_it_could_not_read(tmp_path, data):
     final, _ = final_read(tmp_path, data)
-    seen = Conclusion()
+    seen = TrialFacts()
     seen.take_malformed(final.malformed)
     (told,) = seen.malformed.values()
     assert "control" in told.sentence and told.evidence[-1].bytes_hex
@@ -198,7 +198,7 @@ def test_a_final_read_takes_a_marker_without_a_value(tmp_path):
 
 def test_a_trial_whose_final_read_was_unreadable_fails(tmp_path):
     final, _ = final_read(tmp_path, MARKERS["no key"])
-    seen = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+    seen = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
     seen.take_malformed(final.malformed)
     outcome = verdict(tmp_path / "trial", seen)
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "protocol"), "H24: it was `suite`, three times"

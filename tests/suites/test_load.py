@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from suites import load
-from suites.conclusion import Conclusion
+from suites.conclusion import TrialFacts
 from suites.load import Load
 
 SECOND = 1_000_000_000
@@ -21,8 +21,8 @@ class Scripted:
         self.active: list[str] = []
         self.holds_a_node = False
         monkeypatch.setattr(load, "now_ns", lambda: self.now)
-        ground = SimpleNamespace(alive=lambda: self.alive, limit=lambda seconds: seconds)
-        self.load = Load(self, ground)  # type: ignore[arg-type]
+        trial_context = SimpleNamespace(alive=lambda: self.alive, limit=lambda seconds: seconds)
+        self.load = Load(self, trial_context)  # type: ignore[arg-type]
 
     def seconds(self, number: int, each: int = 0) -> bool:
         """Whether it leads nowhere within so many seconds, with so many acknowledgements in each."""
@@ -71,8 +71,8 @@ def test_a_death_is_looked_at_three_times(scripted: Scripted) -> None:
 
 
 def test_what_is_certain() -> None:
-    assert not Conclusion().certain
-    assert not Conclusion(stuck=["sends"]).certain
-    assert Conclusion(stuck=["sends"], fresh="nobody answered").certain
-    assert Conclusion(alive=False).certain
-    assert not Conclusion(alive=False, unhealed={"w1": "we could not start it again"}).certain
+    assert not TrialFacts().certain
+    assert not TrialFacts(stuck=["sends"]).certain
+    assert TrialFacts(stuck=["sends"], fresh="nobody answered").certain
+    assert TrialFacts(alive=False).certain
+    assert not TrialFacts(alive=False, unhealed={"w1": "we could not start it again"}).certain

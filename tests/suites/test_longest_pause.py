@@ -9,7 +9,7 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation
 from suites.case import Case
-from suites.conclusion import KIND, Conclusion
+from suites.conclusion import KIND, TrialFacts
 from suites.trial_verdict import judged
 
 SECOND = 1_000_000_000
@@ -41,7 +41,7 @@ def facts(tmp_path, outcomes):
                     outcome=outcome,
                 )
             )
-        recorder.event(KIND, seen=msgspec.to_builtins(Conclusion(warm=True, acked=2, hits={"w1": 3})))
+        recorder.event(KIND, seen=msgspec.to_builtins(TrialFacts(warm=True, acked=2, hits={"w1": 3})))
     return judged(CASE, History.open(tmp_path / "h")).facts
 
 

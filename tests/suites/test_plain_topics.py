@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from suites.cluster_settings import SetUp
-from suites.plain_topics import PlainTopics, settings_for_plain_topics
+from suites.cluster_settings import ClusterSettings
+from suites.plain_topics import DefaultTopicsProbe, settings_for_default_topics
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire.messages import response
 
@@ -49,30 +49,30 @@ class Cluster:
         partition = {"partition_index": 0, "offset": 0, "timestamp": -1}
         return response("ListOffsets", topics=[{"name": asked.topics[0].name, "partitions": [partition]}])
 
-    def probe(self) -> PlainTopics:
+    def probe(self) -> DefaultTopicsProbe:
         exchanger = ScriptedExchanger(
             CreateTopics=self.create, Metadata=self.metadata, DescribeConfigs=self.describe, ListOffsets=self.ends
         )
-        return PlainTopics(exchanger, SCENE, [("h", 9)])
+        return DefaultTopicsProbe(exchanger, SCENE, [("h", 9)])
 
 
 def test_where_topics_are_as_kafkas_nothing_is_told() -> None:
     cluster = Cluster({"message.timestamp.type": "CreateTime", "compression.type": "producer", "flush.ms": "1"})
-    assert settings_for_plain_topics(cluster.probe()) == {}
+    assert settings_for_default_topics(cluster.probe()) == {}
     assert cluster.asked == [{}], "one topic as it comes, and no other"
 
 
 def test_what_differs_and_matters_is_told_with_each_topic() -> None:
     cluster = Cluster(OF_ITS_OWN)
     wire = cluster.probe()
-    plain = settings_for_plain_topics(wire)
+    plain = settings_for_default_topics(wire)
     assert plain == {"message.timestamp.type": "CreateTime", "compression.type": "producer"}
 
-    wire.set_up = SetUp(plain)
+    wire.set_up = ClusterSettings(plain)
     wire.new_topic("t")
     wire.new_topic("t", configs={"compression.type": "gzip"})
     assert cluster.asked[-2:] == [plain, plain | {"compression.type": "gzip"}], "what a case chooses goes before"
 
 
 def test_a_cluster_that_does_not_obey_is_told_nothing() -> None:
-    assert settings_for_plain_topics(Cluster(OF_ITS_OWN, obeys=False).probe()) == {}
+    assert settings_for_default_topics(Cluster(OF_ITS_OWN, obeys=False).probe()) == {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from suites.cluster_settings import SetUp
-from suites.plain_topics import PlainTopics
+from suites.cluster_settings import ClusterSettings
+from suites.plain_topics import DefaultTopicsProbe
 from suites.probe.failures import NotApplicable, StatementFalse
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire import errors
@@ -16,12 +16,12 @@ REQUIRED = msgspec.structs.replace(SCENE, required=("data", "topics"))
 POLICY = msgspec.structs.replace(REQUIRED, topic_policy=True)
 
 
-def refusing(code: int, case_context=REQUIRED) -> PlainTopics:
+def refusing(code: int, case_context=REQUIRED) -> DefaultTopicsProbe:
     def answer(asked):
         (row,) = asked.topics
         return response("CreateTopics", topics=[{"name": row.name, "error_code": code}])
 
-    return PlainTopics(ScriptedExchanger(CreateTopics=answer), case_context, [("h", 9)])
+    return DefaultTopicsProbe(ScriptedExchanger(CreateTopics=answer), case_context, [("h", 9)])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_setting_may_be_refused_but_not_one_that_was_accepted_before() -> None
     with pytest.raises(NotApplicable) as refused:
         wire.new_topic(configs={"cleanup.policy": "compact"})
     assert refused.value.kind == "unsupported"
-    wire.set_up = SetUp({"compression.type": "producer"})
+    wire.set_up = ClusterSettings({"compression.type": "producer"})
     with pytest.raises(StatementFalse, match="INVALID_CONFIG"):
         wire.new_topic()
     with pytest.raises(NotApplicable):
@@ -71,7 +71,7 @@ def test_a_timer_that_we_set_ourselves_must_be_told_as_it_is(told, ours, chosen,
         return response("DescribeConfigs", results=[{"resource_type": 4, "resource_name": "1", "configs": rows}])
 
     case_context = msgspec.structs.replace(SCENE, our_timers=ours, chosen=chosen)
-    wire = PlainTopics(ScriptedExchanger(DescribeConfigs=answer), case_context, [("h", 9)])
+    wire = DefaultTopicsProbe(ScriptedExchanger(DescribeConfigs=answer), case_context, [("h", 9)])
     with pytest.raises(error, match=r"a\.b"):
         wire.needs_setting("a.b", at_most=5_000)
     wire.needs_setting("a.b", at_most=60_000) if told else None

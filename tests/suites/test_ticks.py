@@ -9,22 +9,22 @@ from histories.header import Header
 from histories.recorder import Recorder
 from suites.probe.context import CaseContext
 from suites.workloads.committing import commit_positions
-from suites.workloads.session import Session
-from suites.workloads.stage import Stage
+from suites.workloads.context import WorkloadContext
+from suites.workloads.transactional_session import TransactionalSession
 
 
 @pytest.fixture
-def stage(tmp_path):
+def context(tmp_path):
     case_context = CaseContext(prefix="x", case="tests/case", latency_ms=1.0)
     with Recorder.create(tmp_path / "history", Header(case="tests/ticks", target="nobody")) as recorder:
-        yield Stage(
+        yield WorkloadContext(
             case_context, "127.0.0.1:1", recorder, {"t": 1}, [], lambda what: f"x-{what}", lambda client, text: None
         )
 
 
 @pytest.mark.parametrize("abort", [False, True])
-def test_a_transaction_ticks_as_it_begins_and_as_it_ends(stage, abort):
-    session = Session(stage, "t1", "x")
+def test_a_transaction_ticks_as_it_begins_and_as_it_ends(context, abort):
+    session = TransactionalSession(context, "t1", "x")
     done = types.SimpleNamespace(
         begin_transaction=lambda: None,
         commit_transaction=lambda seconds: None,
@@ -34,12 +34,12 @@ def test_a_transaction_ticks_as_it_begins_and_as_it_ends(stage, abort):
     )
     session.writer.producer = done
     txn = session.begin()
-    assert stage.clock.operations() == 1
+    assert context.clock.operations() == 1
     session.end(txn, abort)
-    assert stage.clock.operations() == 2
+    assert context.clock.operations() == 2
 
 
-def test_a_commit_of_a_group_ticks(stage):
+def test_a_commit_of_a_group_ticks(context):
     consumer: Any = types.SimpleNamespace(commit=lambda **how: [])
-    commit_positions(stage, consumer, "m1", "g", [])
-    assert stage.clock.operations() == 1
+    commit_positions(context, consumer, "m1", "g", [])
+    assert context.clock.operations() == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.workloads.writer import ToldOffsets
+from suites.workloads.writer import ReportedOffsets
 
 HERE, THERE = ("t", 0), ("t", 1)
 
@@ -21,10 +21,10 @@ HERE, THERE = ("t", 0), ("t", 1)
     ],
 )
 def test_only_what_an_answer_named_counts(reported, told):
-    offsets = ToldOffsets()
+    offsets = ReportedOffsets()
     assert [offsets.offset(HERE, offset) for offset in reported] == told
 
 
 def test_partitions_count_apart():
-    offsets = ToldOffsets()
+    offsets = ReportedOffsets()
     assert [offsets.offset(HERE, -1), offsets.offset(THERE, 0), offsets.offset(HERE, 0)] == [None, 0, None]

@@ -15,13 +15,13 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation, Record
 from suites.case import Case
-from suites.conclusion import KIND, Conclusion
+from suites.conclusion import KIND, TrialFacts
 from suites.trial import Trial
 from suites.trial_verdict import judged
 from suites.workloads import SendAndRead
 
 SCHEDULE = Windows(drop_response(api="Produce", times=3))
-SEEN = Conclusion(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
 
 
 def function():

@@ -16,11 +16,11 @@ from histories.recorder import Recorder
 from histories.rows import Client, Event, Operation, Record
 from suites.probe.context import CaseContext
 from suites.workloads.commits import Commits
+from suites.workloads.context import WorkloadContext
 from suites.workloads.reader import Reader
 from suites.workloads.sending import send_steadily
-from suites.workloads.session import Session, Sessions
-from suites.workloads.stage import Stage
-from suites.workloads.writer import Writer
+from suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
+from suites.workloads.writer import RecordProducer
 
 _spec = importlib.util.spec_from_file_location("soak", Path(__file__).parents[2] / "bench" / "chaos.py")
 assert _spec is not None and _spec.loader is not None
@@ -38,9 +38,11 @@ def recorder(tmp_path):
 
 
 @pytest.fixture
-def stage(recorder):
+def context(recorder):
     case_context = CaseContext(prefix="bt-x", case="tests/case", latency_ms=1.0)
-    return Stage(case_context, NOWHERE, recorder, {"t": 2}, [], lambda what: f"bt-x-{what}", lambda client, text: None)
+    return WorkloadContext(
+        case_context, NOWHERE, recorder, {"t": 2}, [], lambda what: f"bt-x-{what}", lambda client, text: None
+    )
 
 
 class Rows:
@@ -65,17 +67,17 @@ class Rows:
 
 
 @pytest.fixture
-def rows(stage):
-    stage.recorder = Rows()
-    return stage.recorder
+def rows(context):
+    context.recorder = Rows()
+    return context.recorder
 
 
 def fatal():
     return KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "desynchronised", fatal=True))
 
 
-def test_what_never_got_an_answer_is_in_the_history_as_unknown(stage, rows):
-    writer = Writer(stage, "w1")
+def test_what_never_got_an_answer_is_in_the_history_as_unknown(context, rows):
+    writer = RecordProducer(context, "w1")
     values = [writer.send(("t", 0)), writer.send(("t", 1)), writer.send(("t", 0))]
     writer.close(within_s=0.1)
 
@@ -83,8 +85,8 @@ def test_what_never_got_an_answer_is_in_the_history_as_unknown(stage, rows):
     assert [row.position for row in rows.sends()] == [0, 0, 1]
 
 
-def test_a_fatal_error_out_of_poll_is_noted_and_loses_no_row(stage, rows, monkeypatch):
-    writer = Writer(stage, "w1")
+def test_a_fatal_error_out_of_poll_is_noted_and_loses_no_row(context, rows, monkeypatch):
+    writer = RecordProducer(context, "w1")
     writer.send(("t", 0))
 
     class Raising:
@@ -105,9 +107,9 @@ def test_a_fatal_error_out_of_poll_is_noted_and_loses_no_row(stage, rows, monkey
     assert [row.outcome for row in rows.sends()] == ["info"]
 
 
-def test_a_client_that_fails_still_tells_what_it_sent(stage, rows, monkeypatch):
+def test_a_client_that_fails_still_tells_what_it_sent(context, rows, monkeypatch):
     def make(client):
-        writer = Writer(stage, client)
+        writer = RecordProducer(context, client)
 
         def failing(seconds):
             if len(writer._under_way) == 3:
@@ -119,7 +121,7 @@ def test_a_client_that_fails_still_tells_what_it_sent(stage, rows, monkeypatch):
         return writer
 
     with pytest.raises(RuntimeError):
-        send_steadily(stage, "w1", 1e6, stage.places, make)
+        send_steadily(context, "w1", 1e6, context.places, make)
 
     assert [row.outcome for row in rows.sends()] == ["info"] * 3
 
@@ -159,8 +161,8 @@ def error(**how):
     ],
     ids=["commits", "retries", "must abort", "fatal", "aborts", "abort fails"],
 )  # fmt: skip
-def test_how_a_transaction_ends(stage, rows, outcomes, abort, ended, kinds, over, open_, monkeypatch):
-    session = Session(stage, "t1", "x")
+def test_how_a_transaction_ends(context, rows, outcomes, abort, ended, kinds, over, open_, monkeypatch):
+    session = TransactionalSession(context, "t1", "x")
     monkeypatch.setattr(session.writer, "producer", ScriptedProducer(**outcomes))
     txn = session.begin()
     assert txn is not None
@@ -171,7 +173,7 @@ def test_how_a_transaction_ends(stage, rows, outcomes, abort, ended, kinds, over
     assert (session.over, session.open) == (over, open_)
 
 
-def test_a_session_that_left_a_transaction_open_is_taken_over_at_the_end(stage, rows, monkeypatch):
+def test_a_session_that_left_a_transaction_open_is_taken_over_at_the_end(context, rows, monkeypatch):
     started = []
 
     def start(session):
@@ -179,8 +181,8 @@ def test_a_session_that_left_a_transaction_open_is_taken_over_at_the_end(stage, 
         monkeypatch.setattr(session.writer, "producer", ScriptedProducer(commit_transaction=[error(fatal=True)]))
         return True
 
-    monkeypatch.setattr(Session, "start", start)
-    sessions = Sessions(stage, "t1", "x")
+    monkeypatch.setattr(TransactionalSession, "start", start)
+    sessions = TransactionalSessions(context, "t1", "x")
     session = sessions.current()
     assert session is not None
     session.end(session.begin() or 0, False)
@@ -237,10 +239,10 @@ class OutOfRange:
 
 
 @pytest.mark.parametrize(("delivered", "asked_next"), [(None, 0), (0, 1), (7, 8)])
-def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(stage, delivered, asked_next):
+def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(context, delivered, asked_next):
     sought, rows = [], Rows()
-    stage.recorder = rows
-    reader = Reader(stage, "r1")
+    context.recorder = rows
+    reader = Reader(context, "r1")
     reader.assign([("t", 0)])
     reader.streams["t", 0].prev = delivered
     reader.consumer.close()
@@ -251,7 +253,7 @@ def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(stage, de
     assert ("out-of-range", {"client": "r1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
 
 
-def test_a_reader_goes_back_once_the_library_is_ready(stage):
+def test_a_reader_goes_back_once_the_library_is_ready(context):
     """A seek is refused as erroneous state while the leader of the partition is away."""
     sought, not_ready = [], [KafkaException(KafkaError(KafkaError._STATE))]
 
@@ -260,8 +262,8 @@ def test_a_reader_goes_back_once_the_library_is_ready(stage):
             raise not_ready.pop()
         sought.append(place.offset)
 
-    stage.recorder = Rows()
-    reader = Reader(stage, "r1")
+    context.recorder = Rows()
+    reader = Reader(context, "r1")
     reader.assign([("t", 0)])
     reader.consumer.close()
     reader.consumer = type("Consumer", (), {"seek": seek, "consume": lambda *_: []})()
@@ -273,11 +275,11 @@ def test_a_reader_goes_back_once_the_library_is_ready(stage):
     assert sought == [0]
 
 
-def test_commits_ask_a_broker_for_no_producer_id(stage, rows):
+def test_commits_ask_a_broker_for_no_producer_id(context, rows):
     """A broker without InitProducerId is not asked for what the workload does not name among its APIs."""
     workload = Commits()
-    stage.stopping.set()
-    for actor in workload.clients(stage, {"group": "g"}):
+    context.stopping.set()
+    for actor in workload.clients(context, {"group": "g"}):
         if actor.name.startswith("b"):
             actor.run()
     made = [row for row in rows.rows if isinstance(row, Client)]

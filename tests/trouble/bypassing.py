@@ -6,16 +6,16 @@ import os
 from typing import Any
 
 from suites import session
-from suites.workloads.stage import Stage
+from suites.workloads.context import WorkloadContext
 
 
 def pytest_configure() -> None:
     """The first reader of the workload is given the broker's own address; this process serves one run and ends."""
-    given = Stage.settings
+    given = WorkloadContext.settings
 
-    def past_the_proxy(stage: Stage, client: str, **more: Any) -> dict[str, Any]:
-        settings = given(stage, client, **more)
+    def past_the_proxy(context: WorkloadContext, client: str, **more: Any) -> dict[str, Any]:
+        settings = given(context, client, **more)
         return settings | ({"bootstrap.servers": os.environ["PAST_THE_PROXY"]} if client == "r1" else {})
 
     session.ATTEMPTS = 1  # the next attempt would say the same
-    Stage.settings = past_the_proxy  # type: ignore[method-assign]
+    WorkloadContext.settings = past_the_proxy  # type: ignore[method-assign]

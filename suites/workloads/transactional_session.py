@@ -9,19 +9,19 @@ from confluent_kafka import KafkaException
 from histories.clock import now_ns
 from histories.rows import Operation
 from suites.workloads.bounded import PATIENCE_S, Hung, bounded
-from suites.workloads.stage import Stage
-from suites.workloads.writer import Writer
+from suites.workloads.context import WorkloadContext
+from suites.workloads.writer import RecordProducer
 
 CALL_S = 10.0
 FLUSH_S = 2.0
 RETRIES = 12
 
 
-class Session:
+class TransactionalSession:
     """One producer instance. Use from one thread."""
 
-    def __init__(self, stage: Stage, client: str, transactional_id: str) -> None:
-        self.stage = stage
+    def __init__(self, context: WorkloadContext, client: str, transactional_id: str) -> None:
+        self.context = context
         self.client = client
         self.transactional_id = transactional_id
         self.over = False
@@ -29,7 +29,7 @@ class Session:
         """Whether a call of the library did not come back: this producer is not touched any more."""
         self.open = False
         """Whether a transaction may be open, as far as this client knows."""
-        self.writer = Writer(stage, client, transactional_id=transactional_id)
+        self.writer = RecordProducer(context, client, transactional_id=transactional_id)
 
     def start(self) -> bool:
         """Takes over the transactional id, which ends what another left open."""
@@ -42,9 +42,9 @@ class Session:
         except KafkaException:
             self.over = True
             return None
-        txn = self.stage.next_txn()
+        txn = self.context.next_txn()
         self.open = True
-        self.stage.clock.tick()
+        self.context.clock.tick()
         self._row("begin", txn, now_ns(), "ok")
         return txn
 
@@ -61,7 +61,7 @@ class Session:
 
     def _end(self, kind: str, txn: int) -> str:
         producer = self.writer.producer
-        self.stage.clock.tick()
+        self.context.clock.tick()
         call_ns = now_ns()
         call = producer.commit_transaction if kind == "commit_txn" else producer.abort_transaction
         outcome = self.retried(kind, call)
@@ -78,27 +78,27 @@ class Session:
             except Hung as problem:  # the library is given up, as an application that is watched would be restarted
                 self.over = self.hung = True
                 self.writer.abandon()
-                self.stage.hung(f"client {self.client}, {what}: {problem}")
+                self.context.hung(f"client {self.client}, {what}: {problem}")
                 return "error"
             except KafkaException as problem:
                 error = problem.args[0]
                 if error.fatal():
                     self.over = True
-                    self.stage.recorder.event("client-fatal", client=self.client, error=error.str(), call=what)
+                    self.context.recorder.event("client-fatal", client=self.client, error=error.str(), call=what)
                     return "fatal"
                 if error.txn_requires_abort():
                     return "abort"
                 if not error.retriable():
                     self.over = True
-                    self.stage.recorder.event("client-error", client=self.client, error=error.str(), call=what)
+                    self.context.recorder.event("client-error", client=self.client, error=error.str(), call=what)
                     return "error"
         self.over = True
         return "error"
 
     def _row(self, kind: str, txn: int, call_ns: int, outcome: str) -> None:
-        self.stage.recorder.add(
+        self.context.recorder.add(
             Operation(
-                op=self.stage.recorder.next_op(),
+                op=self.context.recorder.next_op(),
                 client=self.client,
                 kind=kind,
                 call_ns=call_ns,
@@ -115,25 +115,25 @@ class Session:
             self.writer.close(5.0)
 
 
-class Sessions:
+class TransactionalSessions:
     """The producers that hold one transactional id, one after the other."""
 
-    def __init__(self, stage: Stage, client: str, transactional_id: str) -> None:
-        self._stage = stage
+    def __init__(self, context: WorkloadContext, client: str, transactional_id: str) -> None:
+        self._context = context
         self._client = client
         self._transactional_id = transactional_id
         self._life = 0
         self._left_open = False
-        self._session: Session | None = None
+        self._session: TransactionalSession | None = None
 
-    def current(self) -> Session | None:
+    def current(self) -> TransactionalSession | None:
         """The producer that works; a new one where the last is over. None when it could not start: ask again."""
         if self._session is not None and self._session.over:
             self._end()
         if self._session is None:
             self._life += 1
             name = self._client if self._life == 1 else f"{self._client}.{self._life}"
-            session = Session(self._stage, name, self._transactional_id)
+            session = TransactionalSession(self._context, name, self._transactional_id)
             if not session.start():
                 session.close()
                 return None

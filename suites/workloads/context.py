@@ -12,10 +12,9 @@ from faults.client_aliases import ClientAliases
 from faults.clock import OperationClock
 from histories.clock import now_ns
 from histories.recorder import Recorder
+from histories.rows import PartitionId
 from suites.probe.context import CaseContext
 from suites.probe.promptness import counted_ms
-
-Place = tuple[str, int]
 
 
 class Abandonable(Protocol):
@@ -28,7 +27,7 @@ class Lagging(NamedTuple):
     """A reader that has not been delivered what it must reach."""
 
     reader: str
-    place: Place
+    place: PartitionId
     position: int
     """Where it stands: the offset that it is to be delivered next."""
     goal: int
@@ -42,7 +41,7 @@ class Lagging(NamedTuple):
         return " " not in self.reader
 
 
-class Stage:
+class WorkloadContext:
     """Shared by all clients of one trial; every method may be called from any thread."""
 
     def __init__(
@@ -78,14 +77,14 @@ class Stage:
         self._lock = threading.Lock()
         self._acked = 0
         self._acked_at: dict[str, int] = {}
-        self._acked_offset: dict[Place, int] = {}
-        self._acked_outside: dict[Place, int] = {}
-        self._seen_offset: dict[tuple[str, Place], int] = {}
-        self._log_start: dict[Place, int] = {}
+        self._acked_offset: dict[PartitionId, int] = {}
+        self._acked_outside: dict[PartitionId, int] = {}
+        self._seen_offset: dict[tuple[str, PartitionId], int] = {}
+        self._log_start: dict[PartitionId, int] = {}
         self.log_starts_risen = 0
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[PartitionId]:
         """Every partition of the trial."""
         return [(topic, index) for topic, count in self.topics.items() for index in range(count)]
 
@@ -105,7 +104,7 @@ class Stage:
             self._acked += count
             self._acked_at[what] = now_ns()
 
-    def sent(self, place: Place, offset: int, txn: int | None = None) -> None:
+    def sent(self, place: PartitionId, offset: int, txn: int | None = None) -> None:
         """A record was acknowledged at an offset, in a transaction or outside of any."""
         with self._lock:
             self._acked += 1
@@ -114,13 +113,13 @@ class Stage:
             if txn is None:
                 self._acked_outside[place] = max(self._acked_outside.get(place, -1), offset)
 
-    def seen(self, reader: str, place: Place, offset: int) -> None:
+    def seen(self, reader: str, place: PartitionId, offset: int) -> None:
         """A reader was delivered a record."""
         with self._lock:
             key = (reader, place)
             self._seen_offset[key] = max(self._seen_offset.get(key, -1), offset)
 
-    def log_starts_at(self, place: Place, offset: int) -> None:
+    def log_starts_at(self, place: PartitionId, offset: int) -> None:
         """A client was told where the log of a partition starts."""
         with self._lock:
             if offset > self._log_start.get(place, 0):
@@ -137,7 +136,7 @@ class Stage:
         with self._lock:
             return [what for what in expected if self._acked_at.get(what, 0) <= since_ns]
 
-    def behind(self, readers: Mapping[str, dict[Place, int]]) -> list[Lagging]:
+    def behind(self, readers: Mapping[str, dict[PartitionId, int]]) -> list[Lagging]:
         """Readers that have not been delivered what they must reach: reader -> {partition: offset}."""
         with self._lock:
             return [
@@ -147,7 +146,7 @@ class Stage:
                 if (seen := self._seen_offset.get((reader, place), -1)) < offset
             ]
 
-    def acked_offsets(self, outside_transactions: bool = False) -> dict[Place, int]:
+    def acked_offsets(self, outside_transactions: bool = False) -> dict[PartitionId, int]:
         """The highest acknowledged offset of each partition."""
         with self._lock:
             return dict(self._acked_outside if outside_transactions else self._acked_offset)
