@@ -28,7 +28,7 @@ from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
 from suites.plugin import arguments
 from suites.proof_notes import Note
-from suites.release_notes import Shelf
+from suites.release_notes import ReleaseNotes
 from suites.targets import open_target
 from wire.client import Connection
 from wire.messages import request
@@ -100,11 +100,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _tell(shelves, cases)
 
 
-def _shelf(name: str) -> Shelf:
-    return Shelf(KAFKA.removeprefix("kafka:"), NOTES / f"{name}.jsonl")
+def _shelf(name: str) -> ReleaseNotes:
+    return ReleaseNotes(KAFKA.removeprefix("kafka:"), NOTES / f"{name}.jsonl")
 
 
-def _run(setup: Setup, shelf: Shelf, cases: Sequence[Case]) -> None:
+def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     """One run; what it shows is in the notes."""
     if not (missing := shelf.missing(cases)):
         return
@@ -155,7 +155,7 @@ def _limit(bootstrap: str, bytes_per_second: int) -> None:
         raise SystemExit(f"the quota was refused: {answer.entries[0]}")
 
 
-def _tell(shelves: dict[str, Shelf], cases: Sequence[Case]) -> int:
+def _tell(shelves: dict[str, ReleaseNotes], cases: Sequence[Case]) -> int:
     print("| configuration | settings | pass | fail | inconclusive | not applicable |\n|---|---|---|---|---|---|")
     bad = []
     for name, shelf in shelves.items():

@@ -45,12 +45,12 @@ def _must_be_over(run: Path) -> None:
 def _clean_run(run: Path) -> int:
     """Undoes what a killed run left of its faults; removes the data of its nodes, and from the cluster the topics and
     groups that it wrote down, and nothing else."""
-    from suites.cleaning import OURS, clean_run
+    from suites.cleaning import RESOURCES_FILE, clean_run
 
     shutil.rmtree(run / "target" / "data", ignore_errors=True)
     for sentence in heal_run(run):
         click.echo(sentence)
-    if not (run / OURS).is_file():
+    if not (run / RESOURCES_FILE).is_file():
         raise Trouble(f"{run} never reached its target: there is nothing to remove.")
     try:
         topics, groups = clean_run(run)

@@ -25,7 +25,7 @@ from ci.known import Known
 from ci.story import Story, host, suite_version
 from ci.trouble import INTERRUPTED, Trouble
 from ci.writers import Writer, discover
-from suites.events import CaseStarted, Event, PhaseChanged, RunFinished, RunStarted
+from suites.events import CaseStarted, PhaseChanged, RunEvent, RunFinished, RunStarted
 
 GOES_ON = (CaseStarted, PhaseChanged)
 
@@ -64,7 +64,7 @@ class Reporter:
         self.story.interrupted = True
         raise KeyboardInterrupt
 
-    def pytest_brokertrial_event(self, event: Event) -> None:
+    def pytest_brokertrial_event(self, event: RunEvent) -> None:
         if self.story.interrupted and isinstance(event, GOES_ON):
             raise KeyboardInterrupt  # the first was lost, as one is that is raised in a callback of a client library
         self.story.on(event)
@@ -73,7 +73,7 @@ class Reporter:
         for name, writer in self.writers.items():
             self._tell(name, writer, event)
 
-    def _tell(self, name: str, writer: Writer, event: Event) -> None:
+    def _tell(self, name: str, writer: Writer, event: RunEvent) -> None:
         if name in self.story.broken:
             return
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ci.known import Known
 from ci.tally import Tally, local_day
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
-from suites.events import CaseFinished, Event, RunFinished, RunStarted
+from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
 from suites.result import CaseResult
 
 
@@ -31,7 +31,7 @@ class Story:
     min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
     fault: bool = False  # pytest itself, or a case file, raised what nobody expected
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         """Takes in one event."""
         if isinstance(event, RunStarted):
             self.run = event

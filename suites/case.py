@@ -135,7 +135,7 @@ class Case:
         return tuple(entry for entry in self.fails_on if isinstance(entry, str))
 
     @property
-    def lies(self) -> tuple[Window, ...]:
+    def tampered_responses(self) -> tuple[Window, ...]:
         """The edited answers that must, together, make it fail."""
         return tuple(entry for entry in self.fails_on if isinstance(entry, Window))
 

@@ -12,19 +12,19 @@ from suites.case import Case
 from suites.log_lines import folded
 from suites.outcome import Outcome
 from suites.proof import proof_of
-from suites.result import Attempt, CaseResult, Evidence, Failure, LogLine, Proof, Reason
+from suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
 from suites.signature import derived
 from suites.targets import Target
 
 if TYPE_CHECKING:
-    from suites.session import Session
+    from suites.session import TargetSession
 
 LOG_LINES_KEPT = 60
 ALARMS_SHOWN = 5
 
 
 def result_of(
-    session: Session, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int
+    session: TargetSession, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int
 ) -> CaseResult:
     """What the `number` attempts at a case came to; one that is not proven can only warn."""
     ended, target = now_ns(), session.target
@@ -72,7 +72,7 @@ def lost(case: Case, error: Exception) -> CaseResult:
     )
 
 
-def _not_proven(proof: Proof | None, nodes: int) -> str:
+def _not_proven(proof: KafkaProof | None, nodes: int) -> str:
     """Why a case may accuse nobody here; empty where it may."""
     if proof is None:
         return "this case, as it is now, has not been proven on Apache Kafka"

@@ -19,11 +19,11 @@ from wire import errors
 from wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
-OURS, NAMES = "ours.json", "names.jsonl"
+RESOURCES_FILE, NAMES = "ours.json", "names.jsonl"
 HURRIED_S = 3.0
 
 
-class Ours(msgspec.Struct, frozen=True):
+class RunResources(msgspec.Struct, frozen=True):
     """Kept in the run folder: by which names a run is known on its cluster, and where that is."""
 
     prefix: str
@@ -31,7 +31,7 @@ class Ours(msgspec.Struct, frozen=True):
     reach: dict[str, str] = {}
 
 
-class Janitor(Wire):
+class CleanupProbe(Wire):
     """A probe that clears away. `hurried`, as after Ctrl-C, it waits a few seconds for each answer and no longer."""
 
     hurried = False
@@ -41,7 +41,7 @@ class Janitor(Wire):
         return HURRIED_S if self.hurried else super().patience_s
 
 
-def forget(wire: Wire) -> None:
+def remove_created(wire: Wire) -> None:
     """Deletes the topics and groups that a probe made; what cannot be deleted now is left to the end of the run.
 
     A broker that is silent is not asked again: each of a dozen groups would wait for as long as the first.
@@ -114,13 +114,13 @@ def clean(wire: Wire, ours: Collection[str]) -> tuple[list[str], list[str]]:
     wire.made_topics = [name for name in topics if name in ours]
     wire.made_groups = [name for name in groups if name in ours]
     found = list(wire.made_topics), list(wire.made_groups)
-    forget(wire)  # it empties both
+    remove_created(wire)  # it empties both
     return found
 
 
 def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     """What `doctor --clean RUN` does: removes what a killed run left on its cluster."""
-    ours = msgspec.json.decode((run_dir / OURS).read_bytes(), type=Ours)
+    ours = msgspec.json.decode((run_dir / RESOURCES_FILE).read_bytes(), type=RunResources)
     pairs = (entry.rpartition(":") for entry in ours.bootstrap.split(","))
     addresses = [(host, int(port)) for host, _, port in pairs]
     case_context = CaseContext(prefix=ours.prefix, case="cleaning")

@@ -14,7 +14,7 @@ from faults.proxy_process import FaultProxy
 from histories.clock import now_ns
 from histories.rows import PartitionId
 from suites import naming
-from suites.events import Progress
+from suites.events import TrialProgress
 from suites.ground import TrialContext
 from suites.workloads.asker import watch
 from suites.workloads.context import Lagging, WorkloadContext
@@ -163,7 +163,7 @@ class Clients:
         if now - self._told_ns > TELL_S * 1e9:
             self._told_ns = now
             self._ground.emit(
-                Progress(self._ground.case_context.case, self.acked, self.clock.operations(), active, left_s)
+                TrialProgress(self._ground.case_context.case, self.acked, self.clock.operations(), active, left_s)
             )
 
     def _new_name(self, what: str) -> str:

@@ -15,7 +15,7 @@ from faults.schedule import BadSchedule, Schedule
 from suites.case import Case
 
 
-class Disturbance:
+class RunWideFaults:
     """Every connection of a run led through the proxy. A context manager: leaving it ends the proxy."""
 
     def __init__(self, always: Schedule, refute: bool) -> None:
@@ -50,22 +50,22 @@ class Disturbance:
     @contextlib.contextmanager
     def around(self, case: Case) -> Iterator[None]:
         """Tells the case's own lies while it runs, when the run refutes."""
-        lies = Schedule.of(*case.lies) if self.refute else Schedule()
+        tampered_responses = Schedule.of(*case.tampered_responses) if self.refute else Schedule()
         try:
-            for window in lies:
+            for window in tampered_responses:
                 self.links.apply(window)
             yield
         finally:
-            for window in lies:
+            for window in tampered_responses:
                 self.links.heal(window.id)
 
 
-def disturbance(through: str | None, refute: bool) -> Disturbance | None:
+def open_run_wide_faults(through: str | None, refute: bool) -> RunWideFaults | None:
     """What `--through` and `--refute` ask for; None for a run as usual. Raises BadSchedule."""
     if through is None:
-        return Disturbance(Schedule(), refute) if refute else None
+        return RunWideFaults(Schedule(), refute) if refute else None
     try:
         text = Path(through).read_bytes()
     except OSError as problem:
         raise BadSchedule(f"--through {through}: {problem.strerror}") from problem
-    return Disturbance(Schedule.from_json(text), refute)
+    return RunWideFaults(Schedule.from_json(text), refute)

@@ -59,7 +59,7 @@ class PhaseChanged(msgspec.Struct, frozen=True, tag=True):
     phase: str
 
 
-class Progress(msgspec.Struct, frozen=True, tag=True):
+class TrialProgress(msgspec.Struct, frozen=True, tag=True):
     """How far a trial has come, a few times a second."""
 
     case: str
@@ -85,4 +85,4 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True):
     tail: tuple[str, ...] = ()
 
 
-Event = RunStarted | CaseStarted | PhaseChanged | Progress | CaseFinished | RunFinished
+RunEvent = RunStarted | CaseStarted | PhaseChanged | TrialProgress | CaseFinished | RunFinished

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from checkers.verdict import Verdict
 from suites.result import CaseResult
 
-OURS = ("suite", "unwritten")  # reasons that lie with us, or with the machine that we run on
+SUITE_KINDS = ("suite", "unwritten")  # reasons that lie with us, or with the machine that we run on
 OK, FAILED, INTERRUPTED, OUR_FAULT, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
 
 
@@ -24,7 +24,7 @@ def exit_status(results: Iterable[CaseResult], *, interrupted: bool = False, rea
     if not ready:
         return NOT_READY
     unclear = [result for result in all_of_them if result.verdict is Verdict.INCONCLUSIVE]
-    if any(result.reason is not None and result.reason.kind in OURS for result in unclear):
+    if any(result.reason is not None and result.reason.kind in SUITE_KINDS for result in unclear):
         return OUR_FAULT
     if unclear:
         return INCONCLUSIVE

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from suites.offer import CLAIMS, Offer, level_missing
+from suites.offer import CLAIMS, TargetSupport, level_missing
 
 NONE, CORE = "none", "core"
 
@@ -20,7 +20,7 @@ class UnknownArea(ValueError):
     """`--require` names what there is not."""
 
 
-class Area(msgspec.Struct, frozen=True):
+class ApiArea(msgspec.Struct, frozen=True):
     """APIs that belong together, each with the oldest version that today's clients still send (KIP-896)."""
 
     what: str
@@ -32,23 +32,23 @@ class Area(msgspec.Struct, frozen=True):
     """Those of its APIs that show that it is offered."""
 
 
-AREAS: dict[str, Area] = {
-    "data": Area(
+AREAS: dict[str, ApiArea] = {
+    "data": ApiArea(
         "writing, reading and finding records",
         {"ApiVersions": 0, "Metadata": 0, "Produce": 3, "Fetch": 4, "ListOffsets": 1},
         core=True,
     ),
-    "topics": Area("making topics by request", {"CreateTopics": 2}, core=True),
-    "groups": Area(
+    "topics": ApiArea("making topics by request", {"CreateTopics": 2}, core=True),
+    "groups": ApiArea(
         "classic consumer groups",
         {"FindCoordinator": 0, "JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0, "LeaveGroup": 0},
         core=True,
     ),
-    "commits": Area("committed offsets", {"FindCoordinator": 0, "OffsetCommit": 2, "OffsetFetch": 1}, core=True),
-    "idempotence": Area(
+    "commits": ApiArea("committed offsets", {"FindCoordinator": 0, "OffsetCommit": 2, "OffsetFetch": 1}, core=True),
+    "idempotence": ApiArea(
         "idempotent producers", {"InitProducerId": 0}, core=True, where_offered=True, own=("InitProducerId",)
     ),
-    "transactions": Area(
+    "transactions": ApiArea(
         "transactions",
         dict.fromkeys(("FindCoordinator", *CLAIMS["transactions"]), 0),
         core=True,
@@ -56,14 +56,14 @@ AREAS: dict[str, Area] = {
         own=("AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "TxnOffsetCommit"),
     ),
     **{
-        feature: Area(f"the feature {feature}", dict.fromkeys(apis, 0))
+        feature: ApiArea(f"the feature {feature}", dict.fromkeys(apis, 0))
         for feature, apis in CLAIMS.items()
         if feature not in ("groups", "commits", "idempotence", "transactions")
     },
 }
 
 
-def required(words: Sequence[str], offer: Offer, claims: Mapping[str, bool]) -> list[str]:
+def required(words: Sequence[str], offer: TargetSupport, claims: Mapping[str, bool]) -> list[str]:
     """The areas that `--require` names, in the order of the table; `core` stands for several.
 
     An area that is named outranks what the target says of itself. As a part of the core, idempotence and transactions
@@ -75,7 +75,7 @@ def required(words: Sequence[str], offer: Offer, claims: Mapping[str, bool]) -> 
     return [name for name in AREAS if name in named]
 
 
-def _in_core(name: str, area: Area, offer: Offer, claims: Mapping[str, bool]) -> bool:
+def _in_core(name: str, area: ApiArea, offer: TargetSupport, claims: Mapping[str, bool]) -> bool:
     if name == "topics":
         return "create_topics" in offer.capabilities  # a test double whose topics appear on use says so itself
     if not area.where_offered:
@@ -83,7 +83,7 @@ def _in_core(name: str, area: Area, offer: Offer, claims: Mapping[str, bool]) ->
     return claims.get(name, any(offer.offers(api) for api in area.own))
 
 
-def below(areas: Iterable[str], offer: Offer) -> dict[str, str]:
+def missing_apis(areas: Iterable[str], offer: TargetSupport) -> dict[str, str]:
     """The required areas that are not offered, each with what is missing."""
     found: dict[str, str] = {}
     for name in areas:

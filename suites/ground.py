@@ -8,7 +8,7 @@ from pathlib import Path
 from faults.node_control import NodeControl
 from faults.proxy_process import FaultProxy
 from histories.recorder import Recorder
-from suites.events import PhaseChanged, Progress
+from suites.events import PhaseChanged, TrialProgress
 from suites.probe.context import CaseContext
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
@@ -29,7 +29,7 @@ class TrialContext:
         topics: Mapping[str, int],
         names: dict[str, str],
         alive: Callable[[], bool],
-        emit: Callable[[PhaseChanged | Progress], None],
+        emit: Callable[[PhaseChanged | TrialProgress], None],
         journal: Path,
     ) -> None:
         self.case_context = case_context

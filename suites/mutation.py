@@ -33,7 +33,7 @@ UNDECIDED = 0.02
 LINE = "{:<7} {:>7}  {:>7}  {:<46} {}"
 
 
-class Try(msgspec.Struct, frozen=True):
+class Attempted(msgspec.Struct, frozen=True):
     """One bug on trial once."""
 
     mutant: str
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if missed or bad else 0
 
 
-def tried(mutant_id: str, seed: int) -> Try:
+def tried(mutant_id: str, seed: int) -> Attempted:
     """Runs the cases that name a bug until one of them shows it."""
     mutant, began = mutants.mutants()[mutant_id], time.monotonic()
     ran: list[str] = []
@@ -83,10 +83,10 @@ def tried(mutant_id: str, seed: int) -> Try:
             for result in found:
                 ran.append(result.case)
                 if said := mutants.known_by(mutant, result):
-                    return Try(mutant_id, result.case, said, "", tuple(ran), time.monotonic() - began)
+                    return Attempted(mutant_id, result.case, said, "", tuple(ran), time.monotonic() - began)
                 instead.append(f"{result.case}: {result.verdict}{_why(result)}")
     nobody = "no case names it"
-    return Try(mutant_id, "", "", "; ".join(instead) or nobody, tuple(ran), time.monotonic() - began)
+    return Attempted(mutant_id, "", "", "; ".join(instead) or nobody, tuple(ran), time.monotonic() - began)
 
 
 def clean(ids: Sequence[str], seed: int) -> list[str]:
@@ -130,7 +130,7 @@ def _why(result: CaseResult) -> str:
     return f" {names}{reason}" if names else reason
 
 
-def _line(mutant: str, tries: Sequence[Try]) -> bool:
+def _line(mutant: str, tries: Sequence[Attempted]) -> bool:
     """Prints what became of a bug; whether it was caught every time."""
     caught = [one for one in tries if one.shown_by]
     by = ", ".join(dict.fromkeys(one.shown_by for one in caught))

@@ -30,7 +30,7 @@ BY_REQUEST = ("partitions", "topic-settings", "create_topics", "compaction")
 CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share.version"}
 
 
-class Offer(msgspec.Struct, frozen=True):
+class TargetSupport(msgspec.Struct, frozen=True):
     """The served versions of each API by key, finalized features, capabilities, and what the target disclaims."""
 
     apis: dict[int, tuple[int, int]]
@@ -53,11 +53,11 @@ class Offer(msgspec.Struct, frozen=True):
         return min(high, ours.newest) >= max(low, ours.min_version, at_least)
 
 
-def lacking(case: Case, offer: Offer) -> Reason | None:
+def unmet_need(case: Case, offer: TargetSupport) -> Reason | None:
     """Why a case is not applicable to what is offered; None when it is applicable."""
     if case.since is not None and offer.release and offer.release < case.since.release:
         return Reason("came-later", case.since.sentence(offer.release))
-    if (reason := lacking_apis(case.id, case.apis, offer)) is not None:
+    if (reason := unsupported_apis(case.id, case.apis, offer)) is not None:
         return reason
     for feature, level in case.features.items():
         if offer.features.get(feature, 0) < level:
@@ -73,7 +73,7 @@ def lacking(case: Case, offer: Offer) -> Reason | None:
     return None
 
 
-def lacking_apis(case_id: str, apis: Mapping[str, int], offer: Offer) -> Reason | None:
+def unsupported_apis(case_id: str, apis: Mapping[str, int], offer: TargetSupport) -> Reason | None:
     """Why a case cannot be judged that needs these APIs in these versions, or later ones."""
     if feature := disclaimed(case_id, apis, offer.disclaimed - offer.required):
         return Reason("disclaimed", f"disclaimed: {feature}")
@@ -85,7 +85,7 @@ def lacking_apis(case_id: str, apis: Mapping[str, int], offer: Offer) -> Reason 
     return None
 
 
-def _has(need: str, offer: Offer) -> bool:
+def _has(need: str, offer: TargetSupport) -> bool:
     if need == "proxy":
         return True
     if need == "leaders":
@@ -95,7 +95,7 @@ def _has(need: str, offer: Offer) -> bool:
     return need in BY_REQUEST or need in offer.capabilities
 
 
-def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
+def broken_claims(claims: Mapping[str, bool], offer: TargetSupport) -> dict[str, str]:
     """Claimed features that are not offered, each with what is missing."""
     broken: dict[str, str] = {}
     for feature, claimed in claims.items():
@@ -113,7 +113,7 @@ def broken_claims(claims: Mapping[str, bool], offer: Offer) -> dict[str, str]:
     return broken
 
 
-def level_missing(feature: str, offer: Offer) -> str | None:
+def level_missing(feature: str, offer: TargetSupport) -> str | None:
     """The finalized feature of the cluster that this one needs and that is off; None where nothing is missing."""
     level = CLAIMED_FEATURES.get(feature)
     return level if level is not None and offer.features and offer.features.get(level, 0) < 1 else None

@@ -16,13 +16,13 @@ from suites.probe.permission import Permissions, wants
 from suites.probe.wire import Wire
 
 if TYPE_CHECKING:
-    from suites.session import Session
+    from suites.session import TargetSession
 
 IN_TRANSACTION, PLAIN = "InitProducerId with a transactional id", "InitProducerId"
 UNKNOWN_EPOCH = 1
 
 
-def not_permitted(session: Session, wire: Wire, apis: Collection[str], topics: Iterable[str]) -> str:
+def not_permitted(session: TargetSession, wire: Wire, apis: Collection[str], topics: Iterable[str]) -> str:
     """The permission that a trial with these APIs lacks; empty where it lacks none. StatementFalse: a required one."""
     for thing, ask in _questions(wire, apis, next(iter(topics), "")).items():
         if thing not in session.permitted and thing not in session.denied:
@@ -52,7 +52,7 @@ def _questions(wire: Wire, apis: Collection[str], topic: str) -> dict[str, Calla
     return found
 
 
-def learn(session: Session, permissions: Permissions) -> None:
+def learn(session: TargetSession, permissions: Permissions) -> None:
     """What this client was allowed once is not taken for forbidden by a later case."""
     session.permitted |= permissions.permitted
     denied = session.denied | permissions.denied

@@ -17,7 +17,7 @@ import pytest
 from suites import floor
 from suites.case import CASES, BadCase, Case, cases_in
 from suites.earlier import Earlier
-from suites.events import Event
+from suites.events import RunEvent
 from suites.exit_status import USAGE
 from suites.floor import CORE
 from suites.run import Options, Run
@@ -33,7 +33,7 @@ class Hooks:
     """What other plugins may implement."""
 
     @pytest.hookspec
-    def pytest_brokertrial_event(self, event: Event) -> None:
+    def pytest_brokertrial_event(self, event: RunEvent) -> None:
         """Something happened in the run (suites/events.py)."""
 
 

@@ -9,8 +9,8 @@ from checkers.verdict import Verdict
 from histories.clock import now_ns
 from suites import features
 from suites.features import of_case
-from suites.floor import AREAS, below, required, statement
-from suites.offer import Offer, broken_claims, is_chosen
+from suites.floor import AREAS, missing_apis, required, statement
+from suites.offer import TargetSupport, broken_claims, is_chosen
 from suites.outcome import failed
 from suites.result import CaseResult
 from suites.targets import FEATURES
@@ -28,13 +28,13 @@ def names() -> list[str]:
     return [*(CLAIMS + feature for feature in FEATURES), *(REQUIRES + area for area in AREAS)]
 
 
-def broken_promises(claims: Mapping[str, bool], require: Sequence[str], offer: Offer) -> list[CaseResult]:
+def broken_promises(claims: Mapping[str, bool], require: Sequence[str], offer: TargetSupport) -> list[CaseResult]:
     """A failed `claims/<feature>` for each claimed feature that is not offered, and `requires/<area>` likewise."""
     found = [
         broken(CLAIMS + feature, f"The target claims {feature}, so it MUST offer it.", "claim", sentence)
         for feature, sentence in broken_claims(claims, offer).items()
     ]
-    lacking = below(required(require, offer, claims), offer)
+    lacking = missing_apis(required(require, offer, claims), offer)
     return found + [
         broken(REQUIRES + area, statement(area), "requires", sentence) for area, sentence in lacking.items()
     ]

@@ -16,15 +16,15 @@ import msgspec
 
 from suites.built_from import changed, state_of, text_hash, under
 from suites.case import Case, all_cases
-from suites.result import Proof
+from suites.result import KafkaProof
 
 RECORD = Path(__file__).with_name("proof_record.json")
-LIE = "an edited answer"
+EDITED_RESPONSE = "an edited answer"
 TIMES = ("", "", ", at the second attempt", ", at the third attempt")
 NUMBERS = {1: "one node", 3: "three nodes"}
 
 
-class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
+class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     """One pass on Apache Kafka; `state` names what lay under the case then."""
 
     release: str
@@ -38,28 +38,28 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"Apache Kafka {self.release}, {setting} ({self.day}{TIMES[self.attempt]})"
 
 
-class Entry(msgspec.Struct):
+class CaseProof(msgspec.Struct):
     """What is known of one case with this text."""
 
     text: str
-    passes: list[Pass] = []
+    passes: list[KafkaPass] = []
     fails_with: list[str] = []
     lies: str = ""
     """Which edited answers were told when it failed of them."""
 
 
-class Record(msgspec.Struct):
+class ProofRecord(msgspec.Struct):
     """The whole file: entries by case, and what the files under them said, by the hash of that."""
 
-    cases: dict[str, Entry] = {}
+    cases: dict[str, CaseProof] = {}
     states: dict[str, dict[str, str]] = {}
 
-    def entry(self, case: Case) -> Entry | None:
+    def entry(self, case: Case) -> CaseProof | None:
         """What is known of a case as it is written now."""
         entry = self.cases.get(case.id)
         return entry if entry is not None and entry.text == text_hash(case) else None
 
-    def passed(self, case: Case, seen: Pass) -> None:
+    def passed(self, case: Case, seen: KafkaPass) -> None:
         """Adds a pass of today's text; it replaces that on the same Kafka in the same setting."""
         entry = self._begun(case)
         entry.passes = [one for one in entry.passes if (one.release, one.nodes) != (seen.release, seen.nodes)] + [seen]
@@ -68,7 +68,7 @@ class Record(msgspec.Struct):
         """Adds what has made today's text fail."""
         entry = self._begun(case)
         entry.fails_with = sorted({*entry.fails_with, bug})
-        entry.lies = lies_hash(case) if bug == LIE else entry.lies
+        entry.lies = tampered_hash(case) if bug == EDITED_RESPONSE else entry.lies
 
     def now(self) -> str:
         """The name of what lies under all cases now; the record keeps it."""
@@ -76,7 +76,7 @@ class Record(msgspec.Struct):
         self.states[name] = files
         return name
 
-    def due(self, case: Case, seen: Pass) -> tuple[str, ...]:
+    def due(self, case: Case, seen: KafkaPass) -> tuple[str, ...]:
         """The files that have changed under a case since this pass; empty: it needs no renewal."""
         return changed(case, self.states.get(seen.state, {}))
 
@@ -85,10 +85,10 @@ class Record(msgspec.Struct):
         entry = self.entry(case)
         return tuple(sorted({file for seen in entry.passes for file in self.due(case, seen)})) if entry else ()
 
-    def _begun(self, case: Case) -> Entry:
+    def _begun(self, case: Case) -> CaseProof:
         entry = self.entry(case)
         if entry is None:
-            entry = self.cases[case.id] = Entry(text_hash(case))
+            entry = self.cases[case.id] = CaseProof(text_hash(case))
         return entry
 
 
@@ -99,32 +99,34 @@ def _now() -> tuple[str, dict[str, str]]:
 
 
 @cache
-def record() -> Record:
+def record() -> ProofRecord:
     """The record that ships; empty when there is none."""
     return read(RECORD)
 
 
-def read(path: Path) -> Record:
+def read(path: Path) -> ProofRecord:
     """A record from a file."""
-    return msgspec.json.decode(path.read_bytes(), type=Record) if path.exists() else Record()
+    return msgspec.json.decode(path.read_bytes(), type=ProofRecord) if path.exists() else ProofRecord()
 
 
-def write(path: Path, kept: Record) -> None:
+def write(path: Path, kept: ProofRecord) -> None:
     """Writes a record, sorted, without the states that no pass names any more."""
     named = {seen.state for entry in kept.cases.values() for seen in entry.passes}
-    ordered = Record(
+    ordered = ProofRecord(
         {name: kept.cases[name] for name in sorted(kept.cases)},
         {name: kept.states[name] for name in sorted(named & kept.states.keys())},
     )
     path.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
 
 
-def lies_hash(case: Case) -> str:
+def tampered_hash(case: Case) -> str:
     """Changes with the edited answers that a case names."""
-    return hashlib.sha256(msgspec.json.encode(case.lies)).hexdigest()[:10] if case.lies else ""
+    return (
+        hashlib.sha256(msgspec.json.encode(case.tampered_responses)).hexdigest()[:10] if case.tampered_responses else ""
+    )
 
 
-def proof_of(case: Case, nodes: int = 0) -> Proof | None:
+def proof_of(case: Case, nodes: int = 0) -> KafkaProof | None:
     """The proof of this very case; None when nobody has seen it pass on Apache Kafka.
 
     The pass that speaks of a target with so many nodes comes last.
@@ -134,4 +136,6 @@ def proof_of(case: Case, nodes: int = 0) -> Proof | None:
         return None
     passes = sorted(entry.passes, key=lambda one: (one.nodes > 1) == (nodes > 1))
     due = record().due(case, passes[-1])
-    return Proof(tuple(map(str, passes)), tuple(entry.fails_with), due, tuple(sorted({one.nodes for one in passes})))
+    return KafkaProof(
+        tuple(map(str, passes)), tuple(entry.fails_with), due, tuple(sorted({one.nodes for one in passes}))
+    )

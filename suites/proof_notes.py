@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from suites.built_from import text_hash, under_hash
-from suites.events import CaseFinished, Event, RunStarted
+from suites.events import CaseFinished, RunEvent, RunStarted
 from suites.plugin import RUN
 
 
@@ -49,7 +49,7 @@ class _Notes:
         self.path = path
         self.version = ""
 
-    def pytest_brokertrial_event(self, event: Event) -> None:
+    def pytest_brokertrial_event(self, event: RunEvent) -> None:
         if isinstance(event, RunStarted):
             self.version = event.target_version
         if not isinstance(event, CaseFinished):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suites.case import Case
-from suites.proof import LIE, Record
+from suites.proof import EDITED_RESPONSE, ProofRecord
 
 TABLE = Path(__file__).parent.parent / "docs" / "what-makes-each-case-fail.md"
 HEAD = """\
@@ -19,12 +19,14 @@ no broker behaved that way.
 """
 
 
-def only_edited(cases: Sequence[Case], record: Record) -> list[Case]:
+def only_edited(cases: Sequence[Case], record: ProofRecord) -> list[Case]:
     """The cases that no broken broker has ever failed."""
-    return [case for case in cases if record.cases.get(case.id) and record.cases[case.id].fails_with == [LIE]]
+    return [
+        case for case in cases if record.cases.get(case.id) and record.cases[case.id].fails_with == [EDITED_RESPONSE]
+    ]
 
 
-def page(cases: Sequence[Case], record: Record) -> str:
+def page(cases: Sequence[Case], record: ProofRecord) -> str:
     """The whole page."""
     few = only_edited(cases, record)
     areas = ", ".join(f"{area} {count}" for area, count in Counter(case.area for case in few).most_common())
@@ -33,7 +35,10 @@ def page(cases: Sequence[Case], record: Record) -> str:
     for case in sorted(cases, key=lambda one: one.id):
         entry = record.cases.get(case.id)
         seen = entry.fails_with if entry else []
-        bugs, edited = ", ".join(bug for bug in seen if bug != LIE), "seen" if LIE in seen else ""
+        bugs, edited = (
+            ", ".join(bug for bug in seen if bug != EDITED_RESPONSE),
+            "seen" if EDITED_RESPONSE in seen else "",
+        )
         passed = "; ".join(map(str, entry.passes)) if entry else ""
         lines.append(f"| {case.id} | {bugs} | {edited} | {passed} |")
     return "\n".join(lines) + "\n"

@@ -28,7 +28,7 @@ from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases
 from suites.mutants import CLUSTER_NEEDS, bugs_of, planted
 from suites.plugin import arguments
-from suites.proof import LIE, Pass
+from suites.proof import EDITED_RESPONSE, KafkaPass
 from suites.proof_notes import Note
 from suites.proof_page import TABLE, page
 from suites.selection import select
@@ -105,14 +105,16 @@ class Work:
         return len(new)
 
     def _enter(self, case: Case, note: Note) -> None:
-        bug = LIE if note.refuted else note.target.partition("mutant=")[2]
+        bug = EDITED_RESPONSE if note.refuted else note.target.partition("mutant=")[2]
         if not bug and note.under != under_hash(case):
             return
         self._last[case.id, note.target, note.refuted] = note
         if bug and note.verdict == Verdict.FAIL:
             self.record.failed(case, bug)
         elif not bug and note.target.startswith("kafka:") and note.verdict == Verdict.PASS:
-            seen = Pass(note.version, 3 if CLUSTER in note.target else 1, note.day, self.record.now(), note.attempt)
+            seen = KafkaPass(
+                note.version, 3 if CLUSTER in note.target else 1, note.day, self.record.now(), note.attempt
+            )
             self.record.passed(case, seen)
 
     # what is to be shown
@@ -163,7 +165,7 @@ class Work:
 
     def _untold(self, case: Case) -> bool:
         entry = self.record.entry(case)
-        return bool(case.lies) and (entry is None or entry.lies != proof.lies_hash(case))
+        return bool(case.tampered_responses) and (entry is None or entry.lies != proof.tampered_hash(case))
 
     def _run(self, target: str, cases: Sequence[Case], *more: str) -> None:
         """One run, each verdict noted as it falls. Its exit status says nothing here: failing may be what was asked."""

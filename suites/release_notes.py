@@ -85,7 +85,7 @@ def defects(path: Path = DEFECTS) -> list[Defect]:
 
 
 @dataclass(slots=True)
-class Shelf:
+class ReleaseNotes:
     """The notes of one release: a file of JSON lines. A line that a kill cut off is passed by."""
 
     release: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from checkers.verdict import Verdict
 from suites.case import Case
 from suites.proof_notes import Note
-from suites.release_notes import Defect, Finding, Shelf, linked
+from suites.release_notes import Defect, Finding, ReleaseNotes, linked
 from suites.since import number
 
 HEAD = """# Apache Kafka's releases on trial
@@ -33,7 +33,7 @@ BAD = ("fail", "warn", "inconclusive")
 
 
 def page(
-    shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect], found: Sequence[Finding] = ()
+    shelves: Sequence[ReleaseNotes], cases: Sequence[Case], known: Sequence[Defect], found: Sequence[Finding] = ()
 ) -> str:
     """The whole text."""
     rows = "".join(_summary(shelf, cases) for shelf in shelves)
@@ -59,7 +59,7 @@ def _finding(each: Finding) -> str:
     return f"| {releases} | {issues} | {broken} | {each.says} [More]({each.page}) | `{each.replay}` |\n"
 
 
-def problems(shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[Defect]) -> list[str]:
+def problems(shelves: Sequence[ReleaseNotes], cases: Sequence[Case], known: Sequence[Defect]) -> list[str]:
     """Failures that nothing explains, and explanations of no failure."""
     found, used = [], set()
     for shelf, note in _not_passed(shelves, cases):
@@ -70,7 +70,7 @@ def problems(shelves: Sequence[Shelf], cases: Sequence[Case], known: Sequence[De
     return found + [f"explains no failure: {each.case}, {each.issue}" for each in known if each not in used]
 
 
-def _summary(shelf: Shelf, cases: Sequence[Case]) -> str:
+def _summary(shelf: ReleaseNotes, cases: Sequence[Case]) -> str:
     notes = shelf.verdicts(cases)
     kinds = {case.id: case.kind for case in cases}
     run = {kind: sum(kinds.get(name) == kind for name in notes) for kind in ("wire", "trial")}
@@ -82,14 +82,14 @@ def _summary(shelf: Shelf, cases: Sequence[Case]) -> str:
     return f"| {shelf.release} | {words} | {on} | {' | '.join(map(str, counts))} |\n"
 
 
-def _not_passed(shelves: Sequence[Shelf], cases: Sequence[Case]) -> Iterator[tuple[Shelf, Note]]:
+def _not_passed(shelves: Sequence[ReleaseNotes], cases: Sequence[Case]) -> Iterator[tuple[ReleaseNotes, Note]]:
     for shelf in shelves:
         for note in shelf.verdicts(cases).values():
             if _word(note, cases) in BAD:
                 yield shelf, note
 
 
-def _row(shelf: Shelf, note: Note, cases: Sequence[Case], known: Sequence[Defect]) -> str:
+def _row(shelf: ReleaseNotes, note: Note, cases: Sequence[Case], known: Sequence[Defect]) -> str:
     why = _why(shelf, note, known)
     failed = note.verdict == Verdict.FAIL
     issue = why.link if why else "**unexplained**" if failed else "-"
@@ -102,7 +102,7 @@ def _by_case(row: str) -> tuple[str, tuple[int, ...]]:
     return case, number(release)
 
 
-def _why(shelf: Shelf, note: Note, known: Sequence[Defect]) -> Defect | None:
+def _why(shelf: ReleaseNotes, note: Note, known: Sequence[Defect]) -> Defect | None:
     return next((each for each in known if each.explains(note, shelf.release)), None)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
 from suites.plugin import arguments
-from suites.release_notes import Shelf, defects, findings
+from suites.release_notes import ReleaseNotes, defects, findings
 from suites.release_page import page, problems
 from suites.since import number
 
@@ -39,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not noted yet, writes the page; 0 when every failure is explained."""
     options = _options(argv)
     for release in [] if options.page else options.releases or RELEASES:
-        shelf = Shelf(release, options.notes / f"{release}.jsonl")
+        shelf = ReleaseNotes(release, options.notes / f"{release}.jsonl")
         for kind in ("wire",) if options.wire else ("wire", "trial"):
             _run(shelf, shelf.missing([case for case in all_cases() if case.kind == kind]))
     files = sorted(options.notes.glob("*.jsonl"), key=lambda path: number(path.stem))
-    shelves = [Shelf(path.stem, path) for path in files]
+    shelves = [ReleaseNotes(path.stem, path) for path in files]
     cases, known = all_cases(), defects()
     options.to.write_text(page(shelves, cases, known, findings()), encoding="utf-8")
     found = problems(shelves, cases, known)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if found else 0
 
 
-def _run(shelf: Shelf, cases: Sequence[Case]) -> None:
+def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     """One run; its exit status says nothing here: a release may fail."""
     if not cases:
         return

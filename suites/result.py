@@ -92,7 +92,7 @@ class LogLine(msgspec.Struct, frozen=True):
     at_s: float
 
 
-class Proof(msgspec.Struct, frozen=True):
+class KafkaProof(msgspec.Struct, frozen=True):
     """Where this very case last passed on Apache Kafka, and the planted bugs that make it fail."""
 
     passed_on: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     history: str = ""
     facts: dict[str, str | int | float] = {}
     log_lines: tuple[LogLine, ...] = ()
-    proof: Proof | None = None
+    proof: KafkaProof | None = None
     parameters: dict[str, str] = {}
     failures: tuple[Failure, ...] = ()
     """Everything that was false, the headline first; never empty where the verdict is FAIL."""

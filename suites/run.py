@@ -16,9 +16,9 @@ from checkers.verdict import Verdict
 from histories.tempdirs import holding
 from suites import promises
 from suites.case import Case
-from suites.disturbance import disturbance
+from suites.disturbance import open_run_wide_faults
 from suites.earlier import Earlier
-from suites.events import CaseFinished, CaseInfo, Event, LeftOut, RunFinished, RunStarted
+from suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
 from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from suites.floor import CORE
 from suites.interruption import Interruption
@@ -26,7 +26,7 @@ from suites.prerequisites import owners_first
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.result import CaseResult
 from suites.selection import quick_first, select, within_budget
-from suites.session import Session
+from suites.session import TargetSession
 from suites.targets import TargetNotReady, TargetProblem, open_target
 
 WIRE_S = 0.4
@@ -59,7 +59,7 @@ class Options(msgspec.Struct, frozen=True):
 class Run:
     """The story of a run. `emit` gets every event; `status` is the exit status once it is over."""
 
-    def __init__(self, options: Options, emit: Callable[[Event], None]) -> None:
+    def __init__(self, options: Options, emit: Callable[[RunEvent], None]) -> None:
         self.options = options
         self.emit = emit
         self.seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
@@ -67,7 +67,7 @@ class Run:
         self.cases: list[Case] = []
         self.left: list[tuple[Case, str]] = []
         self.status = OUR_FAULT
-        self._session: Session | None = None
+        self._session: TargetSession | None = None
         self._problem: TargetProblem | None = None
         self._undo = contextlib.ExitStack()
         self._interruption = Interruption()
@@ -78,7 +78,7 @@ class Run:
         taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, promises.names())
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
         if self.options.refute:
-            taken = [case for case in taken if case.lies]
+            taken = [case for case in taken if case.tampered_responses]
         ordered = owners_first(quick_first(taken, self.estimate))
         self.cases, too_much = within_budget(ordered, self.estimate, budget_s)
         self.left = left + too_much
@@ -105,7 +105,7 @@ class Run:
             target = open_target(self.options.target, self.run_dir / folder)
             self._undo.callback(target.stop)
             target.start()
-            self._session = Session(
+            self._session = TargetSession(
                 target,
                 self.run_dir,
                 seed=self.seed,
@@ -113,7 +113,7 @@ class Run:
                 claims=self.options.claims,
                 emit=self.emit,
                 unproven=self.options.unproven,
-                disturbance=disturbance(self.options.through, self.options.refute),
+                run_wide_faults=open_run_wide_faults(self.options.through, self.options.refute),
                 interruption=self._interruption,
                 require=self.options.require,
                 release=self.options.release,
@@ -190,7 +190,7 @@ class Run:
                 shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)
         return result
 
-    def _announce(self, session: Session) -> None:
+    def _announce(self, session: TargetSession) -> None:
         cases = tuple(
             CaseInfo(
                 case.id,
@@ -228,7 +228,7 @@ class Run:
         for result in earlier.results:
             self.emit(CaseFinished(result))
 
-    def _promised(self, session: Session, broken: Sequence[CaseResult]) -> None:
+    def _promised(self, session: TargetSession, broken: Sequence[CaseResult]) -> None:
         for result in broken:
             deselected = any(fnmatchcase(result.case, pattern) for pattern in self.options.deselect)
             if self.awaits(result.case) and not deselected:

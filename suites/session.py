@@ -21,15 +21,15 @@ from suites import naming
 from suites.attempts import attempt_of, concluded
 from suites.case import Case
 from suites.case_result import lost, result_of
-from suites.cleaning import OURS, Janitor, NameJournal, Ours, clean, forget, names_on
+from suites.cleaning import RESOURCES_FILE, CleanupProbe, NameJournal, RunResources, clean, names_on, remove_created
 from suites.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
-from suites.disturbance import Disturbance
-from suites.events import CaseFinished, CaseStarted, Event
+from suites.disturbance import RunWideFaults
+from suites.events import CaseFinished, CaseStarted, RunEvent
 from suites.floor import CORE, required
 from suites.health import Health
 from suites.interruption import Interruption
 from suites.liveness import Liveness
-from suites.offer import Offer, lacking
+from suites.offer import TargetSupport, unmet_need
 from suites.outcome import Outcome, inconclusive
 from suites.plain_topics import DefaultTopicsProbe, settings_for_default_topics
 from suites.prerequisites import known_from
@@ -41,7 +41,7 @@ from suites.probe.promptness import SLOW
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises
 from suites.result import Attempt, CaseResult, Evidence
-from suites.settling import settle
+from suites.settling import restore_preferred_leaders
 from suites.targets import Target, TargetProblem
 from suites.targets.address import reached
 from suites.wire_attempt import attempt_wire
@@ -50,7 +50,7 @@ ATTEMPTS = 3
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
-class Session:
+class TargetSession:
     """Everything between the start of a target and its stop. `emit` gets every event."""
 
     def __init__(
@@ -61,9 +61,9 @@ class Session:
         seed: int,
         profile: str,
         claims: Mapping[str, bool],
-        emit: Callable[[Event], None],
+        emit: Callable[[RunEvent], None],
         unproven: str = "warn",
-        disturbance: Disturbance | None = None,
+        run_wide_faults: RunWideFaults | None = None,
         interruption: Interruption | None = None,
         require: tuple[str, ...] = (CORE,),
         release: tuple[int, ...] = (),
@@ -79,9 +79,9 @@ class Session:
         self.release = release
         self.emit = emit
         self.unproven = unproven
-        self.disturbance = disturbance
+        self.run_wide_faults = run_wide_faults
         self._interruption = interruption or Interruption()
-        self._alone = alone or (disturbance is not None and disturbance.refute)
+        self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
@@ -89,7 +89,7 @@ class Session:
         self.names = NameJournal(run_dir)
         self.metadata_version = CaseContext("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
-        edited = disturbance is not None and disturbance.refute
+        edited = run_wide_faults is not None and run_wide_faults.refute
         self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
         self.required: tuple[str, ...] = ()
         self.topic_policy = False
@@ -97,7 +97,7 @@ class Session:
         self.denied: dict[str, str] = {}
         self.set_up = ClusterSettings()
         self.version = ""
-        self.offer = Offer({}, {}, frozenset(), 0)
+        self.offer = TargetSupport({}, {}, frozenset(), 0)
         self.results: list[CaseResult] = []
 
     # the target
@@ -106,16 +106,16 @@ class Session:
         """Learns what the started target offers and how fast it acknowledges."""
         self.version = self.target.version()
         self._choose_names()
-        if self.disturbance is not None:
+        if self.run_wide_faults is not None:
             aliases = (self.prefix, self._salt)
-            self.disturbance.open(self._given_bootstrap(), self.reach_table(), self.seed, aliases)
-        (self.run_dir / OURS).write_bytes(
-            msgspec.json.encode(Ours(self.prefix, self.target.bootstrap, dict(self.reach_table())))
+            self.run_wide_faults.open(self._given_bootstrap(), self.reach_table(), self.seed, aliases)
+        (self.run_dir / RESOURCES_FILE).write_bytes(
+            msgspec.json.encode(RunResources(self.prefix, self.target.bootstrap, dict(self.reach_table())))
         )
         wire = self.unrecorded("warm-up")
         served = wire.learn()
         self.claims = {**self.target.claims, **self.asked_claims}
-        self.offer = Offer(
+        self.offer = TargetSupport(
             served,
             dict(wire.features),
             self.target.capabilities,
@@ -130,7 +130,7 @@ class Session:
         self.required = tuple(required(self.require, self.offer, self.claims))
         self.set_up = ClusterSettings(settings_for_default_topics(wire), longest_transaction_ms(wire))
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
-        forget(wire)
+        remove_created(wire)
         self.metadata_version = wire.metadata_version
         self.liveness.open()
 
@@ -138,9 +138,9 @@ class Session:
         """Removes what the run made. The target is stopped by whoever started it."""
         self.liveness.close()
         with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # a target that is gone keeps nothing of ours
-            clean(self._janitor(), self.names.names())
-        if self.disturbance is not None:
-            self.disturbance.close()
+            clean(self._cleanup_probe(), self.names.names())
+        if self.run_wide_faults is not None:
+            self.run_wide_faults.close()
 
     def _choose_names(self) -> None:
         """A prefix that nothing on the cluster has; where it does not tell what is there, the first."""
@@ -152,8 +152,8 @@ class Session:
 
     def bootstrap(self) -> list[tuple[str, int]]:
         """The addresses to begin with."""
-        if self.disturbance is not None:
-            return self.disturbance.bootstrap()
+        if self.run_wide_faults is not None:
+            return self.run_wide_faults.bootstrap()
         return self._given_bootstrap()
 
     def _given_bootstrap(self) -> list[tuple[str, int]]:
@@ -162,7 +162,7 @@ class Session:
 
     def reach(self, host: str, port: int) -> tuple[str, int]:
         """Where an advertised address really is."""
-        if self.disturbance is not None:
+        if self.run_wide_faults is not None:
             return host, port  # the proxy has named its own
         return reached(host, port, self.reach_table())
 
@@ -222,7 +222,7 @@ class Session:
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
         """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""
         began = now_ns()
-        if (reason := lacking(case, self.offer) or self.liveness.lacking(case)) is not None:
+        if (reason := unmet_need(case, self.offer) or self.liveness.lacking(case)) is not None:
             self.emit(CaseStarted(case.id, index, total))
             return self._finish(case, began, [], Outcome(Verdict.NOT_APPLICABLE, reason), 1)
         attempts: list[Attempt] = []
@@ -231,7 +231,7 @@ class Session:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
                 self.liveness.begin(case)
-                with self.disturbance.around(case) if self.disturbance else contextlib.nullcontext():
+                with self.run_wide_faults.around(case) if self.run_wide_faults else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
                 self._interruption.check()
                 unsettled = self._bring_back(case)
@@ -275,14 +275,14 @@ class Session:
     def tidy(self, wire: Wire) -> None:
         """Removes what a case made, on connections of its own; an interrupted run leaves that to its end."""
         if not self._interruption.came:
-            janitor = self._janitor()
-            janitor.made_topics, janitor.made_groups = wire.made_topics, wire.made_groups
-            forget(janitor)
+            cleanup_probe = self._cleanup_probe()
+            cleanup_probe.made_topics, cleanup_probe.made_groups = wire.made_topics, wire.made_groups
+            remove_created(cleanup_probe)
 
-    def _janitor(self) -> Janitor:
-        janitor = Janitor.unrecorded(self.case_context("cleaning", 1), self.bootstrap(), self.reach)
-        janitor.hurried = self._interruption.came
-        return janitor
+    def _cleanup_probe(self) -> CleanupProbe:
+        cleanup_probe = CleanupProbe.unrecorded(self.case_context("cleaning", 1), self.bootstrap(), self.reach)
+        cleanup_probe.hurried = self._interruption.came
+        return cleanup_probe
 
     def _bring_back(self, case: Case) -> tuple[str, ...]:
         """Every node serves again and leads what it led; what kept them from it is a warning."""
@@ -295,7 +295,7 @@ class Session:
         """What of several nodes does not lead again what it led; waits for that."""
         if len(self.node_controls()) < 2:
             return ()
-        unsettled = settle(self.unrecorded("settling"), self.offer.nodes)
+        unsettled = restore_preferred_leaders(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
 
     def _folder(self, case: Case, number: int) -> str:

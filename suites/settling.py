@@ -20,7 +20,7 @@ PREFERRED = 0
 Places = dict[str, list[int]]
 
 
-def settle(wire: Wire, nodes: int) -> str | None:
+def restore_preferred_leaders(wire: Wire, nodes: int) -> str | None:
     """Waits until all `nodes` serve and the first replica leads each partition of internal topics; else says what not.
 
     Asks for the elections, where the broker offers that. Only for nodes that are ours to hurt.

@@ -20,7 +20,7 @@ SESSIONS = 2.0
 """In how many session timeouts a partition must have gone to another: one to notice, one for the rest to join again."""
 
 
-def late_takeovers(
+def late_reassignments(
     guarantee: str, schedule: Mapping[str, Any], within_s: float, events: list[Event], owned: list[Membership]
 ) -> Iterator[Anomaly]:
     """One anomaly for each partition of a member that was cut off for `within_s` and that nobody else was given."""

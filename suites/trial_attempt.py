@@ -20,7 +20,7 @@ from suites.conclusion import KIND
 from suites.conduct import run_trial
 from suites.ground import TrialContext
 from suites.naming import shortened
-from suites.offer import lacking_apis
+from suites.offer import unsupported_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.permitted import not_permitted
 from suites.prerequisites import excused, step_of
@@ -36,12 +36,12 @@ from suites.trial_verdict import NO_PROGRESS, UNDISTURBED, judged
 from suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from suites.session import Session
+    from suites.session import TargetSession
 
 SYSTEM = frozenset({"proxy"})
 
 
-def attempt_trial(session: Session, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
+def attempt_trial(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
     wire = session.probe(case_context)
     try:
@@ -88,8 +88,8 @@ def _trial_of(case: Case) -> Trial:
     return trial
 
 
-def _lacks(case: Case, trial: Trial, session: Session) -> Outcome | None:
-    if (reason := lacking_apis(case.id, trial.workload.apis, session.offer)) is not None:
+def _lacks(case: Case, trial: Trial, session: TargetSession) -> Outcome | None:
+    if (reason := unsupported_apis(case.id, trial.workload.apis, session.offer)) is not None:
         return not_applicable(reason.kind, reason.sentence)
     if (failed_in := _never_began(trial.workload, session)) is not None:
         return not_applicable("needs", f"needs clients that get anywhere before any fault, which failed in {failed_in}")
@@ -98,7 +98,7 @@ def _lacks(case: Case, trial: Trial, session: Session) -> Outcome | None:
     return None
 
 
-def _never_began(workload: Workload, session: Session) -> str | None:
+def _never_began(workload: Workload, session: TargetSession) -> str | None:
     """The case that failed before its first fault, for nothing moved, with clients of the same kind."""
     for result in session.results:
         stuck = any(a.name == NO_PROGRESS and a.sentence.startswith(UNDISTURBED) for a in result.anomalies)
@@ -125,7 +125,7 @@ def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
 
 
 def _run(
-    session: Session,
+    session: TargetSession,
     case: Case,
     case_context: CaseContext,
     folder: Path,

@@ -21,7 +21,7 @@ from suites.outcome import Outcome, failed, inconclusive
 from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.result import Evidence, Reason
 from suites.signature import of_anomalies
-from suites.takeover import late_takeovers
+from suites.takeover import late_reassignments
 
 JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""
@@ -208,7 +208,7 @@ def _late_takeovers(case: Case, history: History, seen: TrialFacts) -> list[Anom
         return []
     events = [event for event in history.rows("events") if isinstance(event, Event)]
     owned = [row for row in history.rows("memberships") if isinstance(row, Membership)]
-    return list(late_takeovers(case.guarantees[0], history.header.schedule, within_s, events, owned))
+    return list(late_reassignments(case.guarantees[0], history.header.schedule, within_s, events, owned))
 
 
 def _conclusion(events: list[Event]) -> TrialFacts | None:

@@ -20,10 +20,10 @@ from suites.probe.transcript import TranscriptWriter
 from suites.wire_case import attempt
 
 if TYPE_CHECKING:
-    from suites.session import Session
+    from suites.session import TargetSession
 
 
-def attempt_wire(session: Session, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
+def attempt_wire(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
     """Runs it against the target; everything that it saw is on the tape in the folder."""
     with Recorder.create(folder, _header(session, case, case_context)) as recorder:
         tape = TranscriptWriter(recorder)
@@ -44,7 +44,7 @@ def attempt_wire(session: Session, case: Case, case_context: CaseContext, folder
             session.tidy(wire)
 
 
-def _header(session: Session, case: Case, case_context: CaseContext) -> Header:
+def _header(session: TargetSession, case: Case, case_context: CaseContext) -> Header:
     return Header(
         case=case.id,
         target=session.target.name,

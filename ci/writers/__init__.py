@@ -10,13 +10,13 @@ import pkgutil
 from typing import Protocol
 
 from ci.story import Story
-from suites.events import Event
+from suites.events import RunEvent
 
 
 class Writer(Protocol):
     """Takes every event in order; the story has already taken it in."""
 
-    def on(self, event: Event) -> None: ...
+    def on(self, event: RunEvent) -> None: ...
 
 
 def discover(story: Story) -> dict[str, Writer]:

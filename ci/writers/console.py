@@ -24,11 +24,11 @@ from ci.writers import known_failures
 from suites.events import (
     CaseFinished,
     CaseStarted,
-    Event,
     PhaseChanged,
-    Progress,
+    RunEvent,
     RunFinished,
     RunStarted,
+    TrialProgress,
 )
 from suites.result import CaseResult
 
@@ -64,7 +64,7 @@ class ConsoleWriter:
         self._line = StatusLine(clock)
         self._live = Live(self._line, console=console, refresh_per_second=8, transient=True) if live else None
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         self._line.on(event)
         match event:
             case RunStarted():
@@ -163,11 +163,11 @@ class StatusLine:
         self._clock = clock
         self._case: CaseStarted | None = None
         self._phase = ""
-        self._progress: Progress | None = None
+        self._progress: TrialProgress | None = None
         self._estimates: dict[str, float] = {}
         self._began = clock()
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         match event:
             case RunStarted():
                 self._estimates = {info.case: info.estimate_s for info in event.cases}
@@ -175,7 +175,7 @@ class StatusLine:
                 self._case, self._phase, self._progress, self._began = event, "", None, self._clock()
             case PhaseChanged():
                 self._phase = event.phase
-            case Progress():
+            case TrialProgress():
                 self._progress = event
             case CaseFinished():
                 self._estimates.pop(event.result.case, None)

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from checkers.verdict import Verdict
 from ci.details import attempt_lines, details
 from ci.story import Story
-from suites.events import Event, RunFinished
+from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 
 FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,7 +20,7 @@ class JunitWriter:
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
             (self._story.folder / "junit.xml").write_text(render(self._story), encoding="utf-8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ci.known import lines_to_record
 from ci.story import Story
-from suites.events import Event, RunFinished
+from suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"
 MOST_SAID = 3
@@ -18,7 +18,7 @@ class KnownFailuresWriter:
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished) and (lines := new_lines(self._story)):
             (self._story.folder / NAME).write_text("\n".join([HEAD, "", *lines]), encoding="utf-8")
 

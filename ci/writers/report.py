@@ -16,7 +16,7 @@ from ci.details import commands
 from ci.known import Entry
 from ci.picture import timeline
 from ci.story import Story, host, suite_version
-from suites.events import Event, RunFinished
+from suites.events import RunEvent, RunFinished
 from suites.guarantees import Guarantee, registry
 from suites.result import CaseResult, Evidence
 
@@ -38,7 +38,7 @@ class ReportWriter:
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
             (self._story.folder / "report.html").write_text(render(self._story), encoding="utf-8")
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ci.story import Story, host, suite_version
 from ci.trouble import NOTHING_JUDGED, Trouble
-from suites.events import CaseFinished, Event, RunFinished, RunStarted
+from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
 from suites.result import CaseResult
 
 NAME = "results.jsonl"
@@ -53,7 +53,7 @@ class ResultsWriter:
         self._file: IO[bytes] | None = None
         self._digest = hashlib.sha256()
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, RunStarted):
             self._add(Header(event, suite_version(), host()))
         elif isinstance(event, CaseFinished):

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ci.story import Story
-from suites.events import CaseFinished, CaseStarted, Event, RunFinished
+from suites.events import CaseFinished, CaseStarted, RunEvent, RunFinished
 
 NAME = "running.json"
 
@@ -29,7 +29,7 @@ class RunningWriter:
         self._path = story.folder / NAME
         self._last: Running | None = None
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, CaseStarted):
             self._keep(Running(event.case, event.attempt, time.monotonic_ns()))
         elif isinstance(event, CaseFinished) and self._last is not None and self._last.case == event.result.case:

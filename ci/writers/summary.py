@@ -9,7 +9,7 @@ from ci import permitted
 from ci.details import attempt_lines, details
 from ci.story import Story, suite_version
 from ci.writers import known_failures
-from suites.events import Event, RunFinished
+from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 
 MOST_DETAILS = 40
@@ -23,7 +23,7 @@ class SummaryWriter:
     def __init__(self, story: Story) -> None:
         self._story = story
 
-    def on(self, event: Event) -> None:
+    def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
             (self._story.folder / "summary.md").write_text(render(self._story), encoding="utf-8")
 

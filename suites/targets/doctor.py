@@ -16,7 +16,7 @@ from typing import Literal
 from faults.node_control import NodeControl
 from histories.tempdirs import Scratch
 from suites import naming
-from suites.offer import Offer, broken_claims
+from suites.offer import TargetSupport, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
 
@@ -110,7 +110,7 @@ def _claims(target: Target) -> Finding:
 
     def look() -> str:
         seen = readiness.ask(_places(target)[0])
-        offer = Offer(dict(seen.offered), dict(seen.features), target.capabilities, len(seen.brokers))
+        offer = TargetSupport(dict(seen.offered), dict(seen.features), target.capabilities, len(seen.brokers))
         broken = broken_claims(target.claims, offer)
         _must(not broken, "; ".join(f"{feature}: {why}" for feature, why in broken.items()))
         return ", ".join(yes)

@@ -17,8 +17,8 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation
 from histories.rows import Event as HistoryEvent
-from suites.events import CaseFinished, CaseInfo, CaseStarted, Event, LeftOut, RunFinished, RunStarted
-from suites.result import Attempt, CaseResult, Evidence, LogLine, Proof, Reason
+from suites.events import CaseFinished, CaseInfo, CaseStarted, LeftOut, RunEvent, RunFinished, RunStarted
+from suites.result import Attempt, CaseResult, Evidence, KafkaProof, LogLine, Reason
 
 SECOND = 1_000_000_000
 TODAY = date(2026, 11, 21)
@@ -66,7 +66,7 @@ FAILED = CaseResult(
     history="histories/idempotence.lost-ack",
     facts={"acknowledged": 20481, "while a fault was active": 1804, "hits of w1": 20, "warm-up latency ms": 1.73},
     log_lines=(LogLine(1, "WARN out of order sequence <for> producer 17 & epoch 0", 3.1),),
-    proof=Proof(("Apache Kafka 4.4.0, 2026-11-20",), ("M05", "M06")),
+    proof=KafkaProof(("Apache Kafka 4.4.0, 2026-11-20",), ("M05", "M06")),
 )
 WRONG_ANSWER = CaseResult(
     case="protocol/unknown-tag",
@@ -118,7 +118,7 @@ SHOULD = CaseResult(
 RESULTS = (PASSED, FAILED, WRONG_ANSWER, INCONCLUSIVE, ABSENT, SHOULD)
 
 
-def events_of(results: tuple[CaseResult, ...], folder: Path, status: int = 1) -> list[Event]:
+def events_of(results: tuple[CaseResult, ...], folder: Path, status: int = 1) -> list[RunEvent]:
     """The events that a run with these results would have sent."""
     infos = tuple(CaseInfo(r.case, r.statement, r.level, r.guarantees, estimate_s=2.0) for r in results)
     left_out = (LeftOut("chaos/pause-leader", "not in the smoke profile"),)
@@ -133,7 +133,7 @@ def events_of(results: tuple[CaseResult, ...], folder: Path, status: int = 1) ->
         infos,
         left_out,
     )
-    told: list[Event] = [started]
+    told: list[RunEvent] = [started]
     for index, result in enumerate(results, 1):
         told += [CaseStarted(result.case, index, len(results)), CaseFinished(result)]
     return [*told, RunFinished(status=status, duration_s=38.2)]
@@ -198,12 +198,12 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told(run_folder: Path) -> list[Event]:
+def told(run_folder: Path) -> list[RunEvent]:
     return events_of(RESULTS, run_folder)
 
 
 @pytest.fixture
-def story(run_folder: Path, told: list[Event]) -> Story:
+def story(run_folder: Path, told: list[RunEvent]) -> Story:
     """The whole run, told."""
     story = Story(run_folder, today=TODAY)
     for event in told:

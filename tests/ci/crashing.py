@@ -12,15 +12,15 @@ import pytest
 
 from suites.case import Case
 from suites.outcome import Outcome
-from suites.session import Session
+from suites.session import TargetSession
 
 PATIENCE_S = 20.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    attempt = Session._attempt
+    attempt = TargetSession._attempt
 
-    def attempted(self: Session, case: Case, number: int) -> Outcome:
+    def attempted(self: TargetSession, case: Case, number: int) -> Outcome:
         if case.id not in os.environ["BROKERTRIAL_TEST_CRASH"].split(","):
             return attempt(self, case, number)
         if "BROKERTRIAL_TEST_CTRL_C" in os.environ:
@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
         raise AssertionError("it died")
 
-    Session._attempt = attempted  # type: ignore[method-assign]
+    TargetSession._attempt = attempted  # type: ignore[method-assign]
 
 
 def _interrupt_the_parent() -> None:

@@ -12,11 +12,11 @@ from ci import manifest
 from ci.story import Story
 from ci.trouble import Trouble
 from ci.writers import discover, results
-from suites.events import Event
+from suites.events import RunEvent
 
 
 @pytest.fixture
-def closed(run_folder: Path, told: list[Event]) -> Path:
+def closed(run_folder: Path, told: list[RunEvent]) -> Path:
     """A run folder as a run leaves it."""
     story = Story(run_folder)
     writers = discover(story)

@@ -18,8 +18,8 @@ from ci.known import Entry, Known
 from ci.picture import timeline
 from ci.story import Story
 from ci.writers import console, discover, junit, known_failures, report, results, summary
-from suites.events import CaseFinished, CaseStarted, Event, PhaseChanged, Progress, RunFinished
-from suites.result import CaseResult, Proof
+from suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
+from suites.result import CaseResult, KafkaProof
 
 
 class Tags(HTMLParser):
@@ -111,7 +111,7 @@ def test_junit_counts_what_ci_systems_count(story: Story) -> None:
     assert len(suite.findall("testcase/skipped")) == 2
 
 
-def test_every_report_says_how_much_was_decided_and_why_not_more(story: Story, told: list[Event]) -> None:
+def test_every_report_says_how_much_was_decided_and_why_not_more(story: Story, told: list[RunEvent]) -> None:
     decided = "3 of 5 musts decided, 1 not applicable (not-offered 1)"
     assert decided in story.tally.line()
     for page in (summary.render(story), report.render(story)):
@@ -142,7 +142,7 @@ def test_the_summary_shows_what_is_not_green_and_how_to_record_it(story: Story) 
     assert len(text) < 1_000_000
 
 
-def spoken(told: list[Event], story: Story, live: bool = False) -> str:
+def spoken(told: list[RunEvent], story: Story, live: bool = False) -> str:
     out = io.StringIO()
     screen = Console(file=out, width=140, force_terminal=live, color_system=None, highlight=False, markup=False)
     writer = console.ConsoleWriter(story, screen, live)
@@ -154,7 +154,7 @@ def spoken(told: list[Event], story: Story, live: bool = False) -> str:
 
 
 def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
-    run_folder: Path, told: list[Event]
+    run_folder: Path, told: list[RunEvent]
 ) -> None:
     story = Story(run_folder)
     text = spoken(told, story)
@@ -170,7 +170,7 @@ def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
 
 
 def test_the_console_says_a_known_failure_in_one_line(
-    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
     known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
     text = spoken(told, Story(run_folder, known))
@@ -180,7 +180,7 @@ def test_the_console_says_a_known_failure_in_one_line(
 
 
 def test_the_lines_of_many_failures_are_in_a_file_and_not_on_the_console(
-    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
     wrong = next(r for r in results if r.case == "protocol/unknown-tag")
     more = [CaseFinished(msgspec.structs.replace(wrong, case=f"protocol/more-{number}")) for number in range(2)]
@@ -195,7 +195,7 @@ def test_the_lines_of_many_failures_are_in_a_file_and_not_on_the_console(
 
 
 def test_what_is_known_already_is_not_recorded_again(
-    run_folder: Path, told: list[Event], results: tuple[CaseResult, ...]
+    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
     known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
     story = Story(run_folder, known)
@@ -204,13 +204,13 @@ def test_what_is_known_already_is_not_recorded_again(
     assert "unknown-tag" in "".join(known_failures.new_lines(story))
 
 
-def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[Event]) -> None:
+def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[RunEvent]) -> None:
     now = [100.0]
     line = console.StatusLine(lambda: now[0])
     line.on(told[0])
     line.on(CaseStarted("idempotence/lost-ack", 2, 6))
     line.on(PhaseChanged("idempotence/lost-ack", "faults"))
-    line.on(Progress("idempotence/lost-ack", 1204, active=("drop_response w1",)))
+    line.on(TrialProgress("idempotence/lost-ack", 1204, active=("drop_response w1",)))
     now[0] += 1.5
     text = line.__rich__().plain
     told_now = "[2/6] about 10 s left  idempotence/lost-ack  faults  1,204 acknowledged  ! drop_response w1"
@@ -241,7 +241,7 @@ def test_a_case_finished_twice_is_not_lost(run_folder: Path, results: tuple[Case
     assert len(story.results) == len(results)
 
 
-def test_what_cannot_be_written_is_said_and_is_never_green(run_folder: Path, told: list[Event]) -> None:
+def test_what_cannot_be_written_is_said_and_is_never_green(run_folder: Path, told: list[RunEvent]) -> None:
     story = Story(run_folder, known=Known())
     story.broken["results"] = "No space left on device."
     text = spoken([told[0], RunFinished(status=0)], story)
@@ -258,7 +258,7 @@ def test_a_fault_of_ours_never_accuses_the_broker(run_folder: Path, results: tup
     assert story.status == 1
 
 
-def test_a_closed_pipe_silences_the_console_only(story: Story, told: list[Event]) -> None:
+def test_a_closed_pipe_silences_the_console_only(story: Story, told: list[RunEvent]) -> None:
     class Closed(io.StringIO):
         def flush(self) -> None:
             raise BrokenPipeError
@@ -278,7 +278,7 @@ def test_every_report_shows_the_attempts(story: Story) -> None:
 
 def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:
     def proven(*due: str) -> CaseResult:
-        return CaseResult("a/b", "It MUST.", ("x-001",), "must", Verdict.PASS, proof=Proof(renewal_due=due))
+        return CaseResult("a/b", "It MUST.", ("x-001",), "must", Verdict.PASS, proof=KafkaProof(renewal_due=due))
 
     few = "\n".join(summary._renewal([proven("a.py", "b.py", "c.py")]))
     many = "\n".join(summary._renewal([proven("a.py", "b.py"), proven("c.py", "d.py", "e.py")]))

@@ -9,7 +9,7 @@ import msgspec
 
 from faults.schedule import Schedule, Window
 from suites.case import Case, by_id
-from suites.events import Event
+from suites.events import RunEvent
 from suites.result import CaseResult
 from suites.run import Options, Run
 
@@ -34,7 +34,7 @@ def results_of(
         unproven="fail",
         through=str(schedule) if through else None,
     )
-    events: list[Event] = []
+    events: list[RunEvent] = []
     run = Run(asked, events.append)
     run.choose([by_id()[entry] if isinstance(entry, str) else entry for entry in cases])
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from suites.case import Case
 from suites.cluster_settings import ClusterSettings, longest_transaction_ms, withheld_apis
-from suites.offer import Offer, broken_claims, lacking
+from suites.offer import TargetSupport, broken_claims, unmet_need
 from suites.plain_topics import DefaultTopicsProbe
 from tests.suites.scripted import SCENE, ScriptedExchanger, wire_to
 from wire.apis import ALL
@@ -44,19 +44,21 @@ def test_protocols_that_the_coordinator_may_not_use(told: dict[str, str], withhe
 
 
 def test_a_case_that_needs_one_is_not_applicable_by_its_name_and_the_claim_fails_unless_the_user_chose_that() -> None:
-    offer = Offer(SERVED, {"group.version": 1}, frozenset(), 1, withheld=withheld_apis(probe(CLASSIC)))
+    offer = TargetSupport(SERVED, {"group.version": 1}, frozenset(), 1, withheld=withheld_apis(probe(CLASSIC)))
 
     def joins(wire):
         """Joining MUST work."""
 
     case = Case("groups/joins", joins, ("g848-001",), (), {"ConsumerGroupHeartbeat": 0}, {}, False, None)
-    reason = lacking(case, offer)
+    reason = unmet_need(case, offer)
     assert reason is not None and reason.kind == "cluster-setting"
     assert "group.coordinator.rebalance.protocols is `classic`" in reason.sentence
     assert "protocols is `classic`" in broken_claims({"consumer-protocol": True}, offer)["consumer-protocol"]
     chosen = msgspec.structs.replace(offer, chosen=frozenset(CLASSIC))
     assert broken_claims({"consumer-protocol": True}, chosen) == {}
-    assert broken_claims({"consumer-protocol": True}, Offer({}, {}, frozenset(), 1)), "but not for who never had it"
+    assert broken_claims({"consumer-protocol": True}, TargetSupport({}, {}, frozenset(), 1)), (
+        "but not for who never had it"
+    )
 
 
 @pytest.mark.parametrize(("told", "limit"), [({"transaction.max.timeout.ms": "20000"}, 20_000), ({}, None)])

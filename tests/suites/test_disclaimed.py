@@ -6,7 +6,7 @@ import pytest
 
 from suites.case import all_cases
 from suites.features import FEATURES
-from suites.offer import Offer, lacking, lacking_apis
+from suites.offer import TargetSupport, unmet_need, unsupported_apis
 from suites.targets import CAPABILITIES
 from suites.targets import FEATURES as CLAIMED
 from wire.apis import ALL
@@ -14,14 +14,14 @@ from wire.apis import ALL
 EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
 
 
-def offer(*disclaimed: str, required: tuple[str, ...] = (), leaderless: bool = False) -> Offer:
+def offer(*disclaimed: str, required: tuple[str, ...] = (), leaderless: bool = False) -> TargetSupport:
     levels = {"group.version": 1, "transaction.version": 2, "share.version": 1}
     able = frozenset(CAPABILITIES)
-    return Offer(EVERYTHING, levels, able, 3, leaderless, frozenset(disclaimed), required=frozenset(required))
+    return TargetSupport(EVERYTHING, levels, able, 3, leaderless, frozenset(disclaimed), required=frozenset(required))
 
 
-def gone(offered: Offer) -> dict[str, str]:
-    found = {case.id: lacking(case, offered) for case in all_cases()}
+def gone(offered: TargetSupport) -> dict[str, str]:
+    found = {case.id: unmet_need(case, offered) for case in all_cases()}
     return {case: reason.sentence for case, reason in found.items() if reason is not None}
 
 
@@ -39,9 +39,9 @@ def test_its_cases_are_not_applicable_by_its_name_and_no_others(feature: str) ->
 
 
 def test_trials_are_about_what_their_workload_asks_for() -> None:
-    reason = lacking_apis("groups/churn", {"JoinGroup": 0}, offer("groups"))
+    reason = unsupported_apis("groups/churn", {"JoinGroup": 0}, offer("groups"))
     assert reason is not None and (reason.kind, reason.sentence) == ("disclaimed", "disclaimed: groups")
-    assert lacking_apis("produce/x", {"Produce": 3}, offer("groups")) is None
+    assert unsupported_apis("produce/x", {"Produce": 3}, offer("groups")) is None
 
 
 def test_who_has_no_idempotence_has_no_transactions() -> None:

@@ -13,7 +13,7 @@ import pytest
 from histories.header import Header
 from histories.recorder import Recorder
 from suites import clients as of_clients
-from suites.cleaning import HURRIED_S, Janitor, forget
+from suites.cleaning import HURRIED_S, CleanupProbe, remove_created
 from suites.clients import Clients
 from suites.ground import TrialContext
 from suites.probe.context import CaseContext
@@ -30,9 +30,9 @@ def found(asked: Any) -> Any:
     return response("FindCoordinator", coordinators=named)
 
 
-def janitor(**handlers: Any) -> tuple[Janitor, ScriptedExchanger]:
+def cleanup_probe(**handlers: Any) -> tuple[CleanupProbe, ScriptedExchanger]:
     exchanger = ScriptedExchanger(FindCoordinator=found, **handlers)
-    made = Janitor(exchanger, SCENE, [("h", 9)])
+    made = CleanupProbe(exchanger, SCENE, [("h", 9)])
     made.made_topics, made.made_groups = [TOPIC], list(GROUPS)
     return made, exchanger
 
@@ -46,32 +46,32 @@ def refused(asked: Any) -> Any:
 
 
 def test_a_silent_broker_is_asked_once() -> None:
-    wire, exchanger = janitor(DeleteTopics=deleted, DeleteGroups=lambda asked: None)
-    forget(wire)
+    wire, exchanger = cleanup_probe(DeleteTopics=deleted, DeleteGroups=lambda asked: None)
+    remove_created(wire)
     assert exchanger.seen.count("DeleteGroups") == 1
     assert wire.made_groups == [] and wire.made_topics == []
 
 
 def test_one_that_refuses_is_asked_for_the_rest() -> None:
-    wire, exchanger = janitor(DeleteTopics=deleted, DeleteGroups=refused)
-    forget(wire)
+    wire, exchanger = cleanup_probe(DeleteTopics=deleted, DeleteGroups=refused)
+    remove_created(wire)
     assert exchanger.seen.count("DeleteGroups") == len(GROUPS)
 
 
 def test_in_a_hurry_the_answer_is_waited_for_no_longer_than_said() -> None:
-    wire, exchanger = janitor(ApiVersions=lambda asked: None)
+    wire, exchanger = cleanup_probe(ApiVersions=lambda asked: None)
     wire.hurried = True
-    forget(wire)
+    remove_created(wire)
     assert exchanger.ns < (HURRIED_S + 1) * 1e9
-    patient, other = janitor(ApiVersions=lambda asked: None)
-    forget(patient)
+    patient, other = cleanup_probe(ApiVersions=lambda asked: None)
+    remove_created(patient)
     assert other.ns > 2 * exchanger.ns
 
 
 def test_no_connection_is_no_silence() -> None:
-    wire, exchanger = janitor(ApiVersions=api_versions)
+    wire, exchanger = cleanup_probe(ApiVersions=api_versions)
     exchanger.refuse = {"main"}
-    forget(wire)
+    remove_created(wire)
     assert [entry.kind for entry in exchanger.tape] == ["refused"] * (1 + len(GROUPS))
 
 

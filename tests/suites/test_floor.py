@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from suites import floor
-from suites.offer import Offer
+from suites.offer import TargetSupport
 from wire.apis import ALL, by_name
 
 EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
 MADE = frozenset({"create_topics"})
 
 
-def offer(*without: str, capabilities: frozenset[str] = MADE, **versions: tuple[int, int]) -> Offer:
+def offer(*without: str, capabilities: frozenset[str] = MADE, **versions: tuple[int, int]) -> TargetSupport:
     """Everything but some APIs, and some in the versions given."""
     apis = {key: served for key, served in EVERYTHING.items() if key not in {by_name(name).key for name in without}}
-    return Offer(apis | {by_name(name).key: served for name, served in versions.items()}, {}, capabilities, 1)
+    return TargetSupport(apis | {by_name(name).key: served for name, served in versions.items()}, {}, capabilities, 1)
 
 
-def missed(require: str, offered: Offer, claims: dict[str, bool] | None = None) -> dict[str, str]:
-    return floor.below(floor.required(floor.parse(require), offered, claims or {}), offered)
+def missed(require: str, offered: TargetSupport, claims: dict[str, bool] | None = None) -> dict[str, str]:
+    return floor.missing_apis(floor.required(floor.parse(require), offered, claims or {}), offered)
 
 
 def test_who_offers_everything_is_above_the_floor() -> None:
@@ -72,8 +72,8 @@ def test_topics_that_appear_on_use_are_the_test_doubles_own_word() -> None:
 
 
 def test_none_asks_for_nothing() -> None:
-    assert missed("none", Offer({}, {}, MADE, 1)) == {}
-    assert list(missed("core", Offer({}, {}, MADE, 1))) == ["data", "topics", "groups", "commits"]
+    assert missed("none", TargetSupport({}, {}, MADE, 1)) == {}
+    assert list(missed("core", TargetSupport({}, {}, MADE, 1))) == ["data", "topics", "groups", "commits"]
 
 
 @pytest.mark.parametrize("text", ["", ",", "core,none", "none,core", "telepathy", "core,,telepathy"])

@@ -14,7 +14,7 @@ from faults.schedule import Schedule
 from suites import naming
 from suites.case import all_cases, by_id
 from suites.cleaning import NAMES, NameJournal, clean
-from suites.disturbance import Disturbance
+from suites.disturbance import RunWideFaults
 from suites.outcome import failed
 from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
@@ -85,7 +85,7 @@ def test_nothing_that_a_case_sends_names_the_suite_or_the_case(tmp_path: Path, c
 def test_the_proxy_around_a_whole_run_reads_the_names_of_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, object]] = []
     monkeypatch.setattr(FaultProxy, "start", lambda *_, **settings: started.append(settings))
-    Disturbance(Schedule(), refute=True).open([("h", 9)], {}, 7, ("kqzwx", "salt"))
+    RunWideFaults(Schedule(), refute=True).open([("h", 9)], {}, 7, ("kqzwx", "salt"))
     assert started[0]["aliases"] == ("kqzwx", "salt")
 
 

@@ -10,7 +10,7 @@ import pytest
 from suites import built_from, proof, prove
 from suites.built_from import text_hash, text_of, under_hash
 from suites.case import by_id
-from suites.proof import Pass, Record
+from suites.proof import KafkaPass, ProofRecord
 from suites.proof_notes import Note
 from suites.prove import Work
 
@@ -105,11 +105,11 @@ def shipped(monkeypatch):
     """A record that knows one pass on three nodes and one on one, of a day on which one file said something else."""
 
     def made(*nodes, was=None):
-        kept = Record()
+        kept = ProofRecord()
         now = kept.now()
         kept.states["then"] = {**kept.states[now], **(was or {})}
         for count in nodes:
-            kept.passed(CASE, Pass("4.4.0", count, "2026-11-21", "then"))
+            kept.passed(CASE, KafkaPass("4.4.0", count, "2026-11-21", "then"))
         monkeypatch.setattr(proof, "record", lambda: kept)
         return kept
 
@@ -143,7 +143,7 @@ def test_a_pass_speaks_of_the_setting_that_it_was_seen_in(shipped, proven, targe
 
 
 def test_a_pass_at_the_third_attempt_is_shown_as_such():
-    assert str(Pass("4.4.0", 1, "2026-11-21", "x", 3)).endswith("(2026-11-21, at the third attempt)")
+    assert str(KafkaPass("4.4.0", 1, "2026-11-21", "x", 3)).endswith("(2026-11-21, at the third attempt)")
 
 
 def note(target=KAFKA, verdict="pass", refuted=False, attempt=1, **changes):
@@ -169,7 +169,7 @@ def work(tmp_path, monkeypatch):
     def made(*notes, tail=b"", record=None):
         path = tmp_path / "notes.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in notes) + tail)
-        monkeypatch.setattr(proof, "read", lambda path: record or Record())
+        monkeypatch.setattr(proof, "read", lambda path: record or ProofRecord())
         begun = Work([CASE], path)
         begun.asked = []
         monkeypatch.setattr(begun, "_run", lambda target, cases, *more: begun.asked.append((target, len(cases), *more)))
@@ -182,7 +182,7 @@ def test_what_a_kill_left_is_taken_in_and_a_line_cut_off_is_not(work):
     begun = work(note(attempt=2), note(SICK, "fail"), note("reference", "fail", refuted=True), tail=b'{"case":"offs')
     entry = begun.record.entry(CASE)
     assert [str(one) for one in entry.passes] == ["Apache Kafka 4.4.0, one node (2026-11-23, at the second attempt)"]
-    assert entry.fails_with == ["M30b", proof.LIE]
+    assert entry.fails_with == ["M30b", proof.EDITED_RESPONSE]
     assert begun._passed(CASE, KAFKA) and not begun._passed(CASE, "kafka:4.4.0?nodes=3")
 
 
@@ -200,9 +200,9 @@ def test_only_what_is_not_shown_or_due_is_run(work):
     shown.passes(KAFKA)
     failed = work(note(verdict="fail"))
     failed.passes(KAFKA)
-    due = Record()
+    due = ProofRecord()
     due.states["then"] = {}
-    due.passed(CASE, Pass("4.4.0", 1, "2026-11-21", "then"))
+    due.passed(CASE, KafkaPass("4.4.0", 1, "2026-11-21", "then"))
     renewed = work(record=due)
     renewed.passes(KAFKA)
     assert [one.asked for one in (shown, failed, renewed)] == [[(KAFKA, 0)], [(KAFKA, 1)], [(KAFKA, 1)]]
@@ -217,10 +217,10 @@ def test_a_case_that_needs_three_nodes_is_proven_on_three_nodes_of_each_release(
 
 def test_edited_answers_are_told_again_when_they_change(work):
     begun = work(note("reference", "fail", refuted=True))
-    if CASE.lies:
+    if CASE.tampered_responses:
         assert not begun._untold(CASE)
     begun.record.entry(CASE).lies = "of before"
-    assert begun._untold(CASE) is bool(CASE.lies)
+    assert begun._untold(CASE) is bool(CASE.tampered_responses)
 
 
 def test_a_release_that_is_newer_than_those_cases_are_proven_on_is_said(shipped, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from suites.built_from import text_hash
 from suites.case import all_cases, by_id
 from suites.guarantees import registry
 from suites.proof_notes import Note
-from suites.release_notes import Defect, Shelf, defects, findings
+from suites.release_notes import Defect, ReleaseNotes, defects, findings
 from suites.release_page import page, problems, section
 from suites.since import number
 
@@ -25,10 +25,10 @@ def note(verdict: str, sentence: str = "", case: str = CASE.id, text: str = text
     return Note(case, text, "kafka:3.3.2", "3.3.2", False, verdict, "statement", sentence, (), 1.0, day="2026-11-23")
 
 
-def shelf(folder: Path, *notes: Note, release: str = "3.3.2") -> Shelf:
+def shelf(folder: Path, *notes: Note, release: str = "3.3.2") -> ReleaseNotes:
     path = folder / f"{release}.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in notes))
-    return Shelf(release, path)
+    return ReleaseNotes(release, path)
 
 
 def test_a_known_defect_is_named_with_its_issue(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from checkers.verdict import Verdict
 from suites.case import Case
-from suites.events import CaseFinished, Event, RunFinished
+from suites.events import CaseFinished, RunEvent, RunFinished
 from suites.result import CaseResult
 from suites.run import Options, Run
-from suites.session import Session
+from suites.session import TargetSession
 from suites.targets import TargetNotReady, TargetProblem, open_target
 
 
@@ -24,17 +24,17 @@ def case(name: str) -> Case:
 
 
 @pytest.fixture
-def told() -> list[Event]:
+def told() -> list[RunEvent]:
     return []
 
 
 @pytest.fixture
-def run(tmp_path: Path, told: list[Event]) -> Run:
+def run(tmp_path: Path, told: list[RunEvent]) -> Run:
     """A run of three cases whose target is never started."""
     run = Run(Options("reference", run_dir=str(tmp_path)), told.append)
     run.choose([case("tests/one"), case("tests/two"), case("tests/three")])
     target = open_target("reference", tmp_path / "target")
-    run._session = Session(target, tmp_path, seed=1, profile="full", claims={}, emit=told.append)
+    run._session = TargetSession(target, tmp_path, seed=1, profile="full", claims={}, emit=told.append)
     return run
 
 
@@ -45,7 +45,7 @@ def raises(error: Exception):
     return run
 
 
-def test_a_mistake_of_ours_outside_of_an_attempt_is_a_result_and_3(run: Run, told: list[Event]) -> None:
+def test_a_mistake_of_ours_outside_of_an_attempt_is_a_result_and_3(run: Run, told: list[RunEvent]) -> None:
     run._session.run = raises(AttributeError("no such field"))
     result = run.run(run.cases[0])
     assert (result.verdict, result.reason.kind) == (Verdict.INCONCLUSIVE, "suite")
@@ -72,7 +72,7 @@ def test_a_signal_that_came_in_a_finalizer_ends_the_run_all_the_same(run: Run) -
     assert run.status == 2
 
 
-def test_a_target_that_cannot_be_brought_back_ends_the_run(run: Run, told: list[Event]) -> None:
+def test_a_target_that_cannot_be_brought_back_ends_the_run(run: Run, told: list[RunEvent]) -> None:
     run._session.run = lambda *_: run._session.lost(run.cases[0], ValueError("first"))
     run.run(run.cases[0])
     run._session.run = raises(TargetNotReady("node 1 did not serve again", last_lines=("panic",)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.settling import WITHIN_S, settle
+from suites.settling import WITHIN_S, restore_preferred_leaders
 from tests.suites.scripted import wire_to
 from wire.messages import response
 
@@ -41,7 +41,7 @@ class Moved:
 
     def settle(self):
         wire, exchanger = wire_to(Metadata=self.metadata, ElectLeaders=self.elect)
-        return settle(wire, 3), exchanger.ns
+        return restore_preferred_leaders(wire, 3), exchanger.ns
 
 
 def test_what_a_kill_moved_is_given_back() -> None:
@@ -71,4 +71,4 @@ def test_silence_is_waited_out() -> None:
     answers = iter(["close", "close"])
     moved = Moved({OFFSETS: 2})
     wire, _ = wire_to(Metadata=lambda asked: next(answers, None) or moved.metadata(asked), ElectLeaders=moved.elect)
-    assert settle(wire, 3) is None
+    assert restore_preferred_leaders(wire, 3) is None

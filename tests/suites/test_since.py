@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suites.case import BadCase, Case, case
-from suites.offer import Offer, lacking
+from suites.offer import TargetSupport, unmet_need
 from suites.targets import open_target
 
 
@@ -19,13 +19,13 @@ def made(since: str) -> Case:
     return function.case
 
 
-def offer(release: tuple[int, ...]) -> Offer:
-    return Offer({}, {}, frozenset(), 1, release=release)
+def offer(release: tuple[int, ...]) -> TargetSupport:
+    return TargetSupport({}, {}, frozenset(), 1, release=release)
 
 
 @pytest.mark.parametrize("release", [(3, 3), (3, 5), (3, 5, 2)])
 def test_an_older_release_is_not_judged_by_it(release: tuple[int, ...]) -> None:
-    reason = lacking(made("3.6 (KIP-890)"), offer(release))
+    reason = unmet_need(made("3.6 (KIP-890)"), offer(release))
     assert reason is not None and reason.kind == "came-later"
     said = ".".join(map(str, release))
     assert reason.sentence == f"Apache Kafka promises this since 3.6 (KIP-890); this is {said}"
@@ -33,11 +33,11 @@ def test_an_older_release_is_not_judged_by_it(release: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("release", [(3, 6), (3, 6, 0), (3, 10), (4, 0, 1), ()])
 def test_that_release_and_later_ones_are_and_who_does_not_say(release: tuple[int, ...]) -> None:
-    assert lacking(made("3.6 (KIP-890)"), offer(release)) is None
+    assert unmet_need(made("3.6 (KIP-890)"), offer(release)) is None
 
 
 def test_a_rule_without_it_binds_all() -> None:
-    assert lacking(made(""), offer((3, 3))) is None
+    assert unmet_need(made(""), offer((3, 3))) is None
 
 
 @pytest.mark.parametrize("since", ["3.6", "3 (KIP-890)", "3.6 KIP-890", "KIP-890", "3.6 (issue 5)"])

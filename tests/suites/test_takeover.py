@@ -3,7 +3,7 @@
 import pytest
 
 from histories.rows import Event, Membership
-from suites.takeover import late_takeovers
+from suites.takeover import late_reassignments
 
 SCHEDULE = {"windows": [{"id": "w1", "kind": "cut", "match": {"client": "*m1*"}}]}
 
@@ -33,14 +33,14 @@ def owned(client, since, until=None, *, partition=0, generation=1):
 
 
 def late(*rows, end=14.0, schedule=SCHEDULE):
-    return [row.partition for row in late_takeovers("grp-011", schedule, 12.0, events(end), list(rows))]
+    return [row.partition for row in late_reassignments("grp-011", schedule, 12.0, events(end), list(rows))]
 
 
 MINE = owned("a-m1.1", -3)
 
 
 def test_a_partition_that_nobody_else_is_given_is_late():
-    (found,) = late_takeovers("grp-011", SCHEDULE, 12.0, events(), [MINE])
+    (found,) = late_reassignments("grp-011", SCHEDULE, 12.0, events(), [MINE])
     assert found.name == "late-takeover" and found.attribution == "broker" and found.partition == 0
     assert found.sentence == (
         "a-m1.1 owned t-0 when it was cut off, and 12 s later (2 session timeouts) "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.offer import Offer, broken_claims
+from suites.offer import TargetSupport, broken_claims
 from suites.since import number
 from suites.targets import TargetNotBuilt, open_target
 from suites.targets.apache import offered, settings
@@ -50,11 +50,11 @@ def test_no_claim_of_4_0_is_broken_by_4_0_itself() -> None:
     finalized = {"group.version": 1, "transaction.version": 2, "kraft.version": 1, "metadata.version": 25}
     apis = dict.fromkeys(range(76), (0, 20))  # ShareGroupHeartbeat is 76
     assert by_name("ShareGroupHeartbeat").key == 76
-    assert broken_claims(offered.claims((4, 0, 0), finalized), Offer(apis, finalized, frozenset(), 1)) == {}
+    assert broken_claims(offered.claims((4, 0, 0), finalized), TargetSupport(apis, finalized, frozenset(), 1)) == {}
     without = {key: versions for key, versions in apis.items() if key != by_name("EndTxn").key}
-    assert set(broken_claims(offered.claims((4, 0, 0), finalized), Offer(without, finalized, frozenset(), 1))) == {
-        "transactions"
-    }
+    assert set(
+        broken_claims(offered.claims((4, 0, 0), finalized), TargetSupport(without, finalized, frozenset(), 1))
+    ) == {"transactions"}
 
 
 @pytest.mark.parametrize(

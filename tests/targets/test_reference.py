@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.session import Session
+from suites.session import TargetSession
 from suites.targets import UnknownTarget, open_target, readiness
 
 
@@ -32,7 +32,7 @@ def test_an_emulated_release_claims_nothing_that_came_after_it(tmp_path: Path, r
     target = open_target(f"reference?emulate={release}", tmp_path / "then")
     assert of_today.keys() - target.claims.keys() == later
     with target:
-        session = Session(target, tmp_path, seed=1, profile="smoke", claims={}, emit=lambda event: None)
+        session = TargetSession(target, tmp_path, seed=1, profile="smoke", claims={}, emit=lambda event: None)
         session.open()
         assert session.broken_promises() == []
 
