@@ -50,7 +50,7 @@ ALLOWANCES: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LogLine:
+class NodeLogLine:
     """One line that a node wrote, and when (CLOCK_MONOTONIC, to about 50 ms)."""
 
     node: int
@@ -181,11 +181,11 @@ class Target(ABC):
         """The Apache Kafka release that it is, or says to be compatible with: (3, 5); empty where it does not say."""
         return ()
 
-    def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+    def log_lines(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         """The log lines of all nodes written in these nanoseconds, in order of time."""
         return []
 
-    def alarms(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+    def alarms(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         """Those of its log lines that the target itself calls alarming."""
         return []
 

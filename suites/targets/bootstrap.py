@@ -9,7 +9,7 @@ from pathlib import Path
 from suites.targets import readiness
 from suites.targets.address import Address
 from suites.targets.base import Target, TargetNotReady, UnknownTarget
-from suites.targets.strangers import LOGIN, what_is_there
+from suites.targets.protocol_sniffer import LOGIN, identify_listener
 
 _LOOK_FOR_S = 5.0
 _BACK_WITHIN_S = 60.0
@@ -58,7 +58,7 @@ class Bootstrap(Target):
         with ThreadPoolExecutor(len(self._places)) as pool:
             answers = list(pool.map(partial(_one, timeout_s=timeout_s), self._places))
         for seen in answers:
-            if isinstance(seen, readiness.Seen):
+            if isinstance(seen, readiness.NodeReport):
                 self._version = seen.version
                 if len(seen.brokers) > 1:
                     self.capabilities = self.capabilities | {"nodes"}
@@ -68,13 +68,13 @@ class Bootstrap(Target):
         raise readiness.NotYet("; ".join(str(answer) for answer in answers))
 
 
-def _one(place: tuple[str, int], timeout_s: float) -> readiness.Seen | readiness.NotYet | str:
+def _one(place: tuple[str, int], timeout_s: float) -> readiness.NodeReport | readiness.NotYet | str:
     """What a broker there says; a sentence where something else listens; NotYet where nothing does."""
     try:
         return readiness.ask(place, timeout_s)
     except readiness.NotYet as reason:
         login = LOGIN if reason.asked == "Metadata" and reason.closed else None
-        stranger = login or what_is_there(place)
+        stranger = login or identify_listener(place)
         return f"{place[0]}:{place[1]} {stranger}" if stranger else reason
 
 

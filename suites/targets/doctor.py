@@ -20,19 +20,19 @@ from suites.offer import TargetSupport, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
 
-State = Literal["works", "does not", "not stated"]
+AbilityState = Literal["works", "does not", "not stated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Ability:
     """One ability of a target or a machine, and what was seen of it."""
 
     ability: str
-    state: State
+    state: AbilityState
     detail: str
 
 
-def examine(text: str) -> list[Finding]:
+def examine(text: str) -> list[Ability]:
     """Starts the target once, in a folder of its own, tries every ability, and stops it. Nothing is left behind.
 
     A target that cannot be started is a finding too, never an exception.
@@ -41,28 +41,28 @@ def examine(text: str) -> list[Finding]:
         try:
             target = open_target(text, Path(folder))
         except TargetProblem as problem:
-            return [Finding("target string", "does not", str(problem))]
+            return [Ability("target string", "does not", str(problem))]
         begun = time.monotonic()
         try:
             target.start()
         except TargetProblem as problem:
-            return [Finding("start", "does not", str(problem))]
+            return [Ability("start", "does not", str(problem))]
         try:
             took = time.monotonic() - begun
-            return [Finding("start", "works", f"every node served after {took:.1f} s"), *_examined(target)]
+            return [Ability("start", "works", f"every node served after {took:.1f} s"), *_examined(target)]
         finally:
             target.stop()
 
 
-def _examined(target: Target) -> list[Finding]:
+def _examined(target: Target) -> list[Ability]:
     found = [_version(target), _metadata(target), _topic(target), _logs(target)]
     node_controls = list(target.nodes.values())
     node_control = node_controls[-1] if node_controls else None
     for ability, attempt in _ATTEMPTS.items():
         if ability not in target.capabilities:
-            found.append(Finding(ability, "not stated", _WHY_NOT.get(ability, "the target does not offer it")))
+            found.append(Ability(ability, "not stated", _WHY_NOT.get(ability, "the target does not offer it")))
         elif node_control is None:
-            found.append(Finding(ability, "does not", "there is no node that could be acted on alone"))
+            found.append(Ability(ability, "does not", "there is no node that could be acted on alone"))
         else:
             found.append(_tried(ability, lambda act=attempt, node=node_control: act(node)))  # type: ignore[misc]
             if found[-1].state == "does not":
@@ -72,15 +72,15 @@ def _examined(target: Target) -> list[Finding]:
     return found
 
 
-def _version(target: Target) -> Finding:
+def _version(target: Target) -> Ability:
     try:
         said = target.version()
     except TargetProblem as problem:
-        return Finding("version", "does not", str(problem))
-    return Finding("version", "not stated" if said.startswith("not stated") else "works", said)
+        return Ability("version", "does not", str(problem))
+    return Ability("version", "not stated" if said.startswith("not stated") else "works", said)
 
 
-def _metadata(target: Target) -> Finding:
+def _metadata(target: Target) -> Ability:
     def ask() -> str:
         brokers = sorted(readiness.ask(_places(target)[0]).brokers.items())
         return "Metadata names " + ", ".join(f"{node} at {host}:{port}" for node, (host, port) in brokers)
@@ -88,25 +88,25 @@ def _metadata(target: Target) -> Finding:
     return _tried("ready", ask)
 
 
-def _topic(target: Target) -> Finding:
+def _topic(target: Target) -> Ability:
     if "create_topics" not in target.capabilities:
-        return Finding("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
+        return Ability("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
     name = naming.name(next(iter(naming.prefixes(os.urandom(8).hex()))), "", "doctor")
     return _tried("create topics", lambda: readiness.make_and_remove_topic(_places(target), name))
 
 
-def _logs(target: Target) -> Finding:
+def _logs(target: Target) -> Ability:
     if "logs" not in target.capabilities:
-        return Finding("logs", "not stated", "failures are shown without the broker's own log lines")
+        return Ability("logs", "not stated", "failures are shown without the broker's own log lines")
     lines = len(target.log_lines(0, time.monotonic_ns()))
-    return Finding("logs", "works" if lines else "does not", f"{lines} lines since the start")
+    return Ability("logs", "works" if lines else "does not", f"{lines} lines since the start")
 
 
-def _claims(target: Target) -> Finding:
+def _claims(target: Target) -> Ability:
     """What is claimed is looked for in ApiVersions, as a run does before its first case."""
     yes = sorted(feature for feature, has in target.claims.items() if has)
     if not yes:
-        return Finding("claims", "not stated", "what is missing never fails")
+        return Ability("claims", "not stated", "what is missing never fails")
 
     def look() -> str:
         seen = readiness.ask(_places(target)[0])
@@ -182,11 +182,11 @@ _WHY_NOT = {
 }
 
 
-def _tried(ability: str, attempt: Callable[[], str]) -> Finding:
+def _tried(ability: str, attempt: Callable[[], str]) -> Ability:
     try:
-        return Finding(ability, "works", attempt())
+        return Ability(ability, "works", attempt())
     except (TargetProblem, readiness.NotYet, OSError, subprocess.SubprocessError) as problem:
-        return Finding(ability, "does not", str(problem))
+        return Ability(ability, "does not", str(problem))
 
 
 def _bring_back(target: Target) -> None:
@@ -206,10 +206,10 @@ def _places(target: Target) -> list[tuple[str, int]]:
     return [(host, int(port)) for host, _, port in parts]
 
 
-def machine() -> list[Finding]:
+def machine() -> list[Ability]:
     """What this machine can do, and what each missing thing costs."""
     return [
-        Finding("Python", "works", f"{sys.version.split()[0]} on {sys.platform}"),
+        Ability("Python", "works", f"{sys.version.split()[0]} on {sys.platform}"),
         _java(),
         _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
         _program("Go", "go", "version", "Porcupine, the second engine for linearizability, is left out"),
@@ -218,33 +218,33 @@ def machine() -> list[Finding]:
     ]
 
 
-def _java() -> Finding:
+def _java() -> Ability:
     try:
         java = jvm.find("kafka:")
     except TargetProblem as problem:
-        return Finding("Java", "does not", problem.sentence + " `kafka:` targets cannot be started.")
-    return Finding("Java", "works", f"{java.version} at {java.path}")
+        return Ability("Java", "does not", problem.sentence + " `kafka:` targets cannot be started.")
+    return Ability("Java", "works", f"{java.version} at {java.path}")
 
 
-def _program(name: str, command: str, asked: str, cost: str) -> Finding:
+def _program(name: str, command: str, asked: str, cost: str) -> Ability:
     if (path := shutil.which(command)) is None:
-        return Finding(name, "does not", f"`{command}` is not on the PATH: {cost}")
+        return Ability(name, "does not", f"`{command}` is not on the PATH: {cost}")
     said = _said([path, asked])
-    return Finding(name, "works" if said else "does not", said or f"`{command} {asked}` fails: {cost}")
+    return Ability(name, "works" if said else "does not", said or f"`{command} {asked}` fails: {cost}")
 
 
-def _docker() -> Finding:
+def _docker() -> Ability:
     cost = "targets in containers cannot be tried; nothing else needs it"
     if (path := shutil.which("docker")) is None:
-        return Finding("Docker", "does not", f"`docker` is not on the PATH: {cost}")
+        return Ability("Docker", "does not", f"`docker` is not on the PATH: {cost}")
     said = _said([path, "version", "--format", "{{.Server.Version}}"])
-    return Finding("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
+    return Ability("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
 
 
-def _processors() -> Finding:
+def _processors() -> Ability:
     count = os.cpu_count() or 1
-    enough: State = "works" if count >= 2 else "does not"
-    return Finding("processors", enough, f"{count}; below 2 the limits on time are easily missed")
+    enough: AbilityState = "works" if count >= 2 else "does not"
+    return Ability("processors", enough, f"{count}; below 2 the limits on time are easily missed")
 
 
 def _said(command: list[str]) -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from faults.node_control import NodeControl
 from suites.targets import readiness
-from suites.targets.acted import ActedNode, run
 from suites.targets.address import Address, reached
-from suites.targets.base import LogLine, TargetNotReady, UnknownTarget
+from suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
 from suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
+from suites.targets.command_node import CommandNode, run
 from suites.targets.ports import free_ports, is_free
-from suites.targets.process import Plan
+from suites.targets.process import LaunchPlan
 from suites.targets.processes import ProcessTarget
 
 
@@ -42,7 +42,7 @@ class FileTarget(ProcessTarget):
         self.capabilities = _capabilities(self.file)
         self._places: dict[int, tuple[str, int]] = {}  # by the number that {node} was
         self._ids: dict[int, int] = {}  # what Metadata calls each of them
-        self._acted: dict[int, ActedNode] = {}
+        self._acted: dict[int, CommandNode] = {}
         self._undo = False
 
     @property
@@ -101,12 +101,12 @@ class FileTarget(ProcessTarget):
         with (self.workdir / "target.log").open("a", encoding="utf-8") as stream:
             stream.write(text + "\n")
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, LaunchPlan]:
         if not self.file.start:
             return {}
         if not self.file.places and self._nodes:
             self._choose_places()  # a second try: the ports of the first were taken
-        made: dict[int, Plan] = {}
+        made: dict[int, LaunchPlan] = {}
         for node in self._places if self.file.per_node else [1]:
             values = self._values(node)
             plan = self.plan(node, fill(self.file.start, values), self._places[node])
@@ -125,7 +125,7 @@ class FileTarget(ProcessTarget):
         if self.file.actions or not self.file.start:
             for node, place in self._places.items():
                 actions = {name: fill(words, self._values(node)) for name, words in self.file.actions.items()}
-                self._acted[node] = ActedNode(node, place, actions, self.folder, _answers, self._acted_serves)
+                self._acted[node] = CommandNode(node, place, actions, self.folder, _answers, self._acted_serves)
 
     def alive(self) -> bool:
         if not self._acted:
@@ -165,7 +165,7 @@ class FileTarget(ProcessTarget):
                 return str(problem)
         return ""
 
-    def alarms(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+    def alarms(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         if not self.file.alarm:
             return []
         return [line for line in self.log_lines(begin_ns, end_ns) if self.file.alarm in line.text]
@@ -221,7 +221,7 @@ class FileTarget(ProcessTarget):
             "data": self.data / f"node-{node}",
         }
 
-    def _acted_serves(self, node: ActedNode) -> None:
+    def _acted_serves(self, node: CommandNode) -> None:
         self.wait_for(
             f"node {node.node_id} of {self.name} did not serve again",
             lambda: readiness.is_member(node.node_id, node.address),
@@ -229,7 +229,7 @@ class FileTarget(ProcessTarget):
         )
 
 
-def _answers(node: ActedNode) -> bool:
+def _answers(node: CommandNode) -> bool:
     try:
         readiness.ask(node.address, readiness.PATIENT_S)
     except readiness.NotYet:

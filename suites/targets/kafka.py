@@ -14,7 +14,7 @@ from suites.targets.address import Address
 from suites.targets.apache import jars, jvm, offered, settings, storage
 from suites.targets.base import TargetNotBuilt, UnknownTarget
 from suites.targets.ports import free_ports
-from suites.targets.process import Plan
+from suites.targets.process import LaunchPlan
 from suites.targets.processes import ProcessTarget
 
 OLDEST = (3, 3)
@@ -48,7 +48,7 @@ class Kafka(ProcessTarget):
         if self._count > 1:
             self.capabilities |= {"nodes"}
         self.capabilities |= {"version"}
-        self._release: jars.Release | None = None
+        self._release: jars.KafkaRelease | None = None
         self._finalized: Mapping[str, int] | None = None  # known once it serves
 
     @property
@@ -62,11 +62,11 @@ class Kafka(ProcessTarget):
     def version(self) -> str:
         return self._release.version if self._release else self._where
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, LaunchPlan]:
         java = jvm.find(self.name)
         release = self._release = self.release()
         ports = free_ports(2 * self._count)
-        members = [settings.Member(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
+        members = [settings.ClusterMember(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
         run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
         storage.format_all(run, release, members, self.data, self._given)
@@ -86,7 +86,7 @@ class Kafka(ProcessTarget):
         with suppress(readiness.NotYet):
             self._finalized = readiness.ask(first).features
 
-    def release(self) -> jars.Release:
+    def release(self) -> jars.KafkaRelease:
         """The jars: fetched the first time that this version is wanted."""
         if _is_version(self._where):
             return jars.fetched(self._where)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suites.targets.base import LogLine
+from suites.targets.base import NodeLogLine
 
 _EVERY_S = 0.05
 _BLOCK = 64 * 1024
@@ -51,15 +51,15 @@ class LogWatch:
             for file in self._files:
                 file.node = numbers.get(file.node, file.node)
 
-    def lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+    def lines(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         """All lines written between these times, in order of time."""
         self._look()
-        found: list[LogLine] = []
+        found: list[NodeLogLine] = []
         with self._lock:
             for file in self._files:
                 for ns, first, last in file.stretches:
                     if begin_ns <= ns <= end_ns:
-                        found += [LogLine(file.node, text, ns) for text in _text(file.path, first, last)]
+                        found += [NodeLogLine(file.node, text, ns) for text in _text(file.path, first, last)]
         return sorted(found, key=lambda line: line.ns)
 
     def close(self) -> None:

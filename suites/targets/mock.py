@@ -10,7 +10,7 @@ from typing import ClassVar
 from faults.node_control import NodeControl
 from suites.targets.address import Address
 from suites.targets.base import UnknownTarget
-from suites.targets.process import Plan
+from suites.targets.process import LaunchPlan
 from suites.targets.processes import ProcessTarget, python
 from suites.targets.readiness import NotYet
 
@@ -53,7 +53,7 @@ class Mock(ProcessTarget):
     def bootstrap(self) -> str:
         return ",".join(f"{host}:{port}" for host, port in self._brokers.values())
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, LaunchPlan]:
         return {1: self.plan(1, python("suites.targets.mock_cluster", str(self._count)), ("127.0.0.1", 0))}
 
     def addresses(self) -> dict[int, tuple[str, int]]:

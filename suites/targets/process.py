@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suites.targets import guardian
+from suites.targets import reaper
 from suites.targets.base import TargetNotReady
 from suites.targets.logs import LogWatch, last_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LaunchPlan:
     """How one node is run. Its data go to `folder`; stdout and stderr are appended to over restarts."""
 
     command: Sequence[str]
@@ -34,13 +34,13 @@ class Plan:
     start_within_s: float = 60.0
 
 
-class Node:
+class ProcessNode:
     """A supervised process in a session and process group of its own; a victim for faults/.
 
     `serves` is the target's own question (asked again and again until it says yes): does this node serve?
     """
 
-    def __init__(self, node_id: int, plan: Plan, serves: Callable[[Node], None], watch: LogWatch) -> None:
+    def __init__(self, node_id: int, plan: LaunchPlan, serves: Callable[[ProcessNode], None], watch: LogWatch) -> None:
         self.node_id = node_id
         self.plan = plan
         self.ended_when_asked: bool | None = None
@@ -94,7 +94,7 @@ class Node:
                 except OSError as error:
                     raise TargetNotReady(f"`{self.plan.command[0]}` cannot be run: {error.strerror}") from error
             self._group = self._process.pid
-            guardian.watch(self._group)
+            reaper.watch(self._group)
 
     def wait_until_it_serves(self) -> None:
         """Returns when the node serves; a process that ends before that is TargetNotReady at once."""
@@ -177,7 +177,7 @@ class Node:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._group, signal.SIGKILL)
-        guardian.forget(self._group)
+        reaper.forget(self._group)
         self._group = None  # its number may belong to somebody else from now on
 
     def _wait_for_state(self, *, stopped: bool) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faults.node_control import NodeControl
-from suites.targets import guardian, readiness
+from suites.targets import readiness, reaper
 from suites.targets.address import Address
-from suites.targets.base import LogLine, Target, TargetNotReady
+from suites.targets.base import NodeLogLine, Target, TargetNotReady
 from suites.targets.logs import LogWatch, last_lines
-from suites.targets.process import Node, Plan
+from suites.targets.process import LaunchPlan, ProcessNode
 
 _PORT_TAKEN = re.compile(r"address (is )?already in use|BindException|EADDRINUSE", re.IGNORECASE)
 _TRIES = 3
@@ -33,14 +33,14 @@ class ProcessTarget(Target):
     def __init__(self, address: Address, workdir: Path) -> None:
         super().__init__(address, workdir)
         self.watch = LogWatch()
-        self._nodes: dict[int, Node] = {}
-        self._helpers: list[Node] = []
+        self._nodes: dict[int, ProcessNode] = {}
+        self._helpers: list[ProcessNode] = []
 
     @abstractmethod
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, LaunchPlan]:
         """How each node is run, on ports that are free now, with data folders that are ready for it."""
 
-    def helper_plans(self) -> dict[int, Plan]:
+    def helper_plans(self) -> dict[int, LaunchPlan]:
         """Processes that the nodes need and that no fault hits, such as a controller; asked for after `plans`."""
         return {}
 
@@ -49,15 +49,15 @@ class ProcessTarget(Target):
         """Where the nodes keep their data; removed at the end."""
         return self.workdir / "data"
 
-    def plan(self, node_id: int, command: list[str], address: tuple[str, int]) -> Plan:
+    def plan(self, node_id: int, command: list[str], address: tuple[str, int]) -> LaunchPlan:
         """A plan with the files and folders that every node has here."""
         folder = self.data / f"node-{node_id}"
         log = self.workdir / f"node-{node_id}"
-        return Plan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
+        return LaunchPlan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
 
     def start(self) -> None:
         self.workdir.mkdir(parents=True, exist_ok=True)
-        guardian.stand_ready()
+        reaper.stand_ready()
         atexit.register(self.stop)  # for who forgets to stop it
         for left in reversed(range(_TRIES)):
             try:
@@ -127,7 +127,7 @@ class ProcessTarget(Target):
             node.launch()
         self.wait_until_ready()
 
-    def log_lines(self, begin_ns: int, end_ns: int) -> list[LogLine]:
+    def log_lines(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         return self.watch.lines(begin_ns, end_ns)
 
     def wait_until_ready(self, within_s: float | None = None) -> None:
@@ -148,7 +148,7 @@ class ProcessTarget(Target):
         for node in (*self._helpers, *self._nodes.values()):
             node.must_run()
 
-    def node_serves(self, node: Node) -> None:
+    def node_serves(self, node: ProcessNode) -> None:
         """Waits for one node that was started again: it answers, and is a member of its cluster again."""
         self.wait_for(
             f"node {node.node_id} of {self.name} did not serve again",
@@ -159,10 +159,10 @@ class ProcessTarget(Target):
     def make_nodes(self) -> None:
         """Builds the nodes from their plans; starts none."""
         self._nodes = {
-            node_id: Node(node_id, plan, self.node_serves, self.watch) for node_id, plan in self.plans().items()
+            node_id: ProcessNode(node_id, plan, self.node_serves, self.watch) for node_id, plan in self.plans().items()
         }
         helpers = self.helper_plans().items()
-        self._helpers = [Node(node_id, plan, self.node_serves, self.watch) for node_id, plan in helpers]
+        self._helpers = [ProcessNode(node_id, plan, self.node_serves, self.watch) for node_id, plan in helpers]
 
     def _keep_logs(self) -> None:
         """Log files that the nodes wrote among their data outlive it."""

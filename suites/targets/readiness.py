@@ -26,7 +26,7 @@ _METADATA = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NodeReport:
     """What one node said of itself and its cluster."""
 
     brokers: dict[int, tuple[str, int]]
@@ -49,7 +49,7 @@ class NotYet(Exception):
         self.closed = closed
 
 
-def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
+def ask(address: tuple[str, int], timeout_s: float = 2.0) -> NodeReport:
     """Asks one node for ApiVersions and Metadata; NotYet with the reason where it does not answer."""
     with _connected(address, timeout_s) as connection:
         offered, garbled = _answered("ApiVersions", lambda: _offered(connection))
@@ -59,7 +59,7 @@ def ask(address: tuple[str, int], timeout_s: float = 2.0) -> Seen:
         hello = _call(connection, api_versions_request(), 3) if told else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}
     features = {each.name: each.max_version_level for each in hello.finalized_features} if hello is not None else {}
-    return Seen(brokers, cluster.controller_id, _version(features), offered, features)
+    return NodeReport(brokers, cluster.controller_id, _version(features), offered, features)
 
 
 def wait_until(what: str, question: Callable[[], object], within_s: float, must_run: Callable[[], None]) -> None:

@@ -17,7 +17,7 @@ from suites.since import number
 from suites.targets.address import Address, nearest
 from suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
 from suites.targets.ports import free_ports
-from suites.targets.process import Plan
+from suites.targets.process import LaunchPlan
 from suites.targets.processes import ProcessTarget, python
 
 _LARGEST = 9
@@ -65,7 +65,7 @@ class Reference(ProcessTarget):
         except metadata.PackageNotFoundError:
             return "not stated"
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, LaunchPlan]:
         if importlib.util.find_spec("reference_impl") is None:
             raise TargetNotAvailable("reference needs the bundled broker, and this installation has none.")
         if mutant := self._options.get("mutant"):
@@ -74,14 +74,14 @@ class Reference(ProcessTarget):
         self._controller = ("127.0.0.1", ports.pop())
         return {node: self._broker(node, port) for node, port in enumerate(ports, 1)}
 
-    def helper_plans(self) -> dict[int, Plan]:
+    def helper_plans(self) -> dict[int, LaunchPlan]:
         if self._count == 1:
             return {}
         port = self._controller[1]
         command = python("reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port))
         return {0: self.plan(0, [*command, *self._told()], self._controller)}
 
-    def _broker(self, node: int, port: int) -> Plan:
+    def _broker(self, node: int, port: int) -> LaunchPlan:
         data = self.data / f"node-{node}"
         command = python("reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", str(node))
         if self._count > 1:

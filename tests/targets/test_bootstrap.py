@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import TargetNotReady, bootstrap, open_target, strangers
+from suites.targets import TargetNotReady, bootstrap, open_target, protocol_sniffer
 from suites.targets.ports import free_ports
 from tests.targets.conftest import MakeTarget
 from tests.targets.impostors import chatty, closing, endless, garbage, http, http_by_lines, listening, silent, tls
@@ -18,8 +18,8 @@ from tests.targets.impostors import chatty, closing, endless, garbage, http, htt
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "_LOOK_FOR_S", 0.5)
-    monkeypatch.setattr(strangers, "_PATIENCE_S", 0.5)
-    monkeypatch.setattr(strangers, "_MORE_PATIENCE_S", 1.0)
+    monkeypatch.setattr(protocol_sniffer, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(protocol_sniffer, "_MORE_PATIENCE_S", 1.0)
 
 
 @pytest.mark.parametrize(

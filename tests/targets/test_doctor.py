@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suites.targets.doctor import Finding, examine, machine
+from suites.targets.doctor import Ability, examine, machine
 from tests.targets.conftest import tiny
 
 
-def by_ability(found: list[Finding]) -> dict[str, Finding]:
+def by_ability(found: list[Ability]) -> dict[str, Ability]:
     return {finding.ability: finding for finding in found}
 
 
@@ -24,7 +24,7 @@ def test_what_does_not_work_does_not_hide_the_rest(broker_file: Callable[..., st
     found = by_ability(examine(broker_file(start=tiny("--stubborn"), stop={"within_s": 0.3})))
     assert found["terminate"].state == "does not" and "did not stop by itself" in found["terminate"].detail
     assert found["restart"].state == found["pause"].state == "works"
-    assert found["version"] == Finding("version", "not stated", "not stated")
+    assert found["version"] == Ability("version", "not stated", "not stated")
 
 
 def test_a_claim_is_looked_for_and_not_believed(broker_file: Callable[..., str]) -> None:

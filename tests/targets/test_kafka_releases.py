@@ -10,14 +10,14 @@ from suites.offer import TargetSupport, broken_claims
 from suites.since import number
 from suites.targets import TargetNotBuilt, open_target
 from suites.targets.apache import offered, settings
-from suites.targets.apache.jars import Release
-from suites.targets.apache.settings import Member
+from suites.targets.apache.jars import KafkaRelease
+from suites.targets.apache.settings import ClusterMember
 from suites.targets.apache.storage import as_its_own, logging_flags
 from suites.targets.base import FEATURES
 from wire.apis import by_name
 
 GROUPS, SHARES = "consumer-protocol", "share-groups"
-MEMBERS = [Member(1, 9001, 9101), Member(2, 9002, 9102), Member(3, 9003, 9103)]
+MEMBERS = [ClusterMember(1, 9001, 9101), ClusterMember(2, 9002, 9102), ClusterMember(3, 9003, 9103)]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_no_claim_of_4_0_is_broken_by_4_0_itself() -> None:
     [("3.3.2", False, False), ("3.8.1", False, False), ("3.9.0", True, False), ("4.0.0", True, True)],
 )
 def test_what_a_release_is_set_up_with(version: str, dynamic: bool, log4j_2: bool, tmp_path: Path) -> None:
-    release = Release(version, ())
+    release = KafkaRelease(version, ())
     assert (release.has_dynamic_quorum, release.has_log4j_2) == (dynamic, log4j_2)
     assert ("log4j2" in logging_flags(release, tmp_path)[0]) is log4j_2
 

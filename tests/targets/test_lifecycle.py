@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from suites.targets import Target, TargetNotReady, processes, readiness
-from suites.targets.process import Node
+from suites.targets.process import ProcessNode
 from tests.targets.conftest import MakeTarget, gone, tiny
 
 
-def the_node(target: Target) -> Node:
+def the_node(target: Target) -> ProcessNode:
     (node,) = target.nodes.values()
-    assert isinstance(node, Node)
+    assert isinstance(node, ProcessNode)
     return node
 
 

@@ -32,7 +32,7 @@ _LOG4J_2 = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class KafkaRelease:
     """A Kafka that can be started: its version and its class path."""
 
     version: str
@@ -59,16 +59,16 @@ class Release:
         return self.number >= (4, 0)
 
 
-def unpacked(folder: Path) -> Release:
+def unpacked(folder: Path) -> KafkaRelease:
     """The Kafka whose release was unpacked there."""
     jars = tuple(sorted((folder / "libs").resolve().glob("*.jar")))
     version = _version_among(jars)
     if version is None:
         raise UnknownTarget(f"{folder} is no unpacked Kafka: it has no libs/kafka_2.13-VERSION.jar.")
-    return Release(version, jars)
+    return KafkaRelease(version, jars)
 
 
-def fetched(version: str) -> Release:
+def fetched(version: str) -> KafkaRelease:
     """The jars of this release, fetched by Maven the first time. `4.4` means the newest 4.4 that is there."""
     shelf = cache_folder() / "kafka"
     if version.count(".") == 1:
@@ -78,7 +78,7 @@ def fetched(version: str) -> Release:
     if not place.exists():
         place = _fetch(version, shelf)
     jars = tuple(sorted(place.glob("*.jar")))
-    return Release(_version_among(jars) or version, jars)
+    return KafkaRelease(_version_among(jars) or version, jars)
 
 
 def _fetch(version: str, shelf: Path) -> Path:

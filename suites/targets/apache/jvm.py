@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.targets.apache.jars import Release
+from suites.targets.apache.jars import KafkaRelease
 from suites.targets.base import TargetNotAvailable
 from suites.targets.cache import cache_folder
 
@@ -38,7 +38,7 @@ class Java:
         """Where its libraries are."""
         return self.path.resolve().parent.parent
 
-    def archive(self, release: Release) -> Path:
+    def archive(self, release: KafkaRelease) -> Path:
         """Where the class archive of this JVM with these jars is, or would be."""
         key = hashlib.sha256("\n".join([self.said, str(self.path), release.class_path, *FLAGS]).encode()).hexdigest()
         return cache_folder() / "classes" / f"{release.version}-{key[:16]}.archive"

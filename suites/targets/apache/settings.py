@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """One node of the cluster: its id and its two ports on this machine."""
 
     node_id: int
@@ -60,7 +60,12 @@ log.segment.delete.delay.ms=1000
 
 
 def text(
-    member: Member, members: list[Member], data: str, given: Sequence[str] = (), *, static_quorum: bool = False
+    member: ClusterMember,
+    members: list[ClusterMember],
+    data: str,
+    given: Sequence[str] = (),
+    *,
+    static_quorum: bool = False,
 ) -> str:
     """The server.properties of one combined node (broker and controller); `given` comes last and wins.
 

@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from suites.targets import guardian, readiness
+from suites.targets import readiness, reaper
 from suites.targets.apache import settings
-from suites.targets.apache.jars import Release
+from suites.targets.apache.jars import KafkaRelease
 from suites.targets.apache.jvm import FLAGS, Java
-from suites.targets.apache.settings import Member
+from suites.targets.apache.settings import ClusterMember
 from suites.targets.base import TargetNotReady
 from suites.targets.ports import free_ports
 
@@ -25,12 +25,12 @@ _FORMAT_WITHIN_S = 120
 _ARCHIVES_KEPT = 12
 
 
-def folder(data: Path, member: Member) -> Path:
+def folder(data: Path, member: ClusterMember) -> Path:
     """Where this node's settings and log folder are."""
     return data / f"node-{member.node_id}"
 
 
-def logging_flags(release: Release, workdir: Path) -> list[str]:
+def logging_flags(release: KafkaRelease, workdir: Path) -> list[str]:
     """JVM flags that send the log to stdout, whichever logger the release has. Absolute: a node has its own folder."""
     old = not release.has_log4j_2
     workdir.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,9 @@ def logging_flags(release: Release, workdir: Path) -> list[str]:
     return [f"-Dlog4j.configuration=file:{path}" if old else f"-Dlog4j2.configurationFile={path}"]
 
 
-def format_all(run: list[str], release: Release, members: list[Member], data: Path, given: Sequence[str] = ()) -> None:
+def format_all(
+    run: list[str], release: KafkaRelease, members: list[ClusterMember], data: Path, given: Sequence[str] = ()
+) -> None:
     """Writes settings and formats the storage of every node; `run` is java with its class path.
 
     One JVM formats the first node; the others get a copy with their own ids: what else is in it (the level of the
@@ -69,7 +71,7 @@ def as_its_own(identity: str, node_id: int, directory_id: str) -> str:
     return re.sub(r"(?m)^directory\.id=.*$", f"directory.id={directory_id}", named)
 
 
-def archived(java: Java, release: Release) -> Path:
+def archived(java: Java, release: KafkaRelease) -> Path:
     """The class archive, made now if this JVM has not yet run these jars. Without it a start just takes longer."""
     archive = java.archive(release)
     if not archive.is_file():
@@ -90,11 +92,11 @@ def _keep_the_newest(folder: Path) -> None:
         old.unlink(missing_ok=True)  # a JVM that has it open keeps it
 
 
-def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:
+def _train(java: Java, release: KafkaRelease, scratch: Path, made: Path) -> None:
     """Starts one node, waits until it serves, and stops it: the JVM writes the archive at its end."""
     if not (flags := java.train(made)):
         return
-    member = Member(1, *free_ports(2))
+    member = ClusterMember(1, *free_ports(2))
     run = [str(java.path), *FLAGS]
     rest = [*logging_flags(release, scratch), "-cp", release.class_path]
     format_all([*run, *rest], release, [member], scratch / "data")
@@ -102,7 +104,7 @@ def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:
     with log.open("wb") as out:
         command = [*run, *flags, *rest, "kafka.Kafka", str(folder(scratch / "data", member) / "server.properties")]
         process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
-    guardian.watch(process.pid)
+    reaper.watch(process.pid)
     try:
         _until_started(process, member.port)
         process.send_signal(signal.SIGTERM)
@@ -113,7 +115,7 @@ def _train(java: Java, release: Release, scratch: Path, made: Path) -> None:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        guardian.forget(process.pid)
+        reaper.forget(process.pid)
 
 
 def _until_started(process: subprocess.Popen[bytes], port: int) -> None:

@@ -22,10 +22,10 @@ _BODY = struct.pack(">hhih", 18, 0, 1, 6) + b"client"
 _API_VERSIONS = struct.pack(">i", len(_BODY)) + _BODY
 
 
-def what_is_there(place: tuple[str, int]) -> str | None:
+def identify_listener(place: tuple[str, int]) -> str | None:
     """One clause that follows the address, or None where nothing listens or all is well so far.
 
-    >>> what_is_there(("127.0.0.1", 443))
+    >>> identify_listener(("127.0.0.1", 443))
     'speaks TLS, and only plaintext clusters can be tried so far'
     """
     try:

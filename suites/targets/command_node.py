@@ -15,7 +15,7 @@ from suites.targets.base import TargetNotReady
 COMMAND_WITHIN_S = 60
 
 
-class ActedNode:
+class CommandNode:
     """One node of a broker that runs elsewhere; `kill`, `pause`, `resume`, `restart` are commands of [actions].
 
     `answers` asks the node itself (no process can be looked at); `serves` waits until it does, with a deadline.
@@ -29,8 +29,8 @@ class ActedNode:
         address: tuple[str, int],
         actions: Mapping[str, Sequence[str]],
         folder: Path,
-        answers: Callable[[ActedNode], bool],
-        serves: Callable[[ActedNode], None],
+        answers: Callable[[CommandNode], bool],
+        serves: Callable[[CommandNode], None],
     ) -> None:
         self.node_id = node_id
         self.address = address
