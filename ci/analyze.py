@@ -14,7 +14,7 @@ import click
 from checkers.judge import Judgement
 from checkers.verdict import Verdict
 from ci.tally import WORDS
-from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, Trouble
+from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
 from suites.case import by_id
 from suites.guarantees import registry
 from suites.trial_verdict import judged
@@ -31,12 +31,12 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
     try:
         spark = session.open_session(master, **{**session.light(master, places), **_settings(conf)})
     except (session.JavaMissing, session.NoSession) as problem:
-        raise Trouble(str(problem)) from None
+        raise UserError(str(problem)) from None
     with session.progress(spark, _tell) as tell:
         try:
             opened, refused = job.open_all(spark, places, tell)
         except job.NothingThere as problem:
-            raise Trouble(str(problem)) from None
+            raise UserError(str(problem)) from None
         session.fit(spark, tables.rows_in([each.history for each in opened]), _settings(conf))
         folder = _folder(out)
         outcome = job.analyze(spark, opened, folder, tell)
@@ -53,7 +53,7 @@ def _modules() -> tuple[ModuleType, ...]:
     try:
         from spark_analysis import job, results, session, tables
     except ImportError as missing:
-        raise Trouble(
+        raise UserError(
             f"`brokertrial analyze` needs PySpark, which is not installed ({missing}).",
             "pip install 'brokertrial[spark,java]'",
         ) from None
@@ -63,7 +63,7 @@ def _modules() -> tuple[ModuleType, ...]:
 def _settings(conf: Sequence[str]) -> dict[str, str]:
     pairs = [setting.partition("=") for setting in conf]
     if wrong := [name for name, sign, _ in pairs if not sign]:
-        raise Trouble(f"--conf {wrong[0]}: a Spark setting is NAME=VALUE.")
+        raise UserError(f"--conf {wrong[0]}: a Spark setting is NAME=VALUE.")
     return {name: value for name, _, value in pairs}
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from checkers.duck import DuckDBEngine
 from checkers.profile import QUERY, FaultKindSummary, by_history, kinds, profile
-from ci.story import Story
+from ci.story import RunState
 from histories.header import HistoryRefused
 from histories.reader import History
 
 WITHOUT_FAULTS = ("", "[]", "{}", "null")
 
 
-def availability(story: Story) -> list[FaultKindSummary]:
+def availability(state: RunState) -> list[FaultKindSummary]:
     """A row for each kind of fault that was injected, by the definitions of checkers/profile.py; the worst first."""
-    folders = [story.folder / each.history for each in story.results if each.schedule not in WITHOUT_FAULTS]
+    folders = [state.folder / each.history for each in state.results if each.schedule not in WITHOUT_FAULTS]
     histories = list(_opened(folder for folder in folders if folder.is_dir()))
     if not histories:
         return []

@@ -17,7 +17,7 @@ from ci.findings import STATUS, STRICT, Finding, Findings
 from ci.foreign import check_foreign
 from ci.places import find
 from ci.tally import Tally
-from ci.trouble import NOTHING_JUDGED, PASSED, Trouble, nearest
+from ci.trouble import NOTHING_JUDGED, PASSED, UserError, nearest
 from ci.writers import results as stored
 from suites.result import CaseResult
 from suites.stored import judge_stored
@@ -40,7 +40,7 @@ def check(
     if form is not None:
         return check_foreign(Path(text), form, engine, assume, strict, as_json)
     if assume:
-        raise Trouble("--assume is for --format: a history of ours tells the settings of its clients.")
+        raise UserError("--assume is for --format: a history of ours tells the settings of its clients.")
     place, judging = find(text), Judging(engine, strict, as_json)
     if strict and not as_json:
         click.echo(STRICT)
@@ -81,14 +81,14 @@ class Judging:
         try:
             result = judge_stored(folder, None if self.plain else self._put(listed))
         except HistoryRefused as refused:
-            raise Trouble(str(refused)) from None
+            raise UserError(str(refused)) from None
         self.permitted[result.case] = listed
         return result
 
     def _put(self, listed: list[Anomaly]) -> JudgeFunction:
-        from ci.putting import Putting
+        from ci.putting import CheckRunner
 
-        putting = Putting(self.engine, self.strict, self.listing)
+        putting = CheckRunner(self.engine, self.strict, self.listing)
 
         def put(history: History, names: Collection[str] | None) -> Judgement:
             found = putting(history, names)
@@ -126,7 +126,7 @@ def _one(run: Path, case: str, judging: Judging) -> CaseResult:
         if case not in results and "~" in case:
             return _attempt(run, case, judging)
         if case not in results:
-            raise Trouble(f"{run} has no case `{case}`.", nearest(case, results))
+            raise UserError(f"{run} has no case `{case}`.", nearest(case, results))
         return results[case]
     return _attempt(run, case, judging)
 
@@ -135,7 +135,7 @@ def _attempt(run: Path, case: str, judging: Judging) -> CaseResult:
     """A history by the name of its folder: `area.name`, or `area.name~2` of a second attempt."""
     folder = run / "histories" / case.replace("/", ".")
     if not folder.is_dir():
-        raise Trouble(f"{run} has no history of `{case}`.", nearest(folder.name, _names(run / "histories")))
+        raise UserError(f"{run} has no history of `{case}`.", nearest(folder.name, _names(run / "histories")))
     return msgspec.structs.replace(judging.judge(folder), history=str(folder.relative_to(run)))
 
 

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Self
 
 from ci import crash
-from ci.trouble import INTERNAL, INTERRUPTED, Trouble
+from ci.trouble import INTERNAL, INTERRUPTED, UserError
 from faults.journal import heal_run
 from suites.earlier import Earlier
 
@@ -56,7 +56,7 @@ def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
             if ended in crash.SIGNALS and not (earlier and earlier.ended):
                 following = crash.after(run_dir, ended, earlier, forwarding.came)
             if following is None:
-                raise Trouble(
+                raise UserError(
                     f"The run was ended by {ended.name}.",
                     f"What it had written is in {run_dir}",
                     INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else INTERNAL,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ci.story import suite_version
-from ci.trouble import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, Trouble
+from ci.trouble import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
 from suites.targets.base import TargetProblem
 
 STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
@@ -181,7 +181,7 @@ def _not_built(name: str) -> None:
     @cli.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
-        raise Trouble(f"`brokertrial {name}` is not built yet.")
+        raise UserError(f"`brokertrial {name}` is not built yet.")
 
 
 for _name in ("shrink", "compare", "gate"):
@@ -200,7 +200,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
         click.echo(f"brokertrial{where}: {error.format_message()}\n  `brokertrial{where} --help` says more.", err=True)
         sys.exit(USAGE)
-    except Trouble as trouble:
+    except UserError as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
     except TargetProblem as problem:

@@ -58,10 +58,10 @@ def _told(folder: Path) -> tuple[RunStarted, list[CaseResult]] | None:
     found: list[CaseResult] = []
     for line in path.read_bytes().splitlines() if path.is_file() else ():
         with contextlib.suppress(msgspec.DecodeError):
-            told = msgspec.json.decode(line, type=results.Header | results.Result | results.Footer)
-            if isinstance(told, results.Header):
+            told = msgspec.json.decode(line, type=results.ResultsHeader | results.ResultLine | results.ResultsFooter)
+            if isinstance(told, results.ResultsHeader):
                 announced = told.run
-            elif isinstance(told, results.Result):
+            elif isinstance(told, results.ResultLine):
                 found.append(told.result)
     return None if announced is None else (announced, found)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ci import manifest
-from ci.trouble import FAILED, NOT_READY, PASSED, Trouble
+from ci.trouble import FAILED, NOT_READY, PASSED, UserError
 from faults.journal import heal_run
 from histories import tempdirs
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -39,7 +39,7 @@ def _clean(run: str) -> int:
 def _must_be_over(run: Path) -> None:
     manifest.read(run)
     if tempdirs.is_held(run):
-        raise Trouble(f"{run} is still under way: end it first, or wait for its end.")
+        raise UserError(f"{run} is still under way: end it first, or wait for its end.")
 
 
 def _clean_run(run: Path) -> int:
@@ -51,11 +51,11 @@ def _clean_run(run: Path) -> int:
     for sentence in heal_run(run):
         click.echo(sentence)
     if not (run / RESOURCES_FILE).is_file():
-        raise Trouble(f"{run} never reached its target: there is nothing to remove.")
+        raise UserError(f"{run} never reached its target: there is nothing to remove.")
     try:
         topics, groups = clean_run(run)
     except (BrokerAtFault, NotApplicable, Unclear, OSError) as problem:
-        raise Trouble(f"The cluster of {run} cannot be cleaned: {problem}.", status=NOT_READY) from None
+        raise UserError(f"The cluster of {run} cannot be cleaned: {problem}.", status=NOT_READY) from None
     for kind, names in (("topic", topics), ("group", groups)):
         for name in names:
             click.echo(f"removed {kind} {name}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from checkers.engine import Engine
 from checkers.naive import Oracle
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from histories.reader import History
 
 NAMES = ("duckdb", "spark", "oracle")
@@ -35,7 +35,7 @@ def _spark(histories: Sequence[History]) -> Iterator[Engine]:
         from spark_analysis.engine import Spark
         from spark_analysis.session import JavaMissing
     except ImportError as missing:
-        raise Trouble(
+        raise UserError(
             f"--engine spark needs PySpark, which is not installed ({missing.name} is missing).",
             "pip install 'brokertrial[spark]' brings it; --engine duckdb needs nothing more.",
         ) from None
@@ -43,4 +43,4 @@ def _spark(histories: Sequence[History]) -> Iterator[Engine]:
         with Spark.over(histories) as spark:
             yield spark
     except JavaMissing as missing:
-        raise Trouble(str(missing)) from None
+        raise UserError(str(missing)) from None

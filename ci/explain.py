@@ -19,11 +19,11 @@ from checkers.check import all_checks
 from checkers.crosscheck import CrossCheck, cross_checks
 from checkers.judge import judge
 from checkers.minimise.minimum import Minimum, NotMinimised, minimise
-from ci.places import Place, find
-from ci.proof import Line, Proof, proof_of
+from ci.places import RunLocation, find
+from ci.proof import EvidenceTimeline, TimelineEntry, evidence_timeline
 from ci.proof_picture import draw
 from ci.story import suite_version
-from ci.trouble import PASSED, Trouble, nearest
+from ci.trouble import PASSED, UserError, nearest
 from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import by_id
@@ -50,56 +50,58 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
         _list(text, anomalies)
         return PASSED
     number = chosen(which, [anomaly for anomaly, _ in anomalies])
-    tale = Tale(text, history, *anomalies[number], number + 1, len(anomalies))
+    explanation = Explanation(text, history, *anomalies[number], number + 1, len(anomalies))
     page = html or _beside(place, history) / f"explain-{history.header.case.replace('/', '.')}-{number + 1}.html"
     if not page.parent.is_dir():
-        raise Trouble(f"{page} cannot be written: there is no folder {page.parent}.")
+        raise UserError(f"{page} cannot be written: there is no folder {page.parent}.")
     drawing = page.with_name(f"{page.stem}-porcupine.html")
-    tale.cross_check(drawing)
-    _write(page, tale.page())
-    click.echo(tale.text())
+    explanation.cross_check(drawing)
+    _write(page, explanation.page())
+    click.echo(explanation.text())
     click.echo(f"Picture\n{INDENT}{page}")
-    if tale.drawn is not None:
-        click.echo(f"{INDENT}{tale.drawn}  (porcupine's)")
+    if explanation.drawn is not None:
+        click.echo(f"{INDENT}{explanation.drawn}  (porcupine's)")
     return PASSED
 
 
 def chosen(which: str, anomalies: Sequence[Anomaly]) -> int:
     """The place in the list of the anomaly that a number (from 1) or a name stands for."""
     if not anomalies:
-        raise Trouble("this case shows no anomaly, so that there is nothing to explain.")
+        raise UserError("this case shows no anomaly, so that there is nothing to explain.")
     if which.isdecimal():
         if not 1 <= int(which) <= len(anomalies):
-            raise Trouble(f"there is no anomaly {which}: the case shows {len(anomalies)}, counted from 1.")
+            raise UserError(f"there is no anomaly {which}: the case shows {len(anomalies)}, counted from 1.")
         return int(which) - 1
     names = [anomaly.name for anomaly in anomalies]
     if which not in names:
-        raise Trouble(f"this case shows no `{which}`; it shows {', '.join(sorted(set(names)))}.", nearest(which, names))
+        raise UserError(
+            f"this case shows no `{which}`; it shows {', '.join(sorted(set(names)))}.", nearest(which, names)
+        )
     return names.index(which)
 
 
-def _history(place: Place, text: str) -> History:
+def _history(place: RunLocation, text: str) -> History:
     folder = place.history
     if place.run is not None:
         cases = sorted(entry.name for entry in (place.run / "histories").glob("*") if entry.is_dir())
         if place.case is None:
-            raise Trouble(f"name a case of {text}: RUN/CASE.", f"It has {', '.join(cases) or 'no histories'}.")
+            raise UserError(f"name a case of {text}: RUN/CASE.", f"It has {', '.join(cases) or 'no histories'}.")
         name = place.case.replace("/", ".")
         folder = place.run / "histories" / name
         if not folder.is_dir():
-            raise Trouble(f"{place.run} has no history of `{place.case}`.", nearest(name, cases))
+            raise UserError(f"{place.run} has no history of `{place.case}`.", nearest(name, cases))
     assert folder is not None
     try:
         return History.open(folder, allow_incomplete=True)
     except HistoryRefused as refused:
-        raise Trouble(str(refused)) from None
+        raise UserError(str(refused)) from None
 
 
 def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
     """What the history shows, and whether it is held against the broker: first what the verdict rests on."""
     case = by_id().get(history.header.case)
     if case is not None and case.kind == "wire":
-        raise Trouble(
+        raise UserError(
             f"{case.id} asks for single answers and has no anomalies to explain.",
             f"`brokertrial check {history.folder}` shows the answer that is wrong, field by field.",
         )
@@ -123,7 +125,7 @@ def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:
     click.echo(f"{len(anomalies)} in all. One of them: brokertrial explain {text} NUMBER" if anomalies else "Nothing.")
 
 
-def _beside(place: Place, history: History) -> Path:
+def _beside(place: RunLocation, history: History) -> Path:
     """Where the report is, or where the history folder is."""
     return place.run if place.run is not None else history.folder.parent
 
@@ -132,7 +134,7 @@ def _write(page: Path, content: str) -> None:
     try:
         page.write_text(content, encoding="utf-8")
     except OSError as problem:
-        raise Trouble(f"{page} cannot be written: {problem.strerror}.", "--html FILE puts it elsewhere.") from None
+        raise UserError(f"{page} cannot be written: {problem.strerror}.", "--html FILE puts it elsewhere.") from None
 
 
 def smallest(history: History, anomaly: Anomaly, held: bool, patience_s: float) -> Minimum:
@@ -146,13 +148,15 @@ def first_proof(folder: Path, anomaly: Anomaly, patience_s: float = 2.0) -> str:
     try:
         history = History.open(folder, allow_incomplete=True)
         minimum = smallest(history, anomaly, True, patience_s)
-        return f'<p class="quiet">{escape(minimum.sentence)}</p>{draw(proof_of(history, anomaly, minimum.part))}'
+        return (
+            f'<p class="quiet">{escape(minimum.sentence)}</p>{draw(evidence_timeline(history, anomaly, minimum.part))}'
+        )
     except Exception:  # noqa: BLE001 - a report without a picture is better than no report
         return ""
 
 
 @dataclass
-class Tale:
+class Explanation:
     """Everything that is told of one anomaly, as text and as a page."""
 
     place: str
@@ -174,11 +178,11 @@ class Tale:
             return None
 
     @cached_property
-    def proof(self) -> Proof:
+    def proof(self) -> EvidenceTimeline:
         """The lines of the minimised history."""
         if self.minimum is None:
-            return Proof(self.anomaly, self.history.title.started_ns, (), ())
-        return proof_of(self.history, self.anomaly, self.minimum.part)
+            return EvidenceTimeline(self.anomaly, self.history.title.started_ns, (), ())
+        return evidence_timeline(self.history, self.anomaly, self.minimum.part)
 
     @property
     def size(self) -> str:
@@ -271,7 +275,7 @@ class Tale:
         )
 
 
-def rows(proof: Proof) -> list[str]:
+def rows(proof: EvidenceTimeline) -> list[str]:
     """The lines of a proof as a table."""
     table = [_row(proof, line) for line in proof.lines]
     widths = [max(len(row[column]) for row in table) for column in range(6)] if table else []
@@ -280,7 +284,7 @@ def rows(proof: Proof) -> list[str]:
     ]
 
 
-def _row(proof: Proof, line: Line) -> list[str]:
+def _row(proof: EvidenceTimeline, line: TimelineEntry) -> list[str]:
     returned = f"to {proof.seconds(line.end)} s" if line.end is not None else "no return" if line.op is not None else ""
     at = f"{proof.seconds(line.begin)} s" if line.begin is not None else ""
     origin = f"(op {line.op}){'  <- proves it' if line.proves else ''}" if line.op is not None else ""

@@ -9,7 +9,7 @@ import click
 from checkers.judge import judge_by
 from ci.engines import opened
 from ci.findings import Findings, findings_of
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from histories.formats.settings import BadSetting, Settings
 from histories.header import HistoryRefused
 from histories.reader import History
@@ -21,13 +21,13 @@ FORMATS = ("jepsen", "jsonl")
 def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool, as_json: bool) -> int:
     """Prints what is found in the file and returns the exit status."""
     if file.is_dir():
-        raise Trouble(f"{file} is a folder; --format {form} reads one file.")
+        raise UserError(f"{file} is a folder; --format {form} reads one file.")
     try:
         with Scratch("foreign") as folder:
             read = _jepsen if form == "jepsen" else _jsonl
             findings = read(file, Path(folder), engine, assume, strict)
     except (HistoryRefused, BadSetting) as refused:
-        raise Trouble(str(refused)) from None
+        raise UserError(str(refused)) from None
     if as_json:
         click.echo(findings.as_json())
     else:
@@ -50,7 +50,7 @@ def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) ->
 
 
 def _jsonl(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
-    from ci.putting import Putting, assumed, under
+    from ci.putting import CheckRunner, assumed_settings, with_client_settings
     from histories.formats.jsonl import import_jsonl
     from histories.formats.settings import assumptions
 
@@ -58,6 +58,6 @@ def _jsonl(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> 
     reader = import_jsonl(file, folder / "history")
     history = History.open(folder / "history")
     if stated:
-        history = under(history, folder / "assumed", assumed(stated))
-    judgement = Putting(engine, strict, permitted=True)(history)
+        history = with_client_settings(history, folder / "assumed", assumed_settings(stated))
+    judgement = CheckRunner(engine, strict, permitted=True)(history)
     return findings_of(judgement, strict, reader.legend)

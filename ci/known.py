@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.verdict import Verdict
-from ci.trouble import Trouble, nearest
+from ci.trouble import UserError, nearest
 from suites.result import CaseResult, Failure
 from suites.signature import derived
 
@@ -35,7 +35,7 @@ HEADER = re.compile(r"^\s*\[\[\s*known\s*\]\]")
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownFailure:
     """One known failure, and the line of the file that it starts on."""
 
     case: str
@@ -55,34 +55,34 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Stale:
+class StaleEntry:
     """An entry that no longer holds, and why."""
 
-    entry: Entry
+    entry: KnownFailure
     why: str
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFailures:
     """The entries of one file; empty without `--known`."""
 
     path: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[KnownFailure, ...] = ()
 
     @classmethod
-    def read(cls, path: Path, cases: Collection[str]) -> Known:
+    def read(cls, path: Path, cases: Collection[str]) -> KnownFailures:
         """Reads the file; an unknown key or case is an error that offers the nearest name."""
         text = _text(path)
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise Trouble(f"{path}: not valid TOML: {error}.") from None
+            raise UserError(f"{path}: not valid TOML: {error}.") from None
         if unknown := set(tables) - {"known"}:
-            raise Trouble(f"{path}: unknown table `{min(unknown)}`; the file holds [[known]] tables only.")
+            raise UserError(f"{path}: unknown table `{min(unknown)}`; the file holds [[known]] tables only.")
         lines = [number for number, line in enumerate(text.splitlines(), 1) if HEADER.match(line)]
         rows = tables.get("known", [])
         if len(lines) != len(rows):
-            raise Trouble(f"{path}: write each entry as a [[known]] table of its own, not inline.")
+            raise UserError(f"{path}: write each entry as a [[known]] table of its own, not inline.")
         return cls(str(path), tuple(_entry(row, path, line, cases) for row, line in zip(rows, lines, strict=True)))
 
     def forgives(self, result: CaseResult, today: date) -> bool:
@@ -94,11 +94,11 @@ class Known:
         known = [e for e in self.entries if e.case == result.case and not e.expired(today)]
         return [failure for failure in failures(result) if not any(entry.names(failure) for entry in known)]
 
-    def reasons(self, result: CaseResult) -> list[Entry]:
+    def reasons(self, result: CaseResult) -> list[KnownFailure]:
         """The entries that speak of this result."""
         return [e for e in self.entries if e.case == result.case and any(e.names(one) for one in failures(result))]
 
-    def stale(self, results: Iterable[CaseResult], today: date) -> list[Stale]:
+    def stale(self, results: Iterable[CaseResult], today: date) -> list[StaleEntry]:
         """The entries to remove: expired, of a case that has passed, or of a claim that was not found broken."""
         results = list(results)
         passed = {r.case for r in results if r.verdict is Verdict.PASS}
@@ -106,14 +106,14 @@ class Known:
         found = []
         for entry in self.entries:
             if entry.expired(today):
-                found.append(Stale(entry, f"expired on {entry.expires}"))
+                found.append(StaleEntry(entry, f"expired on {entry.expires}"))
             elif entry.case in passed:
-                found.append(Stale(entry, "the case passed"))
+                found.append(StaleEntry(entry, "the case passed"))
             elif results and entry.case.startswith(("claims/", "requires/")) and entry.case not in told:
-                found.append(Stale(entry, "what is claimed is offered"))  # only a broken claim has a result
+                found.append(StaleEntry(entry, "what is claimed is offered"))  # only a broken claim has a result
         return found
 
-    def sentence(self, stale: Stale) -> str:
+    def sentence(self, stale: StaleEntry) -> str:
         return f"{self.path}:{stale.entry.line}: remove the entry for {stale.entry.case}: {stale.why}."
 
 
@@ -132,27 +132,27 @@ def lines_to_record(result: CaseResult, new: Iterable[Failure] | None = None) ->
     return lines
 
 
-def _entry(row: dict[str, Any], path: Path, line: int, cases: Collection[str]) -> Entry:
+def _entry(row: dict[str, Any], path: Path, line: int, cases: Collection[str]) -> KnownFailure:
     where = f"{path}:{line}"
     if "statement" in row:
-        raise Trouble(
+        raise UserError(
             f"{where}: `statement` forgave whatever went wrong in a case; an entry names one `failure` now.",
             "A red run writes the lines into known-failures.toml in its folder.",
         )
     if unknown := set(row) - KEYS:
-        raise Trouble(f"{where}: unknown key `{min(unknown)}`.", nearest(min(unknown), sorted(KEYS)))
+        raise UserError(f"{where}: unknown key `{min(unknown)}`.", nearest(min(unknown), sorted(KEYS)))
     case = str(row.get("case", ""))
     if case not in cases:
-        raise Trouble(f"{where}: there is no case `{case}`.", nearest(case, cases))
+        raise UserError(f"{where}: there is no case `{case}`.", nearest(case, cases))
     if ("anomaly" in row) == ("failure" in row):
-        raise Trouble(f"{where}: name the `failure` that is known, or the `anomaly`.")
+        raise UserError(f"{where}: name the `failure` that is known, or the `anomaly`.")
     if not row.get("reason"):
-        raise Trouble(f"{where}: a known failure needs a `reason`.")
+        raise UserError(f"{where}: a known failure needs a `reason`.")
     expires = row.get("expires")
     if expires is not None and type(expires) is not date:
-        raise Trouble(f"{where}: `expires` is a day, as in 2027-03-01, without quotes.")
+        raise UserError(f"{where}: `expires` is a day, as in 2027-03-01, without quotes.")
     failure = str(row["failure"]) if "failure" in row else _of_anomaly(str(row["anomaly"]))
-    return Entry(case, failure, str(row["reason"]), str(row.get("issue", "")), expires, line)
+    return KnownFailure(case, failure, str(row["reason"]), str(row.get("issue", "")), expires, line)
 
 
 def _of_anomaly(name: str) -> str:
@@ -163,7 +163,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise Trouble(f"{path}: cannot be read: {error.strerror}.") from None
+        raise UserError(f"{path}: cannot be read: {error.strerror}.") from None
 
 
 def _quoted(text: str) -> str:

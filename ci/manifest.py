@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ci.trouble import Trouble
+from ci.trouble import UserError
 
 NAME = "run.json"
 FORMAT = 1
@@ -30,18 +30,18 @@ def read(folder: Path) -> dict[str, Any]:
     """What run.json says, if it is whole; raises Trouble with one sentence otherwise."""
     path = folder / NAME
     if not folder.is_dir():
-        raise Trouble(f"{folder}: there is no such run folder.")
+        raise UserError(f"{folder}: there is no such run folder.")
     if not path.is_file():
-        raise Trouble(f"{folder} is not a run folder: it has no {NAME}.")
+        raise UserError(f"{folder} is not a run folder: it has no {NAME}.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         claimed = content.pop("checksum")
     except (OSError, ValueError, KeyError, AttributeError):
-        raise Trouble(f"{path} is damaged: it is not the JSON that this suite writes.") from None
+        raise UserError(f"{path} is damaged: it is not the JSON that this suite writes.") from None
     if claimed != _checksum(content):
-        raise Trouble(f"{path} is damaged: its checksum does not match its content.")
+        raise UserError(f"{path} is damaged: its checksum does not match its content.")
     if content.get("format") != FORMAT:
-        raise Trouble(f"{path} has format {content.get('format')}; this brokertrial reads format {FORMAT}.")
+        raise UserError(f"{path} has format {content.get('format')}; this brokertrial reads format {FORMAT}.")
     return dict(content)
 
 
@@ -49,18 +49,18 @@ def verify(folder: Path) -> dict[str, Any]:
     """Reads run.json and compares every file that it names; raises Trouble for the first that is not as it was."""
     content = read(folder)
     if not content["complete"]:
-        raise Trouble(
+        raise UserError(
             f"{folder} was never closed: the run was killed.",
             f"Its histories may still be readable one by one: brokertrial check {folder}/CASE",
         )
     for name, seal in content["files"].items():
         path = folder / name
         if not path.is_file():
-            raise Trouble(f"{folder}: {name} is missing, which {NAME} names.")
+            raise UserError(f"{folder}: {name} is missing, which {NAME} names.")
         if path.stat().st_size != seal["size"]:
-            raise Trouble(f"{folder}: {name} has {path.stat().st_size:,} bytes; {NAME} names {seal['size']:,}.")
+            raise UserError(f"{folder}: {name} has {path.stat().st_size:,} bytes; {NAME} names {seal['size']:,}.")
         if _digest(path) != seal["sha256"]:
-            raise Trouble(f"{folder}: {name} is not the file that was written: its checksum differs from {NAME}.")
+            raise UserError(f"{folder}: {name} is not the file that was written: its checksum differs from {NAME}.")
     return content
 
 

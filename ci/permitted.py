@@ -17,7 +17,7 @@ WIDTH = 110
 
 
 @dataclass(frozen=True)
-class Permitted:
+class InformationalFinding:
     """All findings of one name in a run."""
 
     name: str
@@ -32,14 +32,14 @@ class Permitted:
         return known.statement if known else ""
 
 
-def permitted(results: Iterable[CaseResult]) -> list[Permitted]:
+def informational_findings(results: Iterable[CaseResult]) -> list[InformationalFinding]:
     """A row for each name, the most frequent first."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in results:
         for anomaly in result.permitted:
             found.setdefault((anomaly.name, anomaly.guarantee), []).append(result.case)
     rows = [
-        Permitted(name, guarantee, len(cases), tuple(dict.fromkeys(cases)))
+        InformationalFinding(name, guarantee, len(cases), tuple(dict.fromkeys(cases)))
         for (name, guarantee), cases in found.items()
     ]
     return sorted(rows, key=lambda row: (-row.count, row.name, row.guarantee))
@@ -50,7 +50,7 @@ def lines(result: CaseResult) -> Iterator[str]:
     if not result.permitted:
         return
     yield f"{INDENT}permitted ({MEANING}):"
-    for row in permitted([result]):
+    for row in informational_findings([result]):
         same = [each for each in result.permitted if (each.name, each.guarantee) == (row.name, row.guarantee)]
         for anomaly in same[:MOST]:
             yield textwrap.fill(
@@ -65,7 +65,7 @@ def lines(result: CaseResult) -> Iterator[str]:
 
 def line(results: Iterable[CaseResult]) -> str:
     """One line over a whole run; empty when nothing was found."""
-    rows = permitted(results)
+    rows = informational_findings(results)
     if not rows:
         return ""
     parts = [f"{row.name} {row.count} in {len(row.cases)} case{'s' if len(row.cases) > 1 else ''}" for row in rows]

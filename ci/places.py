@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ci import manifest
-from ci.trouble import Trouble, nearest
+from ci.trouble import UserError, nearest
 
 HISTORY = "history.json"
 
@@ -24,13 +24,13 @@ def new_run(parent: Path, target: str, seed: int, now: datetime | None = None) -
         except FileExistsError:
             continue
         except OSError as error:
-            raise Trouble(f"{folder}: cannot be made: {error.strerror}.") from None
+            raise UserError(f"{folder}: cannot be made: {error.strerror}.") from None
         return folder.resolve()
-    raise Trouble(f"{parent} has a thousand runs of {stamp} already.")
+    raise UserError(f"{parent} has a thousand runs of {stamp} already.")
 
 
 @dataclass(frozen=True)
-class Place:
+class RunLocation:
     """A run folder and perhaps one case of it, or (with `run` None) a history folder that belongs to no run."""
 
     run: Path | None
@@ -38,17 +38,17 @@ class Place:
     history: Path | None = None
 
 
-def find(text: str) -> Place:
+def find(text: str) -> RunLocation:
     """What the user means; the case may be written `area/name` or `area.name`."""
     path = Path(text)
     for folder in (path, *list(path.parents)[:2]):
         if (folder / manifest.NAME).is_file():
             rest = path.relative_to(folder).parts
             rest = rest[1:] if rest[:1] == ("histories",) else rest
-            return Place(folder, "/".join(rest).replace(".", "/", 1) if rest else None)
+            return RunLocation(folder, "/".join(rest).replace(".", "/", 1) if rest else None)
     if (path / HISTORY).is_file():
-        return Place(None, history=path)
+        return RunLocation(None, history=path)
     if path.is_dir():
-        raise Trouble(f"{text} is neither a run folder (no {manifest.NAME}) nor a history (no {HISTORY}).")
+        raise UserError(f"{text} is neither a run folder (no {manifest.NAME}) nor a history (no {HISTORY}).")
     folders = [str(entry.parent) for entry in path.parent.glob(f"*/{manifest.NAME}")] if path.parent.is_dir() else []
-    raise Trouble(f"{text}: there is no such run folder.", nearest(text, folders))
+    raise UserError(f"{text}: there is no such run folder.", nearest(text, folders))

@@ -21,9 +21,9 @@ import pytest
 
 from ci import manifest
 from ci.cases import names
-from ci.known import Known
-from ci.story import Story, host, suite_version
-from ci.trouble import INTERRUPTED, Trouble
+from ci.known import KnownFailures
+from ci.story import RunState, host, suite_version
+from ci.trouble import INTERRUPTED, UserError
 from ci.writers import Writer, discover
 from suites.events import CaseStarted, PhaseChanged, RunEvent, RunFinished, RunStarted
 
@@ -41,11 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = Path(config.getoption("--run-dir"))
     known_file = config.getoption("--known")
     try:
-        known = Known.read(Path(known_file), names()) if known_file else Known()
-    except Trouble as trouble:
+        known = KnownFailures.read(Path(known_file), names()) if known_file else KnownFailures()
+    except UserError as trouble:
         raise pytest.UsageError(str(trouble)) from None
     asked = {name: config.getoption(f"--{name}") for name in ("target", "profile", "seed")}
-    reporter = Reporter(Story(folder, known, min_decided=config.getoption("--min-decided")), asked)
+    reporter = Reporter(RunState(folder, known, min_decided=config.getoption("--min-decided")), asked)
     config.pluginmanager.register(reporter, "brokertrial-reporter")
     signal.signal(signal.SIGINT, reporter.interrupt)
     if (pipe := config.getoption("--parent-pipe")) is not None:
@@ -55,33 +55,33 @@ def pytest_configure(config: pytest.Config) -> None:
 class Reporter:
     """Receives the events of suites.plugin, keeps the story, feeds the writers, seals the run folder."""
 
-    def __init__(self, story: Story, asked: Mapping[str, Any]) -> None:
-        self.story = story
+    def __init__(self, state: RunState, asked: Mapping[str, Any]) -> None:
+        self.state = state
         self.asked = asked
-        self.writers: dict[str, Writer] = discover(story)
+        self.writers: dict[str, Writer] = discover(state)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
-        self.story.interrupted = True
+        self.state.interrupted = True
         raise KeyboardInterrupt
 
     def pytest_brokertrial_event(self, event: RunEvent) -> None:
-        if self.story.interrupted and isinstance(event, GOES_ON):
+        if self.state.interrupted and isinstance(event, GOES_ON):
             raise KeyboardInterrupt  # the first was lost, as one is that is raised in a callback of a client library
-        self.story.on(event)
+        self.state.on(event)
         if isinstance(event, RunStarted):
             self._seal(complete=False)
         for name, writer in self.writers.items():
             self._tell(name, writer, event)
 
     def _tell(self, name: str, writer: Writer, event: RunEvent) -> None:
-        if name in self.story.broken:
+        if name in self.state.broken:
             return
         try:
             writer.on(event)
         except OSError as error:
-            self.story.broken[name] = f"{error.strerror}."
+            self.state.broken[name] = f"{error.strerror}."
         except Exception:  # noqa: BLE001  one writer must never end the run, nor silence the others
-            self.story.broken[name] = traceback.format_exc()
+            self.state.broken[name] = traceback.format_exc()
 
     def pytest_sessionstart(self) -> None:
         self._seal(complete=False)
@@ -90,20 +90,20 @@ class Reporter:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
         """After everybody else: the run folder is sealed and the status is final."""
         result = yield
-        if self.story.end is None:
+        if self.state.end is None:
             self.pytest_brokertrial_event(RunFinished(status=int(session.exitstatus), error=_unfinished(session)))
         self._close_writers()
-        status = session.exitstatus = self.story.status
+        status = session.exitstatus = self.state.status
         self._seal(complete=True, status=status)
         return result
 
     def pytest_internalerror(self, excrepr: object) -> None:
-        self.story.fault = True
+        self.state.fault = True
         print(f"brokertrial: internal error:\n{excrepr}", file=sys.__stderr__)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self.story.fault = True
+            self.state.fault = True
             print(f"brokertrial: {report.nodeid} cannot be read:\n{report.longreprtext}", file=sys.__stderr__)
 
     def _close_writers(self) -> None:
@@ -113,7 +113,7 @@ class Reporter:
 
     def _seal(self, *, complete: bool, status: int | None = None) -> None:
         facts = {**self.asked, "suite_version": suite_version(), "host": host(), "status": status}
-        if run := self.story.run:
+        if run := self.state.run:
             facts |= {
                 "target_version": run.target_version,
                 "started_at": run.started_at,
@@ -121,9 +121,9 @@ class Reporter:
                 "left_out": {entry.case: entry.reason for entry in run.left_out},
             }
         try:
-            manifest.write(self.story.folder, facts, complete=complete)
+            manifest.write(self.state.folder, facts, complete=complete)
         except OSError as error:
-            self.story.broken["run.json"] = f"{error.strerror}."
+            self.state.broken["run.json"] = f"{error.strerror}."
 
 
 def _unfinished(session: pytest.Session) -> str:

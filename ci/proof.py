@@ -18,7 +18,7 @@ FEW = 6
 
 
 @dataclass(frozen=True)
-class Line:
+class TimelineEntry:
     """One call, batch, membership or event of a proof. `end` null: it never returned; times in ns.
 
     `short` is the text for a label in the picture.
@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Window:
+class TimelineFault:
     """A fault while the proof went on."""
 
     begin: int
@@ -45,13 +45,13 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Proof:
+class EvidenceTimeline:
     """Everything that the table and the picture show; `started_ns` is where their clock starts."""
 
     anomaly: Anomaly
     started_ns: int
-    lines: tuple[Line, ...]
-    windows: tuple[Window, ...]
+    lines: tuple[TimelineEntry, ...]
+    windows: tuple[TimelineFault, ...]
     place: str = ""
     """The topic and partition that all lines are about; empty when there are several."""
 
@@ -60,7 +60,7 @@ class Proof:
         return "" if at is None else f"{(at - self.started_ns) / 1e9:.6f}"
 
 
-def proof_of(history: History, anomaly: Anomaly, part: HistorySlice) -> Proof:
+def evidence_timeline(history: History, anomaly: Anomaly, part: HistorySlice) -> EvidenceTimeline:
     """The lines of a part of a history, in the order of time, and the faults around them."""
     lines = [*_calls(part, anomaly), *_batches(part), *_memberships(part), *_events(part)]
     last = max((line.end or line.begin or 0 for line in lines), default=0)
@@ -72,7 +72,7 @@ def proof_of(history: History, anomaly: Anomaly, part: HistorySlice) -> Proof:
     lines = [replace(line, lane=short(line.lane), text=short(line.text), short=short(line.short)) for line in lines]
     windows = tuple(replace(window, text=short(window.text)) for window in windows)
     brief = (replace(line, short=(line.short or line.text).replace(f"{place}  ", "")) for line in lines)
-    return Proof(anomaly, history.title.started_ns, tuple(brief) if place else tuple(lines), windows, place)
+    return EvidenceTimeline(anomaly, history.title.started_ns, tuple(brief) if place else tuple(lines), windows, place)
 
 
 def _only_place(part: HistorySlice) -> str:
@@ -85,7 +85,7 @@ def _only_place(part: HistorySlice) -> str:
     return "-".join(map(str, *named)) if len(named) == 1 else ""
 
 
-def _calls(part: HistorySlice, anomaly: Anomaly) -> Iterator[Line]:
+def _calls(part: HistorySlice, anomaly: Anomaly) -> Iterator[TimelineEntry]:
     records: dict[tuple[int, str | None, int | None], list[Record]] = {}
     for record in part.rows("records"):
         assert isinstance(record, Record)
@@ -96,7 +96,7 @@ def _calls(part: HistorySlice, anomaly: Anomaly) -> Iterator[Line]:
         for (op, topic, partition), others in [*records.items()]:
             if op == row.op and partition == -1 and topic == row.topic:
                 mine += others
-        yield Line(
+        yield TimelineEntry(
             lane=row.client,
             begin=row.call_ns,
             end=row.return_ns,
@@ -151,7 +151,7 @@ def _record(record: Record) -> str:
     return f"{place} (after {record.prev_offset})" if record.side == "seen" and jumped else place
 
 
-def _batches(part: HistorySlice) -> Iterator[Line]:
+def _batches(part: HistorySlice) -> Iterator[TimelineEntry]:
     for row in part.rows("batches"):
         assert isinstance(row, Batch)
         offsets = f"{row.base_offset}" if row.base_offset == row.last_offset else f"{row.base_offset}-{row.last_offset}"
@@ -161,34 +161,36 @@ def _batches(part: HistorySlice) -> Iterator[Line]:
         if row.control or row.base_sequence >= 0:
             parts.append(f"{row.control} marker" if row.control else f"sequence {row.base_sequence}")
         text = "  ".join(parts)
-        yield Line("on the wire", row.request_ns or row.response_ns, row.response_ns, f"batch ({row.seen_at})", text)
+        yield TimelineEntry(
+            "on the wire", row.request_ns or row.response_ns, row.response_ns, f"batch ({row.seen_at})", text
+        )
 
 
-def _memberships(part: HistorySlice) -> Iterator[Line]:
+def _memberships(part: HistorySlice) -> Iterator[TimelineEntry]:
     for row in part.rows("memberships"):
         assert isinstance(row, Membership)
         ended = f"  until {row.ended_by}" if row.ended_by else ""
         client = f"  as client {row.client}" if row.client not in (None, row.member) else ""
         text = f"{row.topic}-{row.partition}  group {row.group}  generation {row.generation}{ended}{client}"
-        yield Line(row.member, row.from_ns, row.until_ns, "owns", text)
+        yield TimelineEntry(row.member, row.from_ns, row.until_ns, "owns", text)
 
 
-def _events(part: HistorySlice) -> Iterator[Line]:
+def _events(part: HistorySlice) -> Iterator[TimelineEntry]:
     topics = {getattr(row, "topic", None) for table in ("operations", "batches") for row in part.rows(table)}
     for row in part.rows("events"):
         assert isinstance(row, Event)
         if row.kind == CONTEXT:
             if row.topic in topics:
-                yield Line("setting", None, None, row.kind, f"{row.topic}  {row.fields or ''}")
+                yield TimelineEntry("setting", None, None, row.kind, f"{row.topic}  {row.fields or ''}")
             continue
         if row.kind.startswith("window-") or row.kind == "recording":
             continue
         place = f"{row.topic}-{row.partition}" if row.partition is not None else row.topic or ""
         parts = [place, f"up to {row.offset}" if row.offset is not None else "", row.fields or ""]
-        yield Line("trial", row.at_ns, row.at_ns, row.kind, "  ".join(filter(None, parts)))
+        yield TimelineEntry("trial", row.at_ns, row.at_ns, row.kind, "  ".join(filter(None, parts)))
 
 
-def _windows(history: History, begin: int, end: int) -> Iterator[Window]:
+def _windows(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
     """The faults that were active at any moment between these two; one that was never taken back, to the end."""
     opened: dict[str, tuple[int, str]] = {}
     closed: dict[str, int] = {}
@@ -203,7 +205,7 @@ def _windows(history: History, begin: int, end: int) -> Iterator[Window]:
     for window, (at, text) in opened.items():
         until = closed.get(window, end)
         if at <= end and until >= begin:
-            yield Window(at, until, text)
+            yield TimelineFault(at, until, text)
 
 
 def _told(fields: str | None) -> str:

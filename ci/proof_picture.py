@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from ci.proof import Line, Proof, Window
+from ci.proof import EvidenceTimeline, TimelineEntry, TimelineFault
 
 WIDTH, LEFT, RIGHT, TOP = 940.0, 132.0, 18.0, 44.0
 TRACK, BAR, AXIS = 42.0, 13.0, 24.0
@@ -39,10 +39,10 @@ svg.proof .proves.label{fill:var(--f);font-weight:600}svg.proof .open{stroke:var
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedEntry:
     """A line with its place: from `x` to `right`, on a track of its lane."""
 
-    line: Line
+    line: TimelineEntry
     x: float
     right: float
     track: int
@@ -55,13 +55,13 @@ class Placed:
         return max(self.right, self.label_x + LETTER * len(self.label)) + 6
 
 
-def draw(proof: Proof) -> str:
+def draw(proof: EvidenceTimeline) -> str:
     """The SVG, or an empty text where nothing has a time."""
     lines = [line for line in _chosen(proof.lines) if line.begin is not None]
     return "".join(_draw(proof, lines)) if lines else ""
 
 
-def _chosen(lines: Sequence[Line]) -> Sequence[Line]:
+def _chosen(lines: Sequence[TimelineEntry]) -> Sequence[TimelineEntry]:
     """All of them, or those around what proves it."""
     if len(lines) <= MOST:
         return lines
@@ -70,7 +70,7 @@ def _chosen(lines: Sequence[Line]) -> Sequence[Line]:
     return [lines[number] for number in sorted(nearest[:MOST])]
 
 
-def _draw(proof: Proof, lines: Sequence[Line]) -> Iterator[str]:
+def _draw(proof: EvidenceTimeline, lines: Sequence[TimelineEntry]) -> Iterator[str]:
     scale = _Scale(lines)
     lanes = _lanes(lines, scale)
     tops, height = {}, TOP
@@ -92,7 +92,7 @@ def _draw(proof: Proof, lines: Sequence[Line]) -> Iterator[str]:
 class _Scale:
     """From a moment to a place: every moment at which something happened is as far from the next as any other."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[TimelineEntry]) -> None:
         self.moments = sorted({at for line in lines for at in (line.begin, line.end) if at is not None})
         self._step = (WIDTH - LEFT - RIGHT) / len(self.moments)
 
@@ -108,9 +108,9 @@ class _Scale:
         return WIDTH - RIGHT
 
 
-def _lanes(lines: Sequence[Line], scale: _Scale) -> Mapping[str, list[Placed]]:
+def _lanes(lines: Sequence[TimelineEntry], scale: _Scale) -> Mapping[str, list[PlacedEntry]]:
     """Lanes in the order in which they first appear; in each, what would lie over another gets a track of its own."""
-    lanes: dict[str, list[Placed]] = {}
+    lanes: dict[str, list[PlacedEntry]] = {}
     for line in lines:
         assert line.begin is not None
         placed = lanes.setdefault(line.lane, [])
@@ -118,20 +118,20 @@ def _lanes(lines: Sequence[Line], scale: _Scale) -> Mapping[str, list[Placed]]:
         right = max(x + 8, scale.end if line.end is None else scale.x(line.end))
         label = _label(line)
         label_x = max(0.0, min(x, WIDTH - LETTER * len(label) - 4))
-        new = Placed(line, x, right, 0, label, label_x)
+        new = PlacedEntry(line, x, right, 0, label, label_x)
         taken = {each.track for each in placed if each.until > min(x, label_x)}
         track = next(number for number in range(len(placed) + 1) if number not in taken)
         placed.append(replace(new, track=track))
     return lanes
 
 
-def _label(line: Line) -> str:
+def _label(line: TimelineEntry) -> str:
     text = (f"op {line.op} " if line.proves else "") + f"{line.what} {line.short or line.text}"
     text += f" ({line.outcome})" if line.outcome not in ("ok", "") else ""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _lane(name: str, placed: Sequence[Placed], top: float) -> Iterator[str]:
+def _lane(name: str, placed: Sequence[PlacedEntry], top: float) -> Iterator[str]:
     yield f'<line class="row" x1="0" x2="{WIDTH}" y1="{top:.1f}" y2="{top:.1f}"/>'
     short = name if len(name) <= 20 else name[:19] + "…"
     yield f'<text class="lane" x="4" y="{top + 30:.1f}">{escape(short)}<title>{escape(name)}</title></text>'
@@ -139,7 +139,7 @@ def _lane(name: str, placed: Sequence[Placed], top: float) -> Iterator[str]:
         yield from _bar(each, top + TRACK * each.track)
 
 
-def _bar(placed: Placed, top: float) -> Iterator[str]:
+def _bar(placed: PlacedEntry, top: float) -> Iterator[str]:
     line, y, width = placed.line, top + 20, placed.right - placed.x
     kind = " proves" if line.proves else f" {line.outcome}" if line.outcome in ("info", "fail") else ""
     title = f"{line.what} {line.text} {line.outcome}" + (f" (op {line.op})" if line.op is not None else "")
@@ -151,7 +151,7 @@ def _bar(placed: Placed, top: float) -> Iterator[str]:
     yield f"{escape(placed.label)}</text></g>"
 
 
-def _window(window: Window, number: int, scale: _Scale, height: float) -> Iterator[str]:
+def _window(window: TimelineFault, number: int, scale: _Scale, height: float) -> Iterator[str]:
     begin, end = scale.moments[0], scale.moments[-1]
     x = LEFT - 8 if window.begin <= begin else scale.x(window.begin)
     right = scale.end if window.end >= end else scale.x(window.end)
@@ -164,7 +164,7 @@ def _window(window: Window, number: int, scale: _Scale, height: float) -> Iterat
         yield f'<text class="fault" {side} y="{y:.1f}">{escape(window.text[:80])}</text>'
 
 
-def _axis(proof: Proof, scale: _Scale, height: float) -> Iterator[str]:
+def _axis(proof: EvidenceTimeline, scale: _Scale, height: float) -> Iterator[str]:
     """The moments, with their times as far as there is room."""
     free, first = 0.0, scale.moments[0]
     for at in scale.moments:

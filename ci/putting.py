@@ -25,7 +25,7 @@ _MODE = {True: "subscribe", False: "assign"}
 
 
 @dataclass(frozen=True)
-class Putting:
+class CheckRunner:
     """Puts the checks of checkers/checks to histories. `strict`: what the settings permit is held against it too."""
 
     engine: str = "duckdb"
@@ -38,7 +38,9 @@ class Putting:
         found.permitted = found.listed
         if self.strict or self.permitted:
             with Scratch("stricter") as folder:
-                would_be = self._judge(under(history, Path(folder), STRICTEST, unclean_election=False), names)
+                would_be = self._judge(
+                    with_client_settings(history, Path(folder), STRICTEST, unclean_election=False), names
+                )
             known = {_place(anomaly) for anomaly in (*found.anomalies, *found.permitted)}
             found.permitted += [anomaly for anomaly in would_be.anomalies if _place(anomaly) not in known]
         if self.strict:
@@ -61,7 +63,7 @@ def by_query(checks: Mapping[str, Check], oracles: Mapping[str, Oracle]) -> dict
     return {query: oracles[name] for name, check in checks.items() if name in oracles and (query := check.query)}
 
 
-def under(history: History, folder: Path, settings: Mapping[str, Any], **header: Any) -> History:
+def with_client_settings(history: History, folder: Path, settings: Mapping[str, Any], **header: Any) -> History:
     """The same history, as if every client had these settings."""
     clients = history.arrow("clients")
     for name, value in settings.items():
@@ -75,7 +77,7 @@ def under(history: History, folder: Path, settings: Mapping[str, Any], **header:
     return History(history.folder, title, {**history.tables, "clients": [folder / "clients.parquet"]})
 
 
-def assumed(stated: Mapping[str, Any]) -> dict[str, Any]:
+def assumed_settings(stated: Mapping[str, Any]) -> dict[str, Any]:
     """What was assumed on the command line as columns of the clients."""
     columns = {name: value for name, value in stated.items() if name not in ("ww", "subscribe")}
     return columns | ({"mode": _MODE[stated["subscribe"]]} if "subscribe" in stated else {})

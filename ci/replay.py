@@ -9,7 +9,7 @@ import click
 from checkers.verdict import Verdict
 from ci import child, manifest, places
 from ci.known import failures
-from ci.trouble import FAILED, INTERRUPTED, PASSED, Trouble, nearest
+from ci.trouble import FAILED, INTERRUPTED, PASSED, UserError, nearest
 from ci.writers import results as stored
 from suites.case import CASES
 from suites.result import CaseResult
@@ -19,12 +19,12 @@ def replay(text: str, times: int, runs: Path) -> int:
     """Runs the case `times` times; 1 when an anomaly was seen, else the status of the last run."""
     place = places.find(text)
     if place.run is None or place.case is None:
-        raise Trouble(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
+        raise UserError(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
     manifest.verify(place.run)
     header, results, _ = stored.read(place.run)
     before = {result.case: result for result in results}.get(place.case)
     if before is None:
-        raise Trouble(f"{place.run} has no case `{place.case}`.", nearest(place.case, [r.case for r in results]))
+        raise UserError(f"{place.run} has no case `{place.case}`.", nearest(place.case, [r.case for r in results]))
     wanted = _marks(before)
     seed = before.seed or header.run.seed  # of the attempt that was judged: a later one has a later seed
     same, failed, status = 0, False, PASSED
@@ -41,7 +41,7 @@ def replay(text: str, times: int, runs: Path) -> int:
     return FAILED if failed and status != INTERRUPTED else status
 
 
-def _once(target: str, profile: str, seed: int, place: places.Place, runs: Path) -> tuple[CaseResult | None, int]:
+def _once(target: str, profile: str, seed: int, place: places.RunLocation, runs: Path) -> tuple[CaseResult | None, int]:
     folder = places.new_run(runs, target, seed)
     options = [
         "--target",
@@ -58,7 +58,7 @@ def _once(target: str, profile: str, seed: int, place: places.Place, runs: Path)
     status = child.run(folder, options, [str(CASES)])
     try:
         _, results, _ = stored.read(folder)
-    except Trouble:
+    except UserError:
         return None, status
     return (results[0] if results else None), status
 

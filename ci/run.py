@@ -12,9 +12,9 @@ import click
 
 from ci import child, places
 from ci.cases import names
-from ci.known import Known
+from ci.known import KnownFailures
 from ci.story import suite_version
-from ci.trouble import Trouble, nearest
+from ci.trouble import UserError, nearest
 from histories.tempdirs import Scratch
 from suites import floor
 from suites.case import CASES
@@ -43,7 +43,7 @@ def run(
     for pattern in (*select, *deselect):
         _must_match(pattern, ids)
     if known:
-        Known.read(Path(known), ids)
+        KnownFailures.read(Path(known), ids)
     _must_exist(claims)
     _must_be_areas(require)
     if seed is None:
@@ -69,14 +69,14 @@ def run(
 
 def _must_match(pattern: str, ids: Collection[str]) -> None:
     if not fnmatch.filter(ids, pattern):
-        raise Trouble(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
+        raise UserError(f"There is no case `{pattern}`.", nearest(pattern, ids) or "`brokertrial cases` lists them.")
 
 
 def _must_be_areas(require: str) -> None:
     try:
         floor.parse(require)
     except floor.UnknownArea as error:
-        raise Trouble(f"--require: {error}.") from None
+        raise UserError(f"--require: {error}.") from None
 
 
 def _must_be_a_target(text: str) -> None:
@@ -87,7 +87,7 @@ def _must_be_a_target(text: str) -> None:
 
 def _must_exist(file: str | None) -> None:
     if file and not Path(file).is_file():
-        raise Trouble(f"{file}: there is no such file.")
+        raise UserError(f"{file}: there is no such file.")
 
 
 def _drop_if_empty(folder: Path) -> None:

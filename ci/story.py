@@ -9,7 +9,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ci.known import Known
+from ci.known import KnownFailures
 from ci.tally import Tally, local_day
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
 from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
@@ -17,11 +17,11 @@ from suites.result import CaseResult
 
 
 @dataclass
-class Story:
+class RunState:
     """One run, from its first event to its last. `today` is fixed once, so that every writer agrees."""
 
     folder: Path
-    known: Known = field(default_factory=Known)
+    known: KnownFailures = field(default_factory=KnownFailures)
     today: date = field(default_factory=local_day)
     run: RunStarted | None = None
     results: list[CaseResult] = field(default_factory=list)

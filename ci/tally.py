@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from checkers.verdict import Verdict
-from ci.known import Known, Stale
+from ci.known import KnownFailures, StaleEntry
 from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
 from suites.promises import NAMES_BEGIN
 from suites.result import CaseResult
 
 SAID_ONCE = {"disclaimed": "disclaimed", "no-permission": "no permission"}
 """Reasons that are one decision of somebody, whatever the number of cases: the last line names what they are about."""
-OURS = ("suite", "unwritten")
+SUITE_KINDS = ("suite", "unwritten")
 WORDS = {
     Verdict.PASS: "passed",
     Verdict.FAIL: "failed",
@@ -34,18 +34,18 @@ class Tally:
     warned: list[CaseResult] = field(default_factory=list)
     inconclusive: list[CaseResult] = field(default_factory=list)
     not_applicable: list[CaseResult] = field(default_factory=list)
-    stale: list[Stale] = field(default_factory=list)
+    stale: list[StaleEntry] = field(default_factory=list)
 
     @classmethod
-    def of(cls, results: Sequence[CaseResult], known: Known | None = None, today: date | None = None) -> Tally:
+    def of(cls, results: Sequence[CaseResult], known: KnownFailures | None = None, today: date | None = None) -> Tally:
         """Sorts results; only a failed `must` that is not known is a failure of the run."""
-        known, today = known or Known(), today or local_day()
+        known, today = known or KnownFailures(), today or local_day()
         tally = cls(stale=known.stale(results, today))
         for result in results:
             tally._place(result, known, today).append(result)
         return tally
 
-    def _place(self, result: CaseResult, known: Known, today: date) -> list[CaseResult]:
+    def _place(self, result: CaseResult, known: KnownFailures, today: date) -> list[CaseResult]:
         if result.verdict is Verdict.PASS:
             return self.passed
         if result.verdict is Verdict.INCONCLUSIVE:
@@ -62,7 +62,7 @@ class Tally:
             return FAILED if self.failed and base not in (INTERRUPTED, USAGE) else base
         if self.failed or self.stale:
             return FAILED
-        if base == INTERNAL or any(_kind(result) in OURS for result in self.inconclusive):
+        if base == INTERNAL or any(_kind(result) in SUITE_KINDS for result in self.inconclusive):
             return INTERNAL
         if self.inconclusive or base == INCONCLUSIVE:
             return INCONCLUSIVE

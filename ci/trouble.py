@@ -19,7 +19,7 @@ MEANING = {
 }
 
 
-class Trouble(Exception):
+class UserError(Exception):
     """One clear sentence, what to do about it, and the exit status."""
 
     def __init__(self, sentence: str, hint: str = "", status: int = USAGE) -> None:

@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from typing import Protocol
 
-from ci.story import Story
+from ci.story import RunState
 from suites.events import RunEvent
 
 
@@ -19,8 +19,8 @@ class Writer(Protocol):
     def on(self, event: RunEvent) -> None: ...
 
 
-def discover(story: Story) -> dict[str, Writer]:
+def discover(state: RunState) -> dict[str, Writer]:
     """One writer of each kind, by the name of its file; one with LAST comes after the others."""
     modules = {info.name: importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)}
     ordered = sorted(modules, key=lambda name: getattr(modules[name], "LAST", False))
-    return {name: modules[name].writer(story) for name in ordered if hasattr(modules[name], "writer")}
+    return {name: modules[name].writer(state) for name in ordered if hasattr(modules[name], "writer")}

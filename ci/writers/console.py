@@ -18,7 +18,7 @@ from rich.text import Text
 from checkers.verdict import Verdict
 from ci import permitted
 from ci.details import details, headline
-from ci.story import Story
+from ci.story import RunState
 from ci.trouble import FAILED, PASSED
 from ci.writers import known_failures
 from suites.events import (
@@ -56,8 +56,10 @@ class Screen(Console):
 class ConsoleWriter:
     """Tells the run to a person while it happens."""
 
-    def __init__(self, story: Story, console: Console, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._story = story
+    def __init__(
+        self, state: RunState, console: Console, live: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._state = state
         self._console = console
         self._clock = clock
         self._told_again = 0
@@ -92,7 +94,7 @@ class ConsoleWriter:
     def _announce(self, run: RunStarted) -> None:
         self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
         self._say(
-            f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._story.place}"
+            f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._state.place}"
         )
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
@@ -105,44 +107,44 @@ class ConsoleWriter:
         if self._told_again:
             self._told_again -= 1
             return
-        if result in self._story.tally.known:
+        if result in self._state.tally.known:
             self._say(headline(result, "known"), STYLE[Verdict.INCONCLUSIVE])
             return
         if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
             self._say(headline(result), STYLE[result.verdict])
             return
-        head, _, proof = details(result, self._story.place).partition("\n")
+        head, _, proof = details(result, self._state.place).partition("\n")
         self._say(head, STYLE[result.verdict])
         self._say(proof)
 
     def _finish(self, end: RunFinished) -> None:
         if self._live:
             self._live.stop()
-        tally = self._story.tally
+        tally = self._state.tally
         self._say("")
-        if self._story.results:
-            self._console.print(verdict_table(self._story.results))
+        if self._state.results:
+            self._console.print(verdict_table(self._state.results))
         for result in tally.known:
-            for entry in self._story.known.reasons(result):
+            for entry in self._state.known.reasons(result):
                 self._say(f"known  {result.case}: {entry.failure} ({entry.reason})", "dim")
         for stale in tally.stale:
-            self._say(self._story.known.sentence(stale), "red")
-        if told := known_failures.to_say(self._story):
+            self._say(self._state.known.sentence(stale), "red")
+        if told := known_failures.to_say(self._state):
             self._say(told[0], "bold")
             self._say("\n".join(told[1:]))
-        if listed := permitted.line(self._story.results):
+        if listed := permitted.line(self._state.results):
             self._say(listed, "dim")
-        for what, why in self._story.broken.items():
+        for what, why in self._state.broken.items():
             self._say(f"brokertrial: {what} could not be written: {why}", "red")
         if end.error:
             self._say(f"brokertrial: {end.error}", "red")
             for line in end.tail:
                 self._say(f"    | {line}", "dim")
-        if self._story.run:
-            self._say(f"Report: {self._story.place}/report.html")
-        status = self._story.status
+        if self._state.run:
+            self._say(f"Report: {self._state.place}/report.html")
+        status = self._state.status
         style = "green" if status == PASSED else "bold red" if status == FAILED else "yellow"
-        meaning = f" = {self._story.meaning}" if self._story.meaning else ""
+        meaning = f" = {self._state.meaning}" if self._state.meaning else ""
         self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
         self._flush()
 
@@ -221,8 +223,8 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
 
 
-def writer(story: Story) -> ConsoleWriter:
+def writer(state: RunState) -> ConsoleWriter:
     """Live on a terminal that is not a CI log, plain lines elsewhere."""
     console = Screen(file=_stdout, highlight=False, emoji=False, markup=False)
     live = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
-    return ConsoleWriter(story, console, live)
+    return ConsoleWriter(state, console, live)

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 from checkers.verdict import Verdict
 from ci.details import attempt_lines, details
-from ci.story import Story
+from ci.story import RunState
 from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 
@@ -17,52 +17,52 @@ FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 class JunitWriter:
     """Written once, at the end."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, state: RunState) -> None:
+        self._state = state
 
     def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
-            (self._story.folder / "junit.xml").write_text(render(self._story), encoding="utf-8")
+            (self._state.folder / "junit.xml").write_text(render(self._state), encoding="utf-8")
 
 
-def writer(story: Story) -> JunitWriter:
-    return JunitWriter(story)
+def writer(state: RunState) -> JunitWriter:
+    return JunitWriter(state)
 
 
-def render(story: Story) -> str:
+def render(state: RunState) -> str:
     """The whole file."""
-    tally = story.tally
+    tally = state.tally
     suite = ET.Element(
         "testsuite",
-        name=f"brokertrial {story.run.target if story.run else ''}".strip(),
-        tests=str(len(story.results)),
+        name=f"brokertrial {state.run.target if state.run else ''}".strip(),
+        tests=str(len(state.results)),
         failures=str(len(tally.failed)),
         errors=str(len(tally.inconclusive)),
         skipped=str(len(tally.not_applicable) + len(tally.known) + len(tally.warned)),
-        time=f"{story.end.duration_s if story.end else 0.0:.3f}",
+        time=f"{state.end.duration_s if state.end else 0.0:.3f}",
     )
-    if story.run:
-        suite.set("timestamp", story.run.started_at)
-        told = {"target": story.run.target, "version": story.run.target_version, "seed": story.run.seed}
-        _properties(suite, told | _floor(story))
-    for result in story.results:
-        _case(suite, result, story)
+    if state.run:
+        suite.set("timestamp", state.run.started_at)
+        told = {"target": state.run.target, "version": state.run.target_version, "seed": state.run.seed}
+        _properties(suite, told | _floor(state))
+    for result in state.results:
+        _case(suite, result, state)
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _floor(story: Story) -> dict[str, object]:
+def _floor(state: RunState) -> dict[str, object]:
     """How much was decided at all, and why not more."""
-    tally = story.tally
+    tally = state.tally
     told: dict[str, object] = {"musts decided": f"{len(tally.decided)} of {len(tally.musts)}"}
     told.update((f"not applicable, {kind}", count) for kind, count in tally.not_applicable_by_reason().items())
     told.update((word, ", ".join(names)) for word, names in tally.said_once().items())
     return told
 
 
-def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
+def _case(suite: ET.Element, result: CaseResult, state: RunState) -> None:
     area, _, name = result.case.partition("/")
     case = ET.SubElement(suite, "testcase", classname=area, name=name, time=f"{result.duration_s:.3f}")
     _properties(
@@ -72,21 +72,21 @@ def _case(suite: ET.Element, result: CaseResult, story: Story) -> None:
     )
     message = _clean(result.reason.sentence if result.reason else result.statement)
     if result.verdict is Verdict.INCONCLUSIVE:
-        _outcome(case, "error", message, result, story)
+        _outcome(case, "error", message, result, state)
     elif result.verdict is Verdict.NOT_APPLICABLE:
         kind = f"{result.reason.kind}: " if result.reason else ""
         ET.SubElement(case, "skipped", message=f"not applicable: {kind}{message}")
     elif result.verdict is Verdict.FAIL:
-        if result in story.tally.failed:
-            _outcome(case, "failure", message, result, story)
+        if result in state.tally.failed:
+            _outcome(case, "failure", message, result, state)
         else:
-            why = "known to fail" if result in story.tally.known else "a `should` that does not hold"
+            why = "known to fail" if result in state.tally.known else "a `should` that does not hold"
             ET.SubElement(case, "skipped", message=f"{why}: {message}")
 
 
-def _outcome(case: ET.Element, tag: str, message: str, result: CaseResult, story: Story) -> None:
+def _outcome(case: ET.Element, tag: str, message: str, result: CaseResult, state: RunState) -> None:
     kind = result.reason.kind if result.reason else "anomaly"
-    ET.SubElement(case, tag, message=message, type=kind).text = _clean(details(result, story.place))
+    ET.SubElement(case, tag, message=message, type=kind).text = _clean(details(result, state.place))
 
 
 def _properties(parent: ET.Element, values: dict[str, object]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ci.known import lines_to_record
-from ci.story import Story
+from ci.story import RunState
 from suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"
@@ -15,33 +15,33 @@ HEAD = "# What failed and was not known. Copy what you accept into the file that
 class KnownFailuresWriter:
     """Written once, at the end, where something failed."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, state: RunState) -> None:
+        self._state = state
 
     def on(self, event: RunEvent) -> None:
-        if isinstance(event, RunFinished) and (lines := new_lines(self._story)):
-            (self._story.folder / NAME).write_text("\n".join([HEAD, "", *lines]), encoding="utf-8")
+        if isinstance(event, RunFinished) and (lines := new_lines(self._state)):
+            (self._state.folder / NAME).write_text("\n".join([HEAD, "", *lines]), encoding="utf-8")
 
 
-def writer(story: Story) -> KnownFailuresWriter:
-    return KnownFailuresWriter(story)
+def writer(state: RunState) -> KnownFailuresWriter:
+    return KnownFailuresWriter(state)
 
 
-def new_lines(story: Story) -> list[str]:
+def new_lines(state: RunState) -> list[str]:
     """The entries for every failure that turned the run red."""
     return [
         line
-        for result in story.tally.failed
-        for line in lines_to_record(result, story.known.unknown(result, story.today))
+        for result in state.tally.failed
+        for line in lines_to_record(result, state.known.unknown(result, state.today))
     ]
 
 
-def to_say(story: Story) -> list[str]:
+def to_say(state: RunState) -> list[str]:
     """What to tell a person: where the lines are, and the lines themselves where they are few."""
-    lines = new_lines(story)
+    lines = new_lines(state)
     if not lines:
         return []
     count = lines.count("[[known]]")
-    where = f"{story.place}/{NAME}"
+    where = f"{state.place}/{NAME}"
     told = f"To make {'this failure' if count == 1 else f'these {count} failures'} known, add to your --known file"
     return [f"{told}:", *lines, f"(also in {where})"] if count <= MOST_SAID else [f"{told} lines of {where}"]

@@ -13,9 +13,9 @@ from checkers.verdict import Verdict
 from ci import permitted
 from ci.availability import availability
 from ci.details import commands
-from ci.known import Entry
+from ci.known import KnownFailure
 from ci.picture import timeline
-from ci.story import Story, host, suite_version
+from ci.story import RunState, host, suite_version
 from suites.events import RunEvent, RunFinished
 from suites.guarantees import Guarantee, registry
 from suites.result import CaseResult, Evidence
@@ -35,16 +35,16 @@ ATTENTION = ("fail", "warned", "inconclusive")
 class ReportWriter:
     """Written once, at the end."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, state: RunState) -> None:
+        self._state = state
 
     def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
-            (self._story.folder / "report.html").write_text(render(self._story), encoding="utf-8")
+            (self._state.folder / "report.html").write_text(render(self._state), encoding="utf-8")
 
 
-def writer(story: Story) -> ReportWriter:
-    return ReportWriter(story)
+def writer(state: RunState) -> ReportWriter:
+    return ReportWriter(state)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Card:
 
     result: CaseResult
     kind: str
-    known: list[Entry]
+    known: list[KnownFailure]
     picture: Markup
     commands: list[str]
     proof: Markup
@@ -88,7 +88,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Row:
+class GuaranteeRow:
     """One guarantee of the matrix, with the cases that decide it."""
 
     guarantee: Guarantee
@@ -100,11 +100,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Area:
+class GuaranteeArea:
     """The guarantees of one area; open when something in it needs a look."""
 
     name: str
-    rows: list[Row]
+    rows: list[GuaranteeRow]
 
     @property
     def open(self) -> bool:
@@ -116,64 +116,64 @@ class Area:
         return ", ".join(f"{kinds.count(kind)} {word}" for kind, (_, word) in KINDS.items() if kind in kinds)
 
 
-def render(story: Story) -> str:
+def render(state: RunState) -> str:
     """The whole page."""
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters["figure"] = _figure
-    cards = sorted((_card(result, story) for result in story.results), key=lambda card: list(KINDS).index(card.kind))
+    cards = sorted((_card(result, state) for result in state.results), key=lambda card: list(KINDS).index(card.kind))
     kinds = [card.kind for card in cards]
-    run, end = story.run, story.end
+    run, end = state.run, state.end
     return environment.get_template("report.html.j2").render(
         run=run or {"target": "no target"},
-        sentence=story.tally.line() + ".",
-        strip=_strip(story),
+        sentence=state.tally.line() + ".",
+        strip=_strip(state),
         cards=cards,
         counts=[(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds],
         areas=_areas(cards),
-        availability=availability(story),
-        permitted=permitted.permitted(story.results),
+        availability=availability(state),
+        permitted=permitted.informational_findings(state.results),
         permitted_meaning=permitted.MEANING,
-        stale=[story.known.sentence(stale) for stale in story.tally.stale],
+        stale=[state.known.sentence(stale) for stale in state.tally.stale],
         left_out=run.left_out if run else (),
         error=end.error if end else "",
         tail=end.tail if end else (),
         version=suite_version(),
-        place=story.place,
+        place=state.place,
         style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
         script=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
     )
 
 
-def _card(result: CaseResult, story: Story) -> Card:
-    tally = story.tally
+def _card(result: CaseResult, state: RunState) -> Card:
+    tally = state.tally
     kind = result.verdict.name.lower()
     if result.verdict is Verdict.FAIL:
         kind = "known" if result in tally.known else "warned" if result in tally.warned else "fail"
-    picture = timeline(story.folder / result.history) if result.history else ""
+    picture = timeline(state.folder / result.history) if result.history else ""
     return Card(
-        result, kind, story.known.reasons(result), Markup(picture), commands(result, story.place), _proof(result, story)
+        result, kind, state.known.reasons(result), Markup(picture), commands(result, state.place), _proof(result, state)
     )
 
 
-def _proof(result: CaseResult, story: Story) -> Markup:
+def _proof(result: CaseResult, state: RunState) -> Markup:
     """The first anomaly of a failed case, drawn as far as it can be within two seconds."""
     if result.verdict is not Verdict.FAIL or not result.anomalies or not result.history:
         return Markup()
     from ci.explain import first_proof  # the checkers bring a database along; a green run needs none
 
-    return Markup(first_proof(story.folder / result.history, result.anomalies[0]))
+    return Markup(first_proof(state.folder / result.history, result.anomalies[0]))
 
 
-def _areas(cards: list[Card]) -> list[Area]:
-    areas: dict[str, list[Row]] = {}
+def _areas(cards: list[Card]) -> list[GuaranteeArea]:
+    areas: dict[str, list[GuaranteeRow]] = {}
     for entry in registry().values():
         if deciders := [card for card in cards if entry.id in card.result.guarantees]:
-            areas.setdefault(entry.area, []).append(Row(entry, deciders))
-    return [Area(name, rows) for name, rows in areas.items()]
+            areas.setdefault(entry.area, []).append(GuaranteeRow(entry, deciders))
+    return [GuaranteeArea(name, rows) for name, rows in areas.items()]
 
 
-def _strip(story: Story) -> list[tuple[str, str]]:
-    run, machine = story.run, host()
+def _strip(state: RunState) -> list[tuple[str, str]]:
+    run, machine = state.run, host()
     if run is None:
         return []
     return [
@@ -184,7 +184,7 @@ def _strip(story: Story) -> list[tuple[str, str]]:
         ("seed", str(run.seed)),
         ("suite", f"brokertrial {suite_version()}"),
         ("machine", f"{machine['system']}, {machine['machine']}, {machine['cores']} cores, {machine['memory']}"),
-        ("took", f"{story.end.duration_s:.0f} s" if story.end else "not finished"),
+        ("took", f"{state.end.duration_s:.0f} s" if state.end else "not finished"),
     ]
 
 

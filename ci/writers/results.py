@@ -8,8 +8,8 @@ from typing import IO
 
 import msgspec
 
-from ci.story import Story, host, suite_version
-from ci.trouble import NOTHING_JUDGED, Trouble
+from ci.story import RunState, host, suite_version
+from ci.trouble import NOTHING_JUDGED, UserError
 from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
 from suites.result import CaseResult
 
@@ -17,7 +17,7 @@ NAME = "results.jsonl"
 FORMAT = 1
 
 
-class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
+class ResultsHeader(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
     """The first line: what was run, on what."""
 
     run: RunStarted
@@ -26,13 +26,13 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
     format: int = FORMAT
 
 
-class Result(msgspec.Struct, frozen=True, tag="result", tag_field="line"):
+class ResultLine(msgspec.Struct, frozen=True, tag="result", tag_field="line"):
     """One case."""
 
     result: CaseResult
 
 
-class Footer(msgspec.Struct, frozen=True, tag="footer", tag_field="line"):
+class ResultsFooter(msgspec.Struct, frozen=True, tag="footer", tag_field="line"):
     """The last line: how the run ended, and a checksum of all lines above."""
 
     end: RunFinished
@@ -48,27 +48,27 @@ class Footer(msgspec.Struct, frozen=True, tag="footer", tag_field="line"):
 class ResultsWriter:
     """Appends a line an event, flushed at once: what was judged survives a kill."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, state: RunState) -> None:
+        self._state = state
         self._file: IO[bytes] | None = None
         self._digest = hashlib.sha256()
 
     def on(self, event: RunEvent) -> None:
         if isinstance(event, RunStarted):
-            self._add(Header(event, suite_version(), host()))
+            self._add(ResultsHeader(event, suite_version(), host()))
         elif isinstance(event, CaseFinished):
-            self._add(Result(event.result))
+            self._add(ResultLine(event.result))
         elif isinstance(event, RunFinished):
             self._add(self._footer(event))
             if self._file:
                 self._file.close()
 
-    def _footer(self, end: RunFinished) -> Footer:
-        tally = self._story.tally
-        return Footer(
+    def _footer(self, end: RunFinished) -> ResultsFooter:
+        tally = self._state.tally
+        return ResultsFooter(
             end,
-            self._story.status,
-            len(self._story.results),
+            self._state.status,
+            len(self._state.results),
             self._digest.hexdigest(),
             len(tally.musts),
             len(tally.decided),
@@ -76,42 +76,42 @@ class ResultsWriter:
             tally.said_once(),
         )
 
-    def _add(self, line: Header | Result | Footer) -> None:
+    def _add(self, line: ResultsHeader | ResultLine | ResultsFooter) -> None:
         if self._file is None:
-            self._file = (self._story.folder / NAME).open("ab")
+            self._file = (self._state.folder / NAME).open("ab")
         data = msgspec.json.encode(line) + b"\n"
         self._digest.update(data)
         self._file.write(data)
         self._file.flush()
 
 
-def writer(story: Story) -> ResultsWriter:
-    return ResultsWriter(story)
+def writer(state: RunState) -> ResultsWriter:
+    return ResultsWriter(state)
 
 
-def read(folder: Path) -> tuple[Header, list[CaseResult], Footer]:
+def read(folder: Path) -> tuple[ResultsHeader, list[CaseResult], ResultsFooter]:
     """The lines of a closed run; raises Trouble when one is missing, changed or cut."""
     path = folder / NAME
     try:
         lines = path.read_bytes().splitlines(keepends=True)
-        parsed = [msgspec.json.decode(line, type=Header | Result | Footer) for line in lines]
+        parsed = [msgspec.json.decode(line, type=ResultsHeader | ResultLine | ResultsFooter) for line in lines]
     except FileNotFoundError:
-        raise Trouble(f"{path} is missing.") from None
+        raise UserError(f"{path} is missing.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Trouble(f"{path} is damaged: {error}.") from None
-    if len(parsed) == 1 and isinstance(parsed[0], Footer):
-        raise Trouble(
+        raise UserError(f"{path} is damaged: {error}.") from None
+    if len(parsed) == 1 and isinstance(parsed[0], ResultsFooter):
+        raise UserError(
             f"{folder} judged nothing: {parsed[0].end.error or 'it ended before its first case'}.",
             status=NOTHING_JUDGED,
         )
-    if not parsed or not isinstance(parsed[0], Header):
-        raise Trouble(f"{path} has no header line.")
+    if not parsed or not isinstance(parsed[0], ResultsHeader):
+        raise UserError(f"{path} has no header line.")
     footer = parsed[-1]
-    if not isinstance(footer, Footer):
-        raise Trouble(f"{path} has no footer: the run was killed, or the file was cut.")
-    results = [line.result for line in parsed if isinstance(line, Result)]
+    if not isinstance(footer, ResultsFooter):
+        raise UserError(f"{path} has no footer: the run was killed, or the file was cut.")
+    results = [line.result for line in parsed if isinstance(line, ResultLine)]
     if len(results) != footer.results or len(parsed) != footer.results + 2:
-        raise Trouble(f"{path} holds {len(results)} results; its footer counts {footer.results}.")
+        raise UserError(f"{path} holds {len(results)} results; its footer counts {footer.results}.")
     if hashlib.sha256(b"".join(lines[:-1])).hexdigest() != footer.sha256:
-        raise Trouble(f"{path} was changed after it was written: its checksum does not match its footer.")
+        raise UserError(f"{path} was changed after it was written: its checksum does not match its footer.")
     return parsed[0], results, footer

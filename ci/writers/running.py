@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ci.story import Story
+from ci.story import RunState
 from suites.events import CaseFinished, CaseStarted, RunEvent, RunFinished
 
 NAME = "running.json"
@@ -25,8 +25,8 @@ class Running(msgspec.Struct, frozen=True):
 class RunningWriter:
     """Rewritten with each attempt; gone when the run is over."""
 
-    def __init__(self, story: Story) -> None:
-        self._path = story.folder / NAME
+    def __init__(self, state: RunState) -> None:
+        self._path = state.folder / NAME
         self._last: Running | None = None
 
     def on(self, event: RunEvent) -> None:
@@ -50,5 +50,5 @@ def read(folder: Path) -> Running | None:
     return msgspec.json.decode(path.read_bytes(), type=Running) if path.is_file() else None
 
 
-def writer(story: Story) -> RunningWriter:
-    return RunningWriter(story)
+def writer(state: RunState) -> RunningWriter:
+    return RunningWriter(state)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from checkers.verdict import Verdict
 from ci import permitted
 from ci.details import attempt_lines, details
-from ci.story import Story, suite_version
+from ci.story import RunState, suite_version
 from ci.writers import known_failures
 from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
@@ -20,26 +20,26 @@ MARK = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.INCONCLUSIVE: "?", Ver
 class SummaryWriter:
     """Written once, at the end."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, state: RunState) -> None:
+        self._state = state
 
     def on(self, event: RunEvent) -> None:
         if isinstance(event, RunFinished):
-            (self._story.folder / "summary.md").write_text(render(self._story), encoding="utf-8")
+            (self._state.folder / "summary.md").write_text(render(self._state), encoding="utf-8")
 
 
-def writer(story: Story) -> SummaryWriter:
-    return SummaryWriter(story)
+def writer(state: RunState) -> SummaryWriter:
+    return SummaryWriter(state)
 
 
-def render(story: Story) -> str:
+def render(state: RunState) -> str:
     """The whole page."""
-    return "\n".join(_page(story)) + "\n"
+    return "\n".join(_page(state)) + "\n"
 
 
-def _page(story: Story) -> Iterator[str]:
-    tally = story.tally
-    run = story.run
+def _page(state: RunState) -> Iterator[str]:
+    tally = state.tally
+    run = state.run
     yield f"## brokertrial: {run.target if run else 'no target'}"
     if run:
         yield ""
@@ -49,41 +49,41 @@ def _page(story: Story) -> Iterator[str]:
         )
     yield ""
     yield f"**{tally.line()}**"
-    if story.shortfall:
+    if state.shortfall:
         yield ""
-        yield f"> {story.shortfall}"
-    if story.end and story.end.error:
+        yield f"> {state.shortfall}"
+    if state.end and state.end.error:
         yield ""
-        yield f"> {story.end.error}"
-    yield from _renewal(story.results)
+        yield f"> {state.end.error}"
+    yield from _renewal(state.results)
     yield ""
-    yield from _areas(story.results)
-    yield from _section("Failed", tally.failed, story)
-    yield from _section("Warned (`should`)", tally.warned, story)
-    yield from _section("Inconclusive", tally.inconclusive, story)
+    yield from _areas(state.results)
+    yield from _section("Failed", tally.failed, state)
+    yield from _section("Warned (`should`)", tally.warned, state)
+    yield from _section("Inconclusive", tally.inconclusive, state)
     if tally.known:
         yield "### Known to fail"
         for result in tally.known:
-            for entry in story.known.reasons(result):
+            for entry in state.known.reasons(result):
                 yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
         yield ""
     if tally.tried_again:
         yield "<details><summary>Cases that needed more than one attempt</summary>\n"
-        for result in story.results:
+        for result in state.results:
             if len(result.attempts) > 1:
                 yield f"- `{result.case}`"
                 yield from (f"  - {line}" for line in attempt_lines(result))
         yield "\n</details>\n"
-    yield from _permitted(story.results)
+    yield from _permitted(state.results)
     yield from _not_applicable(tally.not_applicable)
     for stale in tally.stale:
-        yield f"- {story.known.sentence(stale)}"
+        yield f"- {state.known.sentence(stale)}"
     if run and run.left_out:
         yield "<details><summary>Left out of this run</summary>\n"
         for left in run.left_out:
             yield f"- `{left.case}`: {left.reason}"
         yield "\n</details>\n"
-    if told := known_failures.to_say(story):
+    if told := known_failures.to_say(state):
         yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```text"
         yield from told
         yield "```\n</details>"
@@ -112,7 +112,7 @@ def _areas(results: list[CaseResult]) -> Iterator[str]:
 
 
 def _permitted(results: list[CaseResult]) -> Iterator[str]:
-    if not (rows := permitted.permitted(results)):
+    if not (rows := permitted.informational_findings(results)):
         return
     yield f"<details><summary>Permitted: {permitted.MEANING}</summary>\n"
     for row in rows:
@@ -134,13 +134,13 @@ def _not_applicable(results: list[CaseResult]) -> Iterator[str]:
     yield "\n</details>\n"
 
 
-def _section(title: str, results: list[CaseResult], story: Story) -> Iterator[str]:
+def _section(title: str, results: list[CaseResult], state: RunState) -> Iterator[str]:
     if not results:
         return
     yield f"### {title}"
     yield ""
     for result in results[:MOST_DETAILS]:
-        body = details(result, story.place).replace("```", "'''")
+        body = details(result, state.place).replace("```", "'''")
         yield f"<details><summary><code>{result.case}</code></summary>\n\n```text\n{body}```\n</details>\n"
     if len(results) > MOST_DETAILS:
         yield f"... and {len(results) - MOST_DETAILS} more: see report.html in the run folder.\n"

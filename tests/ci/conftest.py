@@ -11,7 +11,7 @@ import pytest
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from ci.story import Story
+from ci.story import RunState
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
@@ -203,9 +203,9 @@ def told(run_folder: Path) -> list[RunEvent]:
 
 
 @pytest.fixture
-def story(run_folder: Path, told: list[RunEvent]) -> Story:
+def state(run_folder: Path, told: list[RunEvent]) -> RunState:
     """The whole run, told."""
-    story = Story(run_folder, today=TODAY)
+    state = RunState(run_folder, today=TODAY)
     for event in told:
-        story.on(event)
-    return story
+        state.on(event)
+    return state

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from ci.cli import cli
-from ci.trouble import Trouble
+from ci.trouble import UserError
 
 GOOD = [
     '{"index": 0, "time": 1, "process": 0, "type": "invoke", "f": "send", "value": [["send", 1, 5]]}',
@@ -28,7 +28,7 @@ def check(tmp_path, lines, *options, name="history.jsonl", form="jepsen"):
     file = tmp_path / name
     file.write_text(lines if isinstance(lines, str) else "\n".join(lines), encoding="utf-8")
     done = CliRunner().invoke(cli, ["check", "--format", form, str(file), *options])
-    if isinstance(done.exception, Trouble):
+    if isinstance(done.exception, UserError):
         return done.exception.status, str(done.exception)
     return done.exit_code, done.output
 

@@ -13,7 +13,7 @@ import pytest
 
 from ci import child, manifest
 from ci.doctor import doctor
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from faults.journal import JOURNALS, FaultJournal
 from faults.node_control import Command
 
@@ -97,7 +97,7 @@ def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pyt
     node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)
     with FaultJournal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
         journal.will("w1", "paused", node)
-    with pytest.raises(Trouble, match="never reached its target"):
+    with pytest.raises(UserError, match="never reached its target"):
         doctor(None, str(tmp_path))
     assert "node 3 (window w1) was paused; `rm frozen` has undone it." in capsys.readouterr().out
     assert not (tmp_path / "frozen").exists()

@@ -9,7 +9,7 @@ import pytest
 from ci import manifest
 from ci.cli import cli, main
 from ci.places import find, new_run
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from suites.guarantees import registry
 
 
@@ -102,5 +102,5 @@ def test_a_case_may_be_written_with_a_slash_or_a_dot(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_run_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Trouble, match="neither a run folder"):
+    with pytest.raises(UserError, match="neither a run folder"):
         find(str(tmp_path))

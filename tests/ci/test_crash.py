@@ -73,8 +73,8 @@ def test_ctrl_c_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def a_run(folder: Path, *told: CaseResult, at: Running) -> None:
     """What a process that crashed leaves in its folder."""
     cases = tuple(CaseInfo(name, "", "must", ("offs-001",)) for name in CASES)
-    story = RunStarted(str(folder), "reference", "", "full", 7, "", 1.0, cases)
-    lines = [results.Header(story, "", {}), *(results.Result(result) for result in told)]
+    state = RunStarted(str(folder), "reference", "", "full", 7, "", 1.0, cases)
+    lines = [results.ResultsHeader(state, "", {}), *(results.ResultLine(result) for result in told)]
     encode = results.msgspec.json.encode
     (folder / results.NAME).write_bytes(b"".join(encode(line) + b"\n" for line in lines) + b'{"line":"resu')
     (folder / "running.json").write_bytes(encode(at))

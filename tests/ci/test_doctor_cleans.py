@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from ci import manifest
 from ci.cli import cli
 from ci.doctor import doctor
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from histories.tempdirs import SUFFIX, holding
 
 
@@ -44,12 +44,12 @@ def test_leftovers_go_without_a_run(leftover: Path) -> None:
 
 def test_of_a_run_its_data_go_too(run: Path) -> None:
     (run / "target" / "node-1.err").touch()
-    with pytest.raises(Trouble, match="never reached its target"):
+    with pytest.raises(UserError, match="never reached its target"):
         doctor(None, str(run))
     assert [path.name for path in (run / "target").iterdir()] == ["node-1.err"]
 
 
 def test_a_run_that_is_under_way_is_left_alone(run: Path) -> None:
-    with holding(run), pytest.raises(Trouble, match="still under way"):
+    with holding(run), pytest.raises(UserError, match="still under way"):
         doctor(None, str(run))
     assert (run / "target" / "data" / "node-1").is_dir()

@@ -13,9 +13,9 @@ from checkers.anomaly import Anomaly
 from checkers.judge import judge
 from ci.cli import main
 from ci.explain import chosen, first_proof
-from ci.proof import Line, Proof, Window
+from ci.proof import EvidenceTimeline, TimelineEntry, TimelineFault
 from ci.proof_picture import MOST, draw
-from ci.trouble import Trouble
+from ci.trouble import UserError
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
@@ -116,7 +116,7 @@ def test_a_name_that_is_not_there_and_a_number_too_high(lossy, capsys):
     status, _, err = told(capsys, str(lossy), "99")
     assert status == 4 and "counted from 1" in err
 
-    with pytest.raises(Trouble, match="nothing to explain"):
+    with pytest.raises(UserError, match="nothing to explain"):
         chosen("1", [])
 
 
@@ -127,9 +127,9 @@ def test_a_page_that_cannot_be_written_is_said(lossy, capsys, tmp_path):
 
 
 def test_a_call_that_never_returned_and_a_call_too_many_are_drawn():
-    open_end = Line("p<1>", 5, None, "send", "t-0  value 1 & 2", "info", 1, True)
-    crowd = [Line("r", 10 * number, 10 * number + 5, "poll", "t-0", "ok", number) for number in range(2, 90)]
-    proof = Proof(_anomaly(), 0, (open_end, *crowd), (Window(0, 50, "w1 pause"),))
+    open_end = TimelineEntry("p<1>", 5, None, "send", "t-0  value 1 & 2", "info", 1, True)
+    crowd = [TimelineEntry("r", 10 * number, 10 * number + 5, "poll", "t-0", "ok", number) for number in range(2, 90)]
+    proof = EvidenceTimeline(_anomaly(), 0, (open_end, *crowd), (TimelineFault(0, 50, "w1 pause"),))
     drawn = draw(proof)
 
     assert ElementTree.fromstring(drawn).tag == "svg"
@@ -148,7 +148,7 @@ def test_the_report_of_a_failed_case_has_the_picture(lossy):
 
 
 def test_nothing_with_a_time_draws_nothing():
-    assert draw(Proof(_anomaly(), 0, (Line("wire", None, None, "batch", "t-0"),), ())) == ""
+    assert draw(EvidenceTimeline(_anomaly(), 0, (TimelineEntry("wire", None, None, "batch", "t-0"),), ())) == ""
 
 
 def _anomaly():

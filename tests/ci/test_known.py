@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from ci.known import Known, lines_to_record
+from ci.known import KnownFailures, lines_to_record
 from ci.tally import Tally
-from ci.trouble import FAILED, PASSED, Trouble
+from ci.trouble import FAILED, PASSED, UserError
 from suites.case import by_id
 from suites.mutation import results as tried
 from suites.result import CaseResult, Failure, Reason
@@ -30,11 +30,11 @@ def wrong(results: tuple[CaseResult, ...]) -> CaseResult:
     return next(r for r in results if r.case == "protocol/unknown-tag")
 
 
-def known(tmp_path: Path, text: str) -> Known:
+def known(tmp_path: Path, text: str) -> KnownFailures:
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     names = ["idempotence/lost-ack", "protocol/unknown-tag", "idempotence/lost-request", "claims/transactions"]
-    return Known.read(path, names)
+    return KnownFailures.read(path, names)
 
 
 def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: CaseResult, wrong: CaseResult) -> None:
@@ -109,7 +109,7 @@ def test_an_entry_of_a_case_that_was_not_run_is_left_alone(tmp_path: Path, wrong
     ],
 )
 def test_a_file_that_is_wrong_is_refused_with_the_line(tmp_path: Path, text: str, sentence: str, hint: str) -> None:
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(UserError) as caught:
         known(tmp_path, text)
     assert sentence in caught.value.sentence
     assert hint in caught.value.hint
@@ -148,7 +148,7 @@ def test_a_wrong_offset_that_is_known_forgives_no_acknowledged_record_that_is_go
     wrong, lost = (next(tried(f"reference?mutant={bug}", [case], 1)) for bug in ("M07a", "M01a"))
     path = tmp_path / "known.toml"
     path.write_text("\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "BROKER-1"'), encoding="utf-8")
-    entries = Known.read(path, [case.id])
+    entries = KnownFailures.read(path, [case.id])
     assert Tally.of([wrong], entries, TODAY).status(FAILED) == PASSED
     assert Tally.of([lost], entries, TODAY).failed == [lost]
     assert Tally.of([next(tried("reference?mutant=M07a", [case], 7))], entries, TODAY).failed == []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ci import manifest
-from ci.story import Story
-from ci.trouble import Trouble
+from ci.story import RunState
+from ci.trouble import UserError
 from ci.writers import discover, results
 from suites.events import RunEvent
 
@@ -18,10 +18,10 @@ from suites.events import RunEvent
 @pytest.fixture
 def closed(run_folder: Path, told: list[RunEvent]) -> Path:
     """A run folder as a run leaves it."""
-    story = Story(run_folder)
-    writers = discover(story)
+    state = RunState(run_folder)
+    writers = discover(state)
     for event in told:
-        story.on(event)
+        state.on(event)
         for writer in writers.values():
             writer.on(event)
     manifest.write(run_folder, {"target": "reference", "seed": 42, "status": 1}, complete=True)
@@ -50,7 +50,7 @@ def test_every_file_that_is_cut_is_refused_by_name(closed: Path) -> None:
     for path in files(closed):
         whole = path.read_bytes()
         path.write_bytes(whole[:-100] if len(whole) > 100 else whole[:-1])
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(UserError) as caught:
             manifest.verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
@@ -61,7 +61,7 @@ def test_every_file_that_is_missing_is_refused_by_name(closed: Path) -> None:
     for path in files(closed):
         whole = path.read_bytes()
         path.unlink()
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(UserError) as caught:
             manifest.verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
@@ -73,7 +73,7 @@ def test_every_file_of_another_run_is_refused_by_name(closed: Path, tmp_path: Pa
         whole = path.read_bytes()
         other = bytes(byte ^ 1 for byte in whole[:1]) + whole[1:]
         path.write_bytes(other)
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(UserError) as caught:
             manifest.verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
@@ -85,13 +85,13 @@ def test_run_json_of_another_run_does_not_match_the_files(closed: Path, tmp_path
     (other / "summary.md").write_text("another run\n", encoding="utf-8")
     manifest.write(other, {"target": "reference", "seed": 43, "status": 1}, complete=True)
     shutil.copy(other / manifest.NAME, closed / manifest.NAME)
-    with pytest.raises(Trouble, match=r"summary\.md"):
+    with pytest.raises(UserError, match=r"summary\.md"):
         manifest.verify(closed)
 
 
 def test_a_run_that_was_killed_says_so(closed: Path) -> None:
     manifest.write(closed, {"target": "reference"}, complete=False)
-    with pytest.raises(Trouble, match="never closed"):
+    with pytest.raises(UserError, match="never closed"):
         manifest.verify(closed)
 
 
@@ -99,16 +99,16 @@ def test_results_without_footer_or_with_a_line_changed_are_refused(closed: Path)
     path = closed / results.NAME
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))
-    with pytest.raises(Trouble, match="no footer"):
+    with pytest.raises(UserError, match="no footer"):
         results.read(closed)
     path.write_bytes(b"".join([lines[0], *lines[2:]]))
-    with pytest.raises(Trouble, match="footer counts"):
+    with pytest.raises(UserError, match="footer counts"):
         results.read(closed)
     path.write_bytes(b"".join(lines).replace(b"duplicate", b"duplicatf"))
-    with pytest.raises(Trouble, match="checksum"):
+    with pytest.raises(UserError, match="checksum"):
         results.read(closed)
     path.write_bytes(b"".join(lines[1:]))
-    with pytest.raises(Trouble, match="no header"):
+    with pytest.raises(UserError, match="no header"):
         results.read(closed)
 
 
@@ -118,5 +118,5 @@ def test_a_later_format_is_named(closed: Path) -> None:
     content["format"] = 9
     content["checksum"] = manifest._checksum(content)
     (closed / manifest.NAME).write_text(json.dumps(content))
-    with pytest.raises(Trouble, match="format 9"):
+    with pytest.raises(UserError, match="format 9"):
         manifest.read(closed)

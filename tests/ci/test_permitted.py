@@ -11,7 +11,7 @@ from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
 from ci import permitted
 from ci.details import details
-from ci.story import Story
+from ci.story import RunState
 from ci.writers import report, results, summary
 from suites.result import CaseResult
 
@@ -32,45 +32,45 @@ def late(number: int, name: str = "stale-read") -> Anomaly:
 
 
 @pytest.fixture
-def passed(story: Story) -> CaseResult:
+def passed(state: RunState) -> CaseResult:
     """The case that passes, with four findings that nobody is accused of."""
     found = (late(5), late(6), late(7), late(8), late(9, "G0"))
-    story.results[0] = msgspec.structs.replace(story.results[0], permitted=found)
-    assert story.results[0].verdict is Verdict.PASS
-    return story.results[0]
+    state.results[0] = msgspec.structs.replace(state.results[0], permitted=found)
+    assert state.results[0].verdict is Verdict.PASS
+    return state.results[0]
 
 
-def test_a_run_counts_them_by_name_and_case(story: Story, passed: CaseResult) -> None:
-    rows = permitted.permitted(story.results)
+def test_a_run_counts_them_by_name_and_case(state: RunState, passed: CaseResult) -> None:
+    rows = permitted.informational_findings(state.results)
 
     assert [(row.name, row.count, row.cases) for row in rows] == [
         ("stale-read", 4, (passed.case,)),
         ("G0", 1, (passed.case,)),
     ]
-    assert "stale-read 4 in 1 case, G0 1 in 1 case" in permitted.line(story.results)
-    assert permitted.line(story.results[1:]) == ""
+    assert "stale-read 4 in 1 case, G0 1 in 1 case" in permitted.line(state.results)
+    assert permitted.line(state.results[1:]) == ""
 
 
-def test_they_are_told_as_no_failure_and_change_no_count(story: Story, passed: CaseResult) -> None:
+def test_they_are_told_as_no_failure_and_change_no_count(state: RunState, passed: CaseResult) -> None:
     before = msgspec.structs.replace(passed, permitted=())
 
-    assert story.tally.line().startswith("1 passed, 2 failed")
+    assert state.tally.line().startswith("1 passed, 2 failed")
     told = details(passed, "runs/x")
     assert "held against nobody" in told and "and 1 more stale-read" in told and "5 records late" in told
     assert "held against nobody" not in details(before, "runs/x")
 
 
-def test_the_report_and_the_summary_have_a_part_for_them(story: Story, passed: CaseResult) -> None:
-    page, text = report.render(story), summary.render(story)
+def test_the_report_and_the_summary_have_a_part_for_them(state: RunState, passed: CaseResult) -> None:
+    page, text = report.render(state), summary.render(state)
 
     assert "<h2>Permitted</h2>" in page and "Permitted: 5, held against nobody" in page and "8 records late" in page
     assert f'<a href="#{passed.case.replace("/", ".")}">' in page[page.index("<h2>Permitted</h2>") :]
     assert f"- `stale-read` 4 times, in `{passed.case}`" in text
-    story.results[0] = msgspec.structs.replace(passed, permitted=())
-    assert "Permitted" not in report.render(story) and "Permitted" not in summary.render(story)
+    state.results[0] = msgspec.structs.replace(passed, permitted=())
+    assert "Permitted" not in report.render(state) and "Permitted" not in summary.render(state)
 
 
 def test_they_are_kept_in_the_results(tmp_path: Path, passed: CaseResult) -> None:
-    line = msgspec.json.encode(results.Result(passed))
+    line = msgspec.json.encode(results.ResultLine(passed))
 
-    assert msgspec.json.decode(line, type=results.Result).result.permitted == passed.permitted
+    assert msgspec.json.decode(line, type=results.ResultLine).result.permitted == passed.permitted

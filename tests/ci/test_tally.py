@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from ci.story import Story
+from ci.story import RunState
 from ci.tally import Tally
 from suites.result import Attempt, CaseResult, Reason
 
@@ -88,10 +88,10 @@ def test_a_broken_promise_is_no_must_that_was_decided() -> None:
 def test_too_few_musts_decided_are_never_all_clear(
     results: list[CaseResult], least: float, status: int, tmp_path: Path
 ) -> None:
-    story = Story(tmp_path, results=results, min_decided=least)
-    assert story.status == status
+    state = RunState(tmp_path, results=results, min_decided=least)
+    assert state.status == status
     told = status == 6 and UNSURE not in results
-    assert (story.meaning == "too few musts decided: 50.0 %, --min-decided 51") == told
+    assert (state.meaning == "too few musts decided: 50.0 %, --min-decided 51") == told
 
 
 def test_the_last_line_says_how_many_cases_needed_more_than_one_attempt() -> None:

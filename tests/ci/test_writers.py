@@ -14,9 +14,9 @@ from rich.console import Console
 
 from checkers.verdict import Verdict
 from ci.details import details
-from ci.known import Entry, Known
+from ci.known import KnownFailure, KnownFailures
 from ci.picture import timeline
-from ci.story import Story
+from ci.story import RunState
 from ci.writers import console, discover, junit, known_failures, report, results, summary
 from suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
 from suites.result import CaseResult, KafkaProof
@@ -51,8 +51,8 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def page(story: Story) -> str:
-    return report.render(story)
+def page(state: RunState) -> str:
+    return report.render(state)
 
 
 def test_the_report_is_one_file_without_outside_resources(page: str) -> None:
@@ -98,8 +98,8 @@ def test_the_picture_of_a_case_without_load_is_empty(tmp_path: Path) -> None:
     assert timeline(tmp_path) == ""
 
 
-def test_junit_counts_what_ci_systems_count(story: Story) -> None:
-    suite = ET.fromstring(junit.render(story))[0]
+def test_junit_counts_what_ci_systems_count(state: RunState) -> None:
+    suite = ET.fromstring(junit.render(state))[0]
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "6",
         "failures": "2",
@@ -111,43 +111,43 @@ def test_junit_counts_what_ci_systems_count(story: Story) -> None:
     assert len(suite.findall("testcase/skipped")) == 2
 
 
-def test_every_report_says_how_much_was_decided_and_why_not_more(story: Story, told: list[RunEvent]) -> None:
+def test_every_report_says_how_much_was_decided_and_why_not_more(state: RunState, told: list[RunEvent]) -> None:
     decided = "3 of 5 musts decided, 1 not applicable (not-offered 1)"
-    assert decided in story.tally.line()
-    for page in (summary.render(story), report.render(story)):
+    assert decided in state.tally.line()
+    for page in (summary.render(state), report.render(state)):
         assert decided in page
         assert "the broker does not compact" in page and "compaction/latest-value-stays" in page
-    suite = ET.fromstring(junit.render(story))[0]
+    suite = ET.fromstring(junit.render(state))[0]
     properties = {entry.get("name"): entry.get("value") for entry in suite.findall("properties/property")}
     assert properties["musts decided"] == "3 of 5" and properties["not applicable, not-offered"] == "1"
     case = next(entry for entry in suite.findall("testcase") if entry.get("name") == "latest-value-stays")
     assert case.find("skipped").get("message").startswith("not applicable: not-offered: the broker does not compact")
-    writer = results.writer(story)
+    writer = results.writer(state)
     for event in told:
         writer.on(event)
-    footer = results.read(story.folder)[2]
+    footer = results.read(state.folder)[2]
     assert (footer.decided, footer.musts, footer.not_applicable) == (3, 5, {"not-offered": 1})
 
 
-def test_junit_survives_characters_that_xml_cannot_carry(story: Story) -> None:
-    story.results[1] = msgspec.structs.replace(story.results[1], warnings=("a\x00b\x1bc\ud800",))
-    ET.fromstring(junit.render(story).encode("utf-8", "replace"))
+def test_junit_survives_characters_that_xml_cannot_carry(state: RunState) -> None:
+    state.results[1] = msgspec.structs.replace(state.results[1], warnings=("a\x00b\x1bc\ud800",))
+    ET.fromstring(junit.render(state).encode("utf-8", "replace"))
 
 
-def test_the_summary_shows_what_is_not_green_and_how_to_record_it(story: Story) -> None:
-    text = summary.render(story)
-    assert story.tally.line() in text
+def test_the_summary_shows_what_is_not_green_and_how_to_record_it(state: RunState) -> None:
+    text = summary.render(state)
+    assert state.tally.line() in text
     assert "offset 431" in text
     assert '[[known]]\ncase = "idempotence/lost-ack"\nfailure = "anomaly:duplicate"' in text
     assert len(text) < 1_000_000
 
 
-def spoken(told: list[RunEvent], story: Story, live: bool = False) -> str:
+def spoken(told: list[RunEvent], state: RunState, live: bool = False) -> str:
     out = io.StringIO()
     screen = Console(file=out, width=140, force_terminal=live, color_system=None, highlight=False, markup=False)
-    writer = console.ConsoleWriter(story, screen, live)
+    writer = console.ConsoleWriter(state, screen, live)
     for event in told:
-        story.on(event)
+        state.on(event)
         writer.on(event)
     writer.close()
     return out.getvalue()
@@ -156,24 +156,24 @@ def spoken(told: list[RunEvent], story: Story, live: bool = False) -> str:
 def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
     run_folder: Path, told: list[RunEvent]
 ) -> None:
-    story = Story(run_folder)
-    text = spoken(told, story)
+    state = RunState(run_folder)
+    text = spoken(told, state)
     lines = text.splitlines()
-    for result in story.results:
+    for result in state.results:
         assert sum(re.match(rf"\S+ +{re.escape(result.case)} ", line) is not None for line in lines) == 1
     assert "about 40 s" in lines[1]
     assert "Left out: chaos/pause-leader" in text
     assert "<- the same record again" in text
     assert "at or after it" not in text
-    assert lines[-1].startswith(story.tally.line())
+    assert lines[-1].startswith(state.tally.line())
     assert "exit status 1" in lines[-1]
 
 
 def test_the_console_says_a_known_failure_in_one_line(
     run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
-    known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
-    text = spoken(told, Story(run_folder, known))
+    known = KnownFailures("known.toml", (KnownFailure("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
+    text = spoken(told, RunState(run_folder, known))
     assert "<- the same record again" not in text
     assert "known  idempotence/lost-ack: anomaly:duplicate (fixed in 2.4)" in text
     assert re.search(r"^known idempotence/lost-ack .* anomaly: ", text, re.M) and "FAIL  idempotence/" not in text
@@ -185,23 +185,23 @@ def test_the_lines_of_many_failures_are_in_a_file_and_not_on_the_console(
     wrong = next(r for r in results if r.case == "protocol/unknown-tag")
     more = [CaseFinished(msgspec.structs.replace(wrong, case=f"protocol/more-{number}")) for number in range(2)]
     for events, printed in ((told, True), ([*told[:-1], *more, told[-1]], False)):
-        story = Story(run_folder)
-        text = spoken(events, story)
-        known_failures.writer(story).on(events[-1])
+        state = RunState(run_folder)
+        text = spoken(events, state)
+        known_failures.writer(state).on(events[-1])
         lines = (run_folder / known_failures.NAME).read_text("utf-8")
         assert "known-failures.toml" in text
-        assert ("[[known]]" in text) is ("[[known]]" in summary.render(story)) is printed
-        assert lines.count("[[known]]") == len(story.tally.failed)
+        assert ("[[known]]" in text) is ("[[known]]" in summary.render(state)) is printed
+        assert lines.count("[[known]]") == len(state.tally.failed)
 
 
 def test_what_is_known_already_is_not_recorded_again(
     run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
-    known = Known("known.toml", (Entry("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
-    story = Story(run_folder, known)
-    spoken(told, story)
-    assert "lost-ack" not in "".join(known_failures.new_lines(story))
-    assert "unknown-tag" in "".join(known_failures.new_lines(story))
+    known = KnownFailures("known.toml", (KnownFailure("idempotence/lost-ack", "anomaly:duplicate", "fixed in 2.4"),))
+    state = RunState(run_folder, known)
+    spoken(told, state)
+    assert "lost-ack" not in "".join(known_failures.new_lines(state))
+    assert "unknown-tag" in "".join(known_failures.new_lines(state))
 
 
 def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: list[RunEvent]) -> None:
@@ -218,15 +218,15 @@ def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: lis
 
 
 def test_a_target_that_never_served_shows_its_last_lines(run_folder: Path) -> None:
-    story = Story(run_folder)
+    state = RunState(run_folder)
     end = RunFinished(status=7, error="file:b.toml: exited before it was ready (status 1).", tail=("panic: no disk",))
-    text = spoken([end], story)
+    text = spoken([end], state)
     assert "| panic: no disk" in text
     assert "exit status 7 = the target never became ready" in text
 
 
-def test_writers_are_found_by_their_file(story: Story) -> None:
-    assert set(discover(story)) == {"console", "junit", "known_failures", "report", "results", "running", "summary"}
+def test_writers_are_found_by_their_file(state: RunState) -> None:
+    assert set(discover(state)) == {"console", "junit", "known_failures", "report", "results", "running", "summary"}
 
 
 def test_details_mark_the_field_that_differs(results: tuple[CaseResult, ...]) -> None:
@@ -235,45 +235,45 @@ def test_details_mark_the_field_that_differs(results: tuple[CaseResult, ...]) ->
 
 
 def test_a_case_finished_twice_is_not_lost(run_folder: Path, results: tuple[CaseResult, ...]) -> None:
-    story = Story(run_folder)
+    state = RunState(run_folder)
     for result in results:
-        story.on(CaseFinished(result))
-    assert len(story.results) == len(results)
+        state.on(CaseFinished(result))
+    assert len(state.results) == len(results)
 
 
 def test_what_cannot_be_written_is_said_and_is_never_green(run_folder: Path, told: list[RunEvent]) -> None:
-    story = Story(run_folder, known=Known())
-    story.broken["results"] = "No space left on device."
-    text = spoken([told[0], RunFinished(status=0)], story)
+    state = RunState(run_folder, known=KnownFailures())
+    state.broken["results"] = "No space left on device."
+    text = spoken([told[0], RunFinished(status=0)], state)
     assert "results could not be written: No space left on device." in text
     assert "exit status 3" in text
 
 
 def test_a_fault_of_ours_never_accuses_the_broker(run_folder: Path, results: tuple[CaseResult, ...]) -> None:
-    story = Story(run_folder, fault=True)
-    story.on(CaseFinished(results[0]))
-    story.on(RunFinished(status=2))
-    assert story.status == 3
-    story.on(CaseFinished(results[1]))
-    assert story.status == 1
+    state = RunState(run_folder, fault=True)
+    state.on(CaseFinished(results[0]))
+    state.on(RunFinished(status=2))
+    assert state.status == 3
+    state.on(CaseFinished(results[1]))
+    assert state.status == 1
 
 
-def test_a_closed_pipe_silences_the_console_only(story: Story, told: list[RunEvent]) -> None:
+def test_a_closed_pipe_silences_the_console_only(state: RunState, told: list[RunEvent]) -> None:
     class Closed(io.StringIO):
         def flush(self) -> None:
             raise BrokenPipeError
 
-    writer = console.ConsoleWriter(story, console.Screen(file=Closed()), live=False)
+    writer = console.ConsoleWriter(state, console.Screen(file=Closed()), live=False)
     for event in told:
         writer.on(event)
     writer.close()
 
 
-def test_every_report_shows_the_attempts(story: Story) -> None:
+def test_every_report_shows_the_attempts(state: RunState) -> None:
     line = "attempt 2, seed 43: inconclusive: no-hit: window w2 never bit"
-    assert line in summary.render(story)
-    assert line in junit.render(story)
-    assert "seed 43" in report.render(story)
+    assert line in summary.render(state)
+    assert line in junit.render(state)
+    assert "seed 43" in report.render(state)
 
 
 def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ci.story import Story
+from ci.story import RunState
 from suites.case import by_id
 from suites.result import CaseResult
 from suites.run import Options, Run
@@ -52,7 +52,7 @@ def tried(
         unproven="fail",
         require=require,
     )
-    story = Story(folder, min_decided=min_decided)
+    story = RunState(folder, min_decided=min_decided)
     run = Run(asked, story.on)
     run.choose([by_id()[case] for case in cases])
     try:
