@@ -36,9 +36,9 @@ from checkers.check import all_checks
 from checkers.judge import judge, judge_on
 from ci.analysis_page import page
 from histories.reader import History
-from spark_analysis.canaries import Proof
+from spark_analysis.canaries import CanaryResult
 from spark_analysis.engine import Spark
-from spark_analysis.job import Found, Opened, Outcome, certify
+from spark_analysis.job import HistoryResult, JobResult, Opened, certify
 from spark_analysis.results import results_of
 
 Work = Callable[[Path, list[str], str], list[Anomaly]]
@@ -51,9 +51,9 @@ def on_spark(folder: Path, names: list[str], memory: str, drawn: Path | None = N
     with Spark.over([history], "local[2]", **settings) as engine:
         judgement = judge_on(engine, [history], names)[0]
         if drawn is not None and judgement.anomalies:
-            found = [Found(Opened(str(folder), "bench", history), judgement)]
+            found = [HistoryResult(Opened(str(folder), "bench", history), judgement)]
             certify(engine, found)
-            outcome = Outcome(found, [], Proof((), (), ()), [])
+            outcome = JobResult(found, [], CanaryResult((), (), ()), [])
             results = results_of(outcome, (), "local[2]", time.monotonic() - begin)
             drawn.write_text(page(outcome, results), encoding="utf-8")
     return judgement.anomalies

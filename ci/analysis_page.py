@@ -16,7 +16,7 @@ from ci.permitted import MEANING
 from ci.picture import BUCKETS, Series, Shade, draw
 from ci.story import suite_version
 from ci.writers.report import KINDS, TEMPLATES
-from spark_analysis.job import Found, Outcome
+from spark_analysis.job import HistoryResult, JobResult
 from spark_analysis.results import Results
 
 ROW, LEFT, WIDTH = 26, 150, 880
@@ -24,7 +24,7 @@ PLOTS = 200
 """Histories with a plot of their own; the tables hold all."""
 
 
-def page(outcome: Outcome, results: Results) -> str:
+def page(outcome: JobResult, results: Results) -> str:
     """The whole page."""
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     order = list(KINDS)
@@ -48,7 +48,7 @@ def page(outcome: Outcome, results: Results) -> str:
     )
 
 
-def plot(found: Found) -> str:
+def plot(found: HistoryResult) -> str:
     """Acknowledgements a second and their latencies over time, with the fault windows; empty without any."""
     profile = found.profile
     if profile is None or profile.acknowledged < 20:
@@ -74,7 +74,7 @@ def _shades(profile: Profile) -> Iterator[Shade]:
         yield Shade(window.begin_s, window.healed_s, f"{window.window} {window.text}")
 
 
-def certificate(anomaly: Anomaly, found: Found) -> str:
+def certificate(anomaly: Anomaly, found: HistoryResult) -> str:
     """The two or three operations that prove an anomaly, each a bar from its call to its return."""
     rows = [found.operations[op] for op in anomaly.operations if op in found.operations]
     if not rows:

@@ -20,7 +20,7 @@ from suites.guarantees import registry
 from suites.trial_verdict import judged
 
 if TYPE_CHECKING:
-    from spark_analysis.job import Found
+    from spark_analysis.job import HistoryResult
     from spark_analysis.results import Results
 
 
@@ -75,7 +75,7 @@ def _tell(text: str) -> None:
     click.echo(text, err=True)
 
 
-def conclude(found: Found) -> tuple[Verdict, list[str]]:
+def conclude(found: HistoryResult) -> tuple[Verdict, list[str]]:
     """The verdict of `check` on what Spark found: a trial of ours has preconditions, which withhold a pass here too."""
     from spark_analysis.results import verdict_of
 

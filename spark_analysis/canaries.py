@@ -29,7 +29,7 @@ from histories.header import Header, Title
 from histories.reader import History
 from histories.rows import TABLES, Row
 from histories.tables import columns_of, schema_of
-from spark_analysis.elsewhere import Files
+from spark_analysis.remote_history import Files
 from spark_analysis.tables import gathered
 
 FILE = Path(__file__).with_name("canaries.json")
@@ -99,7 +99,7 @@ def planted(session: SparkSession, folder: str, first: int) -> Iterator[Planted]
 
 
 @dataclass(frozen=True)
-class Proof:
+class CanaryResult:
     """What the canaries say: checks that found theirs, checks that nothing was planted for, and what went wrong."""
 
     proven: tuple[str, ...]
@@ -107,7 +107,7 @@ class Proof:
     wrong: tuple[str, ...]
 
 
-def proof(found: Mapping[str, Sequence[Judgement]]) -> Proof:
+def proof(found: Mapping[str, Sequence[Judgement]]) -> CanaryResult:
     """Compares what each check of a job found in the canaries with what DuckDB finds in them."""
     expected = judged(canaries(), found)
     proven: list[str] = []
@@ -117,7 +117,7 @@ def proof(found: Mapping[str, Sequence[Judgement]]) -> Proof:
         same = [_of(each) for each in found[check]] == [_of(each) for each in expected[check]]
         planted = any(each.anomalies or each.permitted for each in expected[check])
         (wrong if not same else proven if planted else unproven).append(check)
-    return Proof(tuple(proven), tuple(unproven), tuple(wrong))
+    return CanaryResult(tuple(proven), tuple(unproven), tuple(wrong))
 
 
 def judged(histories: Sequence[Canary], checks: Iterable[str]) -> dict[str, list[Judgement]]:

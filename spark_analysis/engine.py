@@ -18,8 +18,8 @@ from checkers.narrow import narrowed
 from checkers.relations import BASES, RELATIONS, named_in
 from histories.reader import History
 from histories.rows import TABLES
+from spark_analysis.caching import kept
 from spark_analysis.canaries import Planted
-from spark_analysis.keeping import kept
 from spark_analysis.session import fit, open_session
 from spark_analysis.tables import frame_of, rows_in, table_of
 

@@ -16,14 +16,14 @@ from checkers.judge import Judgement, judge_by
 from checkers.profile import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
 from histories.header import FILE, HistoryRefused
 from histories.reader import History
-from spark_analysis.canaries import Planted, Proof, planted, proof
-from spark_analysis.elsewhere import Elsewhere, histories_under, is_elsewhere
+from spark_analysis.canaries import CanaryResult, Planted, planted, proof
 from spark_analysis.engine import Spark
+from spark_analysis.remote_history import Elsewhere, histories_under, is_elsewhere
 
 PROVEN = 30
 """Anomalies of which the operations are fetched."""
 
-Tell = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 class NothingThere(ValueError):
@@ -40,7 +40,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedHistory:
     """A history that must not be judged, and why."""
 
     place: str
@@ -48,7 +48,7 @@ class Refused:
 
 
 @dataclass
-class Found:
+class HistoryResult:
     """What the job found in one history."""
 
     opened: Opened
@@ -59,20 +59,22 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """What the job found, and what it can vouch for."""
 
-    found: list[Found]
+    found: list[HistoryResult]
     kinds: list[FaultKindSummary]
-    proof: Proof
+    proof: CanaryResult
     miscounted: list[str]
     """Histories of which not as many records were read as were written: nothing may be said of them."""
 
 
-def open_all(session: SparkSession, places: Sequence[str], tell: Tell) -> tuple[list[Opened], list[Refused]]:
+def open_all(
+    session: SparkSession, places: Sequence[str], tell: ReportProgress
+) -> tuple[list[Opened], list[RefusedHistory]]:
     """The histories at run folders, history folders and URIs, each verified; raises NothingThere."""
     opened: list[Opened] = []
-    refused: list[Refused] = []
+    refused: list[RefusedHistory] = []
     for place in places:
         under = histories_under(session, place) if is_elsewhere(place) else _local(place)
         if not under:
@@ -82,7 +84,7 @@ def open_all(session: SparkSession, places: Sequence[str], tell: Tell) -> tuple[
             try:
                 history = Elsewhere.at(session, each) if is_elsewhere(place) else History.open(each)
             except HistoryRefused as problem:
-                refused.append(Refused(each, str(problem)))
+                refused.append(RefusedHistory(each, str(problem)))
                 continue
             opened.append(Opened(each, place.rstrip("/").rpartition("/")[2], history))
     return opened, refused
@@ -95,14 +97,14 @@ def _local(place: str) -> list[str]:
     return sorted(str(file.parent) for file in folder.glob(f"histories/*/{FILE}"))
 
 
-def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Tell) -> Outcome:
+def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: ReportProgress) -> JobResult:
     """Judges and profiles the histories; `out` is a folder that the executors can write to and read from."""
     tell("planting canaries")
     with planted(session, f"{out}/canaries", len(opened)) as canaries:
         return _judged(session, opened, canaries, tell)
 
 
-def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, tell: Tell) -> Outcome:
+def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, tell: ReportProgress) -> JobResult:
     everything = [*(each.history for each in opened), *planted.histories]
     asked = [frozenset(each.history.header.settings.get("checks", ())) for each in opened]
     named = frozenset[str]().union(*asked)
@@ -117,7 +119,7 @@ def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, t
             for whole, part, asked_for in zip(judgements, parts, asked, strict=False):
                 if check.default or check.name in asked_for:
                     _add(whole, part)
-        found = [Found(each, judgement) for each, judgement in zip(opened, judgements, strict=True)]
+        found = [HistoryResult(each, judgement) for each, judgement in zip(opened, judgements, strict=True)]
         tell("availability")
         for number, rows in by_history(engine.ask(QUERY)).items():
             if number < len(found):
@@ -126,7 +128,7 @@ def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, t
         tell("certificates")
         certify(engine, found)
         miscounted = _miscounted(engine, opened)
-    return Outcome(found, kinds(each.profile for each in found if each.profile), proof(canaries), miscounted)
+    return JobResult(found, kinds(each.profile for each in found if each.profile), proof(canaries), miscounted)
 
 
 def _add(whole: Judgement, part: Judgement) -> None:
@@ -135,7 +137,7 @@ def _add(whole: Judgement, part: Judgement) -> None:
         mine.update(theirs) if isinstance(mine, dict) else mine.extend(theirs)
 
 
-def certify(engine: Spark, found: Sequence[Found]) -> None:
+def certify(engine: Spark, found: Sequence[HistoryResult]) -> None:
     """Fetches the operations that prove the first anomalies, in one scan."""
     wanted: list[tuple[int, Anomaly]] = []
     for number, each in enumerate(found):

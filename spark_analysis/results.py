@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from checkers.anomaly import Anomaly
 from checkers.profile import FaultKindSummary, Profile
 from checkers.verdict import Verdict
-from spark_analysis.elsewhere import Files
-from spark_analysis.job import Found, Outcome, Refused
+from spark_analysis.job import HistoryResult, JobResult, RefusedHistory
+from spark_analysis.remote_history import Files
 from spark_analysis.tables import frame_of
 
 _ANOMALIES = pa.schema(
@@ -24,7 +24,7 @@ _ANOMALIES = pa.schema(
 _TIMES = [name for name in Profile.__struct_fields__ if name not in ("acknowledged", "windows")]
 
 
-class Case(msgspec.Struct, kw_only=True):
+class CaseRow(msgspec.Struct, kw_only=True):
     """One history as results.json tells it."""
 
     place: str
@@ -47,7 +47,7 @@ class Results(msgspec.Struct, kw_only=True):
 
     master: str
     seconds: float
-    cases: list[Case]
+    cases: list[CaseRow]
     refused: dict[str, str]
     kinds: list[FaultKindSummary]
     proven: tuple[str, ...]
@@ -55,10 +55,10 @@ class Results(msgspec.Struct, kw_only=True):
     wrong: tuple[str, ...]
 
 
-Rule = Callable[[Found], tuple[Verdict, list[str]]]
+Rule = Callable[[HistoryResult], tuple[Verdict, list[str]]]
 
 
-def verdict_of(found: Found) -> tuple[Verdict, list[str]]:
+def verdict_of(found: HistoryResult) -> tuple[Verdict, list[str]]:
     """Fails by what the broker did; nothing that is in doubt is a pass."""
     judgement = found.judgement
     if any(anomaly.attribution == "broker" for anomaly in judgement.anomalies):
@@ -71,7 +71,7 @@ def verdict_of(found: Found) -> tuple[Verdict, list[str]]:
 
 
 def results_of(
-    outcome: Outcome, refused: Sequence[Refused], master: str, seconds: float, rule: Rule = verdict_of
+    outcome: JobResult, refused: Sequence[RefusedHistory], master: str, seconds: float, rule: Rule = verdict_of
 ) -> Results:
     """The whole job as plain data. `rule` says what came of each history, and why."""
     return Results(
@@ -86,9 +86,9 @@ def results_of(
     )
 
 
-def _case(found: Found, verdict: Verdict, reasons: list[str]) -> Case:
+def _case(found: HistoryResult, verdict: Verdict, reasons: list[str]) -> CaseRow:
     header, judgement = found.opened.history.header, found.judgement
-    return Case(
+    return CaseRow(
         place=found.opened.place,
         run=found.opened.run,
         case=header.case,
@@ -140,5 +140,5 @@ def availability_of(results: Results) -> pa.Table:
     return pa.Table.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema)
 
 
-def _of(case: Case) -> dict[str, Any]:
+def _of(case: CaseRow) -> dict[str, Any]:
     return {"place": case.place, "run": case.run, "case": case.case, "target": case.target}

@@ -14,9 +14,9 @@ from checkers.relations import RENAMED
 from histories.reader import History
 from histories.rows import TABLES
 from histories.tables import schema_of
-from spark_analysis.elsewhere import files_of, is_elsewhere
-from spark_analysis.keeping import nothing
-from spark_analysis.pieces import Piece, pieces_of
+from spark_analysis.caching import nothing
+from spark_analysis.constant_columns import Piece, pieces_of
+from spark_analysis.remote_history import files_of, is_elsewhere
 
 SMALL_ROWS = 200_000
 """A table with fewer rows is read by the driver: a plan with a thousand branches would take longer."""

@@ -21,9 +21,9 @@ from histories.header import HistoryTampered
 from histories.reader import History
 from spark_analysis import job, results
 from spark_analysis import session as session_module
-from spark_analysis.elsewhere import Elsewhere, histories_under
+from spark_analysis.caching import kept
 from spark_analysis.engine import Spark
-from spark_analysis.keeping import kept
+from spark_analysis.remote_history import Elsewhere, histories_under
 from spark_analysis.session import open_session
 
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}

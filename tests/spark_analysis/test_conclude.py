@@ -14,8 +14,8 @@ from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation
-from spark_analysis.canaries import Proof
-from spark_analysis.job import Found, Opened, Outcome
+from spark_analysis.canaries import CanaryResult
+from spark_analysis.job import HistoryResult, JobResult, Opened
 from spark_analysis.results import anomalies_of, availability_of, results_of
 from spark_analysis.tables import columns_of
 from suites.conclusion import KIND, TrialFacts
@@ -38,13 +38,13 @@ def found(tmp_path):
             if seen is not None:
                 recorder.event(KIND, seen=msgspec.to_builtins(seen))
         judged = Judgement(judged=["lost-write"], **judgement)
-        return Found(Opened(str(tmp_path / "h"), "run", History.open(tmp_path / "h")), judged)
+        return HistoryResult(Opened(str(tmp_path / "h"), "run", History.open(tmp_path / "h")), judged)
 
     return make
 
 
 def ends_with(found):
-    outcome = Outcome([found], [], Proof(("lost-write",), (), ()), [])
+    outcome = JobResult([found], [], CanaryResult(("lost-write",), (), ()), [])
     results = results_of(outcome, [], "local[1]", 1.0, conclude)
     return results.cases[0].verdict, results.cases[0].reasons, status(results)
 
@@ -79,7 +79,7 @@ def test_a_death_fails_without_an_anomaly(found):
 
 
 def test_every_column_that_is_written_has_a_type_of_spark(found):
-    results = results_of(Outcome([found()], [], Proof((), (), ()), []), [], "local[1]", 1.0, conclude)
+    results = results_of(JobResult([found()], [], CanaryResult((), (), ()), []), [], "local[1]", 1.0, conclude)
 
     assert "`p99_ms` double" in columns_of(availability_of(results).schema)
     assert "`offsets` string" in columns_of(anomalies_of(results).schema)

@@ -22,8 +22,8 @@ from histories.rows import Record
 from histories.tables import schema_of
 from spark_analysis import session as session_module
 from spark_analysis import tables
-from spark_analysis.elsewhere import Elsewhere
-from spark_analysis.pieces import constants_of, pieces_of
+from spark_analysis.constant_columns import constants_of, pieces_of
+from spark_analysis.remote_history import Elsewhere
 from spark_analysis.session import open_session
 
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}

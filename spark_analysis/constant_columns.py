@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from histories.reader import History
 from histories.tables import schema_of
-from spark_analysis.elsewhere import Elsewhere, files_of
+from spark_analysis.remote_history import Elsewhere, files_of
 
 Constants = Mapping[str, str | bool | None]
 
