@@ -1,6 +1,6 @@
 """What a verdict on a case comes from: the case's own text, and the files under it.
 
-The text is the case's function and its declaration, without `fails_on`: who changes it makes another case, which has to
+The text is the case's function and its declaration, without `detects`: who changes it makes another case, which has to
 be proven anew. Under it lies every file that it comes to by imports, from its own and from what runs and judges such
 cases; of files of cases only what their cases share. A proof outlives a change there, and is then due for
 renewal. Comments, layout and docstrings count for nothing, nor do the annotations of parameters.
@@ -25,7 +25,7 @@ JUDGES = {
 }
 """Where the running and the judging of a case begin."""
 TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "checkers", "faults", "suites")}
-"""A wire case has no faults: it only names some in its `fails_on`."""
+"""A wire case has no faults: it only names some in its `detects`."""
 DECLARES = "suites/case.py"
 """How cases are declared and found: no verdict comes from it."""
 
@@ -41,7 +41,7 @@ def text_of(source: str, function_name: str) -> str:
         if isinstance(node, ast.FunctionDef) and node.name == function_name:
             for call in node.decorator_list:
                 if isinstance(call, ast.Call):
-                    call.keywords = [word for word in call.keywords if word.arg != "fails_on"]
+                    call.keywords = [word for word in call.keywords if word.arg != "detects"]
             return _hash(_said(node))
     raise KeyError(function_name)
 

@@ -60,7 +60,7 @@ class Case:
         features: Mapping[str, int],
         smoke: bool,
         level: Level | None,
-        fails_on: tuple[str | Window, ...] = (),
+        detects: tuple[str | Window, ...] = (),
         since: str = "",
     ) -> None:
         self.id = case_id
@@ -71,7 +71,7 @@ class Case:
         self.features = dict(features)
         self.smoke = smoke
         self._level = level
-        self.fails_on = fails_on
+        self.detects = detects
         self.since = self._parsed(since)
         self._check()
 
@@ -132,12 +132,12 @@ class Case:
     @property
     def bugs(self) -> tuple[str, ...]:
         """The planted bugs of the reference broker that must make it fail."""
-        return tuple(entry for entry in self.fails_on if isinstance(entry, str))
+        return tuple(entry for entry in self.detects if isinstance(entry, str))
 
     @property
     def tampered_responses(self) -> tuple[Window, ...]:
         """The edited answers that must, together, make it fail."""
-        return tuple(entry for entry in self.fails_on if isinstance(entry, Window))
+        return tuple(entry for entry in self.detects if isinstance(entry, Window))
 
     @property
     def file(self) -> Path:
@@ -167,14 +167,14 @@ def case(
     features: Mapping[str, int] | None = None,
     smoke: bool = False,
     level: Level | None = None,
-    fails_on: Iterable[str | Window] = (),
+    detects: Iterable[str | Window] = (),
     since: str = "",
 ) -> Callable[[Function], Function]:
     """Declares a case; the function itself stays callable.
 
     `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1});
     `features` the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see
-    NEEDS). What is missing makes the case not applicable. `smoke` puts it into the small profile. `fails_on` says
+    NEEDS). What is missing makes the case not applicable. `smoke` puts it into the small profile. `detects` says
     how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
     (`faults.kinds.edit_answer`) told all at once. `since` is for a rule that is younger than Kafka 3.3: "3.6
     (KIP-890)"; a target that is, or says that it follows, an older release is not judged by it.
@@ -183,7 +183,7 @@ def case(
     def declare(function: Function) -> Function:
         ids = (guarantee, *guarantees) if guarantee else tuple(guarantees)
         lists = tuple(needs), apis or {}, features or {}
-        made = Case(case_id, function, ids, *lists, smoke, level, tuple(fails_on), since)
+        made = Case(case_id, function, ids, *lists, smoke, level, tuple(detects), since)
         function.case = made  # type: ignore[attr-defined]
         return function
 

@@ -1,7 +1,7 @@
 """A run behind the proxy: windows that stay open all the time, or the very lie that a case must catch.
 
 `--through FILE` applies a schedule from the first request to the last (300 ms on every answer must change no verdict).
-`--refute` applies to each case the edited answers that it names in `fails_on`: a case that still passes proves nothing.
+`--refute` applies to each case the edited answers that it names in `detects`: a case that still passes proves nothing.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ KAFKA, SICK = "kafka:4.4.0", "reference?mutant=M30b"
 SOURCE = '''
 LIMIT = 3
 
-@case("a/one", guarantee="x", fails_on=["M01"])
+@case("a/one", guarantee="x", detects=["M01"])
 def one(wire):
     """Words."""
     helper(wire)
@@ -40,7 +40,7 @@ def helper(what):
     [
         ('"""Words."""', '"""Other words."""'),
         ("    helper(wire)", "    # why\n\n    helper(\n        wire,\n    )"),
-        ('fails_on=["M01"]', 'fails_on=["M02", "M03"]'),
+        ('detects=["M01"]', 'detects=["M02", "M03"]'),
         ("    helper(2)", "    helper(3)"),
         ("LIMIT = 3", "LIMIT = 4"),
     ],

@@ -11,7 +11,7 @@ NOT_ASKED = -0x80000000
     "admin/one-cluster",
     guarantee="adm-012",
     apis={"DescribeCluster": 0, "Metadata": 2},
-    fails_on=[edit_answer("cluster_id", set="another", api="DescribeCluster")],
+    detects=[edit_answer("cluster_id", set="another", api="DescribeCluster")],
 )
 def describe_cluster_agrees_with_metadata(wire):
     """DescribeCluster MUST name the cluster id and the brokers that Metadata names, whichever broker is asked.
@@ -31,7 +31,7 @@ def describe_cluster_agrees_with_metadata(wire):
     "admin/cluster-operations",
     guarantee="adm-012",
     apis={"DescribeCluster": 0},
-    fails_on=[edit_answer("cluster_authorized_operations", set=NOT_ASKED, api="DescribeCluster", skip=1)],
+    detects=[edit_answer("cluster_authorized_operations", set=NOT_ASKED, api="DescribeCluster", skip=1)],
 )
 def authorized_operations_are_told_when_asked_for(wire):
     """DescribeCluster MUST tell the authorized operations when they are asked for, and only then."""

@@ -17,7 +17,7 @@ CODES = "responses[].error_code"
     guarantee="adm-008",
     needs=["topic-settings"],
     apis=DESCRIBE,
-    fails_on=[edit_answer("results[].configs[].config_source", set=5, api="DescribeConfigs")],
+    detects=[edit_answer("results[].configs[].config_source", set=5, api="DescribeConfigs")],
 )
 def settings_are_described_with_their_sources(wire, topic_of):
     """DescribeConfigs MUST list a topic's settings, each with its value and where it comes from.
@@ -48,7 +48,7 @@ def settings_are_described_with_their_sources(wire, topic_of):
     guarantee="adm-009",
     needs=["topic-settings"],
     apis={"DescribeConfigs": 1, "AlterConfigs": 0},
-    fails_on=["M40i"],
+    detects=["M40i"],
 )
 def alter_configs_replaces_all(wire, topic_of):
     """AlterConfigs MUST replace the whole set: a setting that it does not name falls back to its default."""
@@ -66,7 +66,7 @@ def alter_configs_replaces_all(wire, topic_of):
     guarantees=["adm-009", "adm-004"],
     needs=["topic-settings"],
     apis=CHANGE,
-    fails_on=[edit_answer("results[].configs[].value", set="delete", api="DescribeConfigs")],
+    detects=[edit_answer("results[].configs[].value", set="delete", api="DescribeConfigs")],
 )
 def incremental_changes_touch_what_they_name(wire, topic_of):
     """IncrementalAlterConfigs MUST change the settings that it names and no other: SET, DELETE, APPEND, SUBTRACT.
@@ -95,7 +95,7 @@ def incremental_changes_touch_what_they_name(wire, topic_of):
     guarantee="adm-009",
     needs=["topic-settings"],
     apis=CHANGE,
-    fails_on=[edit_answer(CODES, set=0, api="IncrementalAlterConfigs")],
+    detects=[edit_answer(CODES, set=0, api="IncrementalAlterConfigs")],
 )
 def one_bad_value_refuses_all_of_a_resource(wire, topic_of):
     """A bad value MUST be refused with INVALID_CONFIG, and nothing of that resource is changed.
@@ -122,7 +122,7 @@ def one_bad_value_refuses_all_of_a_resource(wire, topic_of):
     guarantee="adm-010",
     needs=["topic-settings"],
     apis=CHANGE,
-    fails_on=["M40a"],
+    detects=["M40a"],
 )
 def a_changed_setting_is_in_force_at_once(wire, topic):
     """A changed setting MUST come into force without a restart, and go out of force when it is deleted."""
@@ -140,7 +140,7 @@ def a_changed_setting_is_in_force_at_once(wire, topic):
     guarantee="adm-010",
     needs=["topic-settings", "terminate", "restart"],
     apis=CHANGE,
-    fails_on=["M40a"],
+    detects=["M40a"],
 )
 def a_changed_setting_outlives_a_restart(wire, topic, nodes):
     """A changed setting MUST still be in force after a clean restart."""

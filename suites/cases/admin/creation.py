@@ -15,7 +15,7 @@ CODES = "topics[].error_code"
     needs=["partitions"],
     apis={**CREATE, "DescribeConfigs": 1},
     smoke=True,
-    fails_on=[edit_answer("topics[].partitions[2]", drop=True, api="Metadata")],
+    detects=[edit_answer("topics[].partitions[2]", drop=True, api="Metadata")],
 )
 def a_topic_is_what_was_asked_for_everywhere(wire, topic_of):
     """A created topic MUST have the partitions, replicas and settings asked for, and be usable through every broker."""
@@ -38,7 +38,7 @@ def a_topic_is_what_was_asked_for_everywhere(wire, topic_of):
     "admin/bad-creations",
     guarantee="adm-002",
     apis=CREATE,
-    fails_on=[edit_answer("topics[error_code=38].error_code", set=37, api="CreateTopics")],
+    detects=[edit_answer("topics[error_code=38].error_code", set=37, api="CreateTopics")],
 )
 def each_bad_creation_has_its_own_code_and_harms_no_other(wire, topic):
     """A creation that cannot be MUST be refused with its own error code, and good ones in the same request succeed."""
@@ -76,7 +76,7 @@ def each_bad_creation_has_its_own_code_and_harms_no_other(wire, topic):
     "admin/topic-names",
     guarantee="adm-003",
     apis=CREATE,
-    fails_on=[edit_answer(CODES, set=0, api="CreateTopics")],
+    detects=[edit_answer(CODES, set=0, api="CreateTopics")],
 )
 def names_have_letters_digits_and_three_signs(wire):
     """A topic's name MUST be 1 to 249 letters, digits, dots, underscores and dashes, and neither "." nor "..".
@@ -102,7 +102,7 @@ def names_have_letters_digits_and_three_signs(wire):
     guarantee="adm-003",
     level="should",
     apis=CREATE,
-    fails_on=[edit_answer(CODES, set=0, api="CreateTopics")],
+    detects=[edit_answer(CODES, set=0, api="CreateTopics")],
 )
 def names_that_differ_in_dots_and_underscores_only_collide(wire):
     """A name that differs from a topic's only in "." and "_" SHOULD be refused: their metrics would have one name."""
@@ -112,7 +112,7 @@ def names_that_differ_in_dots_and_underscores_only_collide(wire):
     wire.create_topic(f"{stem}_a.b").must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
 
 
-@case("admin/creation-on-trial", guarantee="adm-004", apis=CREATE, fails_on=["M40k"])
+@case("admin/creation-on-trial", guarantee="adm-004", apis=CREATE, detects=["M40k"])
 def validate_only_makes_no_topic(wire, topic):
     """CreateTopics with validate_only MUST answer as the real request would, and make nothing."""
     name = wire.name()
@@ -131,7 +131,7 @@ def validate_only_makes_no_topic(wire, topic):
     "admin/broker-defaults",
     guarantee="adm-005",
     apis={"CreateTopics": 5, "DescribeConfigs": 1},
-    fails_on=[edit_answer("topics[].num_partitions", add=1, api="CreateTopics")],
+    detects=[edit_answer("topics[].num_partitions", add=1, api="CreateTopics")],
 )
 def minus_one_means_the_brokers_defaults(wire):
     """Where -1 partitions and -1 replicas are asked for, the topic MUST have the brokers' defaults, and be told so."""
@@ -152,7 +152,7 @@ def minus_one_means_the_brokers_defaults(wire):
     "admin/created-once",
     guarantee="adm-015",
     apis=CREATE,
-    fails_on=[edit_answer(CODES, set=0, api="CreateTopics")],
+    detects=[edit_answer(CODES, set=0, api="CreateTopics")],
 )
 def of_many_creations_at_once_one_succeeds(wire):
     """When many create one topic at the same time, exactly one MUST succeed, and the others be told that it exists.

@@ -15,7 +15,7 @@ ROW = "topics[0].partitions[0]"
     needs=["partitions"],
     apis={"DeleteTopics": 1},
     smoke=True,
-    fails_on=["M40f"],
+    detects=["M40f"],
 )
 def a_topic_made_again_is_another(wire, topic):
     """A deleted topic MUST be unknown; made again under its name it MUST be empty, begin at 0, and have another id."""
@@ -42,7 +42,7 @@ def a_topic_made_again_is_another(wire, topic):
     "admin/delete-unknown-topic",
     guarantee="adm-006",
     apis={"DeleteTopics": 1},
-    fails_on=[edit_answer("responses[].error_code", set=0, api="DeleteTopics")],
+    detects=[edit_answer("responses[].error_code", set=0, api="DeleteTopics")],
 )
 def deleting_what_is_not_there_is_told(wire, topic):
     """Deleting a topic that does not exist MUST be refused with UNKNOWN_TOPIC_OR_PARTITION, and harm no other."""
@@ -58,7 +58,7 @@ def deleting_what_is_not_there_is_told(wire, topic):
     guarantee="adm-011",
     apis={"DeleteRecords": 0},
     smoke=True,
-    fails_on=["M40h"],
+    detects=["M40h"],
 )
 def records_below_an_offset_are_gone(wire, topic):
     """DeleteRecords MUST move the log start to the offset asked for, -1 meaning the high watermark, and tell it.
@@ -85,7 +85,7 @@ def records_below_an_offset_are_gone(wire, topic):
     guarantee="adm-011",
     needs=["topic-settings"],
     apis={"DeleteRecords": 0},
-    fails_on=[edit_answer("topics[].partitions[].error_code", set=0, api="DeleteRecords")],
+    detects=[edit_answer("topics[].partitions[].error_code", set=0, api="DeleteRecords")],
 )
 def a_compacted_topic_keeps_its_records(wire, topic_of):
     """DeleteRecords MUST be refused on a topic that is only compacted, and for a partition that does not exist."""
@@ -101,7 +101,7 @@ def a_compacted_topic_keeps_its_records(wire, topic_of):
     guarantee="adm-011",
     needs=["terminate", "restart"],
     apis={"DeleteRecords": 0},
-    fails_on=["M40h"],
+    detects=["M40h"],
 )
 def deleted_records_stay_deleted(wire, topic, nodes):
     """After DeleteRecords the log start MUST still be there after a clean restart."""

@@ -12,7 +12,7 @@ from wire import errors
     needs=["partitions"],
     apis={"CreatePartitions": 0},
     smoke=True,
-    fails_on=["M40e"],
+    detects=["M40e"],
 )
 def the_total_is_what_was_asked_for(wire, topic_of):
     """CreatePartitions MUST bring a topic to the total asked for; the old partitions keep their records and offsets.
@@ -36,7 +36,7 @@ def the_total_is_what_was_asked_for(wire, topic_of):
     guarantees=["adm-007", "adm-004"],
     needs=["partitions"],
     apis={"CreatePartitions": 0},
-    fails_on=[edit_answer("results[].error_code", set=0, api="CreatePartitions")],
+    detects=[edit_answer("results[].error_code", set=0, api="CreatePartitions")],
 )
 def a_total_that_is_not_higher_is_refused(wire, topic_of):
     """A total that is not above the present one MUST be refused with INVALID_PARTITIONS, an unknown topic with 3.
@@ -59,7 +59,7 @@ def a_total_that_is_not_higher_is_refused(wire, topic_of):
     guarantee="adm-007",
     needs=["partitions", "leaders"],
     apis={"CreatePartitions": 0},
-    fails_on=[edit_answer("results[].error_code", set=0, api="CreatePartitions")],
+    detects=[edit_answer("results[].error_code", set=0, api="CreatePartitions")],
 )
 def partitions_may_be_placed_by_hand(wire, topic_of):
     """Partitions placed by hand MUST be where they were put; a wrong place MUST be refused."""

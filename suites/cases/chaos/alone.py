@@ -11,7 +11,7 @@ from suites.workloads import GroupChurn
     guarantee="g848-005",
     needs=["proxy"],
     apis={"ConsumerGroupHeartbeat": 0},
-    fails_on=[edit_answer("assignment.topic_partitions[0].partitions[0]", drop=True, api="ConsumerGroupHeartbeat")],
+    detects=[edit_answer("assignment.topic_partitions[0].partitions[0]", drop=True, api="ConsumerGroupHeartbeat")],
 )
 def a_group_at_peace_leaves_no_partition_alone():
     """While no member comes or goes, every partition that the group reads MUST have an owner, all the time.

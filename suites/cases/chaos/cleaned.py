@@ -21,7 +21,7 @@ EXPIRING = (*SEGMENTS, ("cleanup.policy", "delete"), ("retention.ms", "6000"))
     "compaction/survives-a-kill",
     guarantees=["comp-001", "comp-002", "comp-004"],
     needs=["kill", "restart", "topic-settings", "compaction"],
-    fails_on=["M36a", "M36b"],
+    detects=["M36a", "M36b"],
 )
 def the_latest_of_every_key_survives_a_kill():
     """The newest record of each key MUST stay, at its offset, and none go before min.compaction.lag.ms, though a leader
@@ -44,7 +44,7 @@ def the_latest_of_every_key_survives_a_kill():
     "retention/young-records-survive-a-kill",
     guarantee="ret-003",
     needs=["kill", "restart", "topic-settings"],
-    fails_on=[edit_answer("responses[].partitions[].log_start_offset", add=900, api="Fetch", skip=200)],
+    detects=[edit_answer("responses[].partitions[].log_start_offset", add=900, api="Fetch", skip=200)],
 )
 def what_is_young_stays_though_a_leader_is_killed():
     """While old records expire a record younger than retention.ms MUST stay, though a leader is killed meanwhile.

@@ -13,7 +13,7 @@ from suites.workloads import Commits, GroupChurn, Transactions
     guarantees=["cmt-002", "cmt-017"],
     needs=["kill", "restart"],
     smoke=True,
-    fails_on=["M21", "M22"],
+    detects=["M21", "M22"],
 )
 def an_acknowledged_commit_survives_its_coordinator():
     """An offset that was committed MUST be the one that a group is told, whatever happens to the coordinator."""
@@ -23,7 +23,7 @@ def an_acknowledged_commit_survives_its_coordinator():
     )
 
 
-@case("commits/frozen-coordinator", guarantees=["cmt-002", "cmt-004", "cmt-017"], needs=["pause"], fails_on=["M28b"])
+@case("commits/frozen-coordinator", guarantees=["cmt-002", "cmt-004", "cmt-017"], needs=["pause"], detects=["M28b"])
 def a_frozen_coordinator_tells_no_old_offset():
     """A coordinator that freezes and wakes up MUST NOT tell an offset that a later commit has replaced."""
     return Trial(
@@ -39,7 +39,7 @@ def a_frozen_coordinator_tells_no_old_offset():
     needs=["proxy"],
     apis={"JoinGroup": 0},
     smoke=True,
-    fails_on=["M06"],
+    detects=["M06"],
 )
 def a_group_misses_nothing_while_members_come_and_go():
     """While members join and leave, the group MUST be given every acknowledged record, in each partition's order."""
@@ -54,7 +54,7 @@ def a_group_misses_nothing_while_members_come_and_go():
     guarantees=["grp-016", "grp-001", "cmt-005"],
     needs=["kill", "restart"],
     apis={"JoinGroup": 0},
-    fails_on=["M06"],
+    detects=["M06"],
 )
 def a_group_outlives_its_coordinator():
     """After the coordinator was killed the group MUST find its place again and be given every acknowledged record.
@@ -75,7 +75,7 @@ def a_group_outlives_its_coordinator():
     guarantees=["txn-001", "txn-002", "txn-004"],
     needs=["proxy"],
     smoke=True,
-    fails_on=["M15b", "M17", "M18a"],
+    detects=["M15b", "M17", "M18a"],
 )
 def a_transaction_is_whole_whatever_answers_get_lost():
     """Records of a transaction MUST be seen by read_committed readers after its commit, never before or when aborted.
@@ -91,7 +91,7 @@ def a_transaction_is_whole_whatever_answers_get_lost():
     )
 
 
-@case("transactions/doubled-end", guarantees=["txn-010", "txn-001"], needs=["proxy"], fails_on=["M15b"])
+@case("transactions/doubled-end", guarantees=["txn-010", "txn-001"], needs=["proxy"], detects=["M15b"])
 def an_end_that_arrives_twice_ends_one_transaction():
     """An EndTxn that arrives twice MUST end one transaction, with one outcome, and disturb none after it."""
     return Trial(
@@ -104,7 +104,7 @@ def an_end_that_arrives_twice_ends_one_transaction():
     "transactions/coordinator-killed",
     guarantees=["txn-011", "txn-001", "txn-021"],
     needs=["kill", "restart"],
-    fails_on=["M15b"],
+    detects=["M15b"],
 )
 def a_transaction_outlives_its_coordinator():
     """A commit that was acknowledged MUST reach every partition although the coordinator was killed; an abort none."""
@@ -123,7 +123,7 @@ def a_transaction_outlives_its_coordinator():
     "transactions/leader-killed",
     guarantees=["txn-001", "txn-002", "txn-011"],
     needs=["kill", "restart"],
-    fails_on=["M15b"],
+    detects=["M15b"],
 )
 def transactions_stay_whole_when_a_leader_dies():
     """Transactions over several partitions MUST stay whole for read_committed readers when a leader is killed."""
@@ -134,7 +134,7 @@ def transactions_stay_whole_when_a_leader_dies():
     )
 
 
-@case("transactions/frozen-coordinator", guarantees=["txn-001", "txn-002"], needs=["pause"], fails_on=["M15b"])
+@case("transactions/frozen-coordinator", guarantees=["txn-001", "txn-002"], needs=["pause"], detects=["M15b"])
 def transactions_stay_whole_when_the_coordinator_freezes():
     """Transactions MUST stay whole when their coordinator freezes for seconds and then acts on what it knew before."""
     return Trial(

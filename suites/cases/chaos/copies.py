@@ -16,7 +16,7 @@ TRANSACTIONS = 2
     guarantees=["txn-013", "txn-012"],
     needs=["kill", "restart"],
     apis={"TxnOffsetCommit": 3},
-    fails_on=["M19a"],
+    detects=["M19a"],
 )
 def each_input_is_copied_once_though_the_coordinator_dies():
     """Inputs that are consumed, copied and committed in transactions MUST be in the output exactly once.
@@ -40,7 +40,7 @@ def each_input_is_copied_once_though_the_coordinator_dies():
     guarantees=["txn-013", "txn-001"],
     needs=["pause"],
     apis={"TxnOffsetCommit": 3},
-    fails_on=["M19a"],
+    detects=["M19a"],
 )
 def each_input_is_copied_once_though_a_leader_freezes():
     """Inputs that are consumed, copied and committed in transactions MUST be in the output exactly once.
@@ -60,7 +60,7 @@ def each_input_is_copied_once_though_a_leader_freezes():
     guarantees=["txn-013", "txn-014"],
     needs=["proxy"],
     apis={"TxnOffsetCommit": 3},
-    fails_on=["M19a"],
+    detects=["M19a"],
 )
 def each_input_is_copied_once_though_answers_get_lost():
     """Offsets sent in a transaction MUST come into force with its commit, never before and never when it aborts.

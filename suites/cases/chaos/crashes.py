@@ -13,7 +13,7 @@ from suites.workloads import ONE_AT_A_TIME, SendAndRead
     guarantees=["prod-002", "ord-005", "ord-006"],
     needs=["kill", "restart"],
     smoke=True,
-    fails_on=["M02a"],
+    detects=["M02a"],
 )
 def what_was_acknowledged_survives_a_kill():
     """A record acknowledged by all in-sync replicas MUST still be there, at its offset, after the leader was killed."""
@@ -27,7 +27,7 @@ def what_was_acknowledged_survives_a_kill():
     "produce/acked-survive-three-kills",
     guarantees=["prod-002", "ord-006"],
     needs=["kill", "restart"],
-    fails_on=["M02a"],
+    detects=["M02a"],
 )
 def what_was_acknowledged_survives_every_leader_in_turn():
     """Acknowledged records MUST survive the kill of every leader in turn, each brought back before the next dies."""
@@ -46,7 +46,7 @@ def what_was_acknowledged_survives_every_leader_in_turn():
     "produce/acked-survive-a-stop",
     guarantees=["prod-018", "ord-006"],
     needs=["terminate", "restart"],
-    fails_on=["M02b"],
+    detects=["M02b"],
 )
 def what_was_acknowledged_survives_an_orderly_stop():
     """A broker that is asked to stop MUST lose no record that it has acknowledged."""
@@ -59,7 +59,7 @@ def what_was_acknowledged_survives_an_orderly_stop():
     )
 
 
-@case("produce/frozen-leader", guarantees=["ord-001", "idem-006", "repl-015"], needs=["pause"], fails_on=["M09"])
+@case("produce/frozen-leader", guarantees=["ord-001", "idem-006", "repl-015"], needs=["pause"], detects=["M09"])
 def a_frozen_leader_forgets_and_doubles_nothing():
     """A leader that freezes for seconds and wakes up MUST NOT lose, double or reorder acknowledged records."""
     return Trial(
@@ -73,7 +73,7 @@ def a_frozen_leader_forgets_and_doubles_nothing():
     "idempotence/dedup-survives-a-kill",
     guarantees=["idem-007", "idem-008"],
     needs=["kill", "restart", "proxy"],
-    fails_on=["M11a"],
+    detects=["M11a"],
 )
 def a_retry_is_recognised_after_the_leader_died():
     """A batch whose answer was lost MUST be recognised as a duplicate by whoever leads after the leader was killed."""
@@ -91,7 +91,7 @@ def a_retry_is_recognised_after_the_leader_died():
     "fetch/readers-outlive-a-kill",
     guarantees=["ord-007", "fetch-002", "repl-011"],
     needs=["kill", "restart"],
-    fails_on=["M06"],
+    detects=["M06"],
 )
 def readers_go_on_after_the_leader_died():
     """Readers MUST go on after a leader was killed: nothing skipped, nothing twice, no offset with another record."""

@@ -9,7 +9,7 @@ from suites.workloads import GroupChurn, SendAndRead
 from suites.workloads.group_churn import SESSION_S
 
 
-@case("idempotence/deaf-producer", guarantees=["idem-006", "idem-002"], needs=["proxy"], fails_on=["M09"])
+@case("idempotence/deaf-producer", guarantees=["idem-006", "idem-002"], needs=["proxy"], detects=["M09"])
 def a_producer_that_is_heard_and_hears_nothing_writes_once():
     """A producer whose requests arrive while no answer comes back MUST find each record once, and in order."""
     return Trial(
@@ -26,7 +26,7 @@ def a_producer_that_is_heard_and_hears_nothing_writes_once():
     )
 
 
-@case("fetch/cut-reader", guarantees=["ord-007", "fetch-015"], needs=["proxy"], fails_on=["M06"])
+@case("fetch/cut-reader", guarantees=["ord-007", "fetch-015"], needs=["proxy"], detects=["M06"])
 def a_reader_cut_off_goes_on_where_it_was():
     """A reader that is cut off from a leader and comes back MUST go on where it was, without skips or repeats."""
     return Trial(
@@ -42,7 +42,7 @@ def a_reader_cut_off_goes_on_where_it_was():
     guarantees=["grp-011", "grp-001", "cmt-005"],
     needs=["proxy"],
     apis={"JoinGroup": 0},
-    fails_on=["M06", "M26"],
+    detects=["M06", "M26"],
 )
 def the_partitions_of_a_member_cut_off_are_taken_over():
     """Partitions of a member that is cut off MUST go to another within two session timeouts, and the group MUST still

@@ -13,7 +13,7 @@ from suites.workloads import SendAndRead
     guarantees=["idem-006", "idem-002", "ord-003"],
     needs=["proxy"],
     smoke=True,
-    fails_on=["M09"],
+    detects=["M09"],
 )
 def a_retry_after_a_lost_ack_is_written_once():
     """A batch sent again because its answer was lost MUST be in the log exactly once, and in the order of sending."""
@@ -23,7 +23,7 @@ def a_retry_after_a_lost_ack_is_written_once():
     )
 
 
-@case("idempotence/lost-request", guarantees=["idem-006", "ord-002"], needs=["proxy"], fails_on=["M05"])
+@case("idempotence/lost-request", guarantees=["idem-006", "ord-002"], needs=["proxy"], detects=["M05"])
 def a_request_that_never_arrived_leaves_no_gap():
     """When a Produce is lost on its way and sent again, every acknowledged record MUST be in the log, in order."""
     return Trial(
@@ -32,7 +32,7 @@ def a_request_that_never_arrived_leaves_no_gap():
     )
 
 
-@case("idempotence/doubled-request", guarantees=["idem-002", "idem-006"], needs=["proxy"], fails_on=["M09"])
+@case("idempotence/doubled-request", guarantees=["idem-002", "idem-006"], needs=["proxy"], detects=["M09"])
 def a_request_that_arrives_twice_is_written_once():
     """A Produce of an idempotent producer that arrives twice MUST be in the log once."""
     return Trial(
@@ -41,7 +41,7 @@ def a_request_that_arrives_twice_is_written_once():
     )
 
 
-@case("idempotence/late-request", guarantees=["idem-006", "idem-003"], needs=["proxy"], fails_on=["M12"])
+@case("idempotence/late-request", guarantees=["idem-006", "idem-003"], needs=["proxy"], detects=["M12"])
 def a_request_that_arrives_late_is_not_written_again():
     """A Produce that arrives long after the client has sent it again MUST NOT be in the log a second time."""
     return Trial(
@@ -53,7 +53,7 @@ def a_request_that_arrives_late_is_not_written_again():
     )
 
 
-@case("ordering/slow-answers", guarantees=["ord-001", "ord-003", "ord-007"], needs=["proxy"], fails_on=["M06"])
+@case("ordering/slow-answers", guarantees=["ord-001", "ord-003", "ord-007"], needs=["proxy"], detects=["M06"])
 def slow_answers_change_no_order():
     """However slowly answers come, readers MUST see each partition in one order, without skips or repeats."""
     return Trial(
@@ -66,7 +66,7 @@ def slow_answers_change_no_order():
 
 
 @case(
-    "ordering/pipelined-sends", guarantees=["ord-002", "ord-003"], needs=["proxy"], smoke=True, fails_on=["M05", "M01a"]
+    "ordering/pipelined-sends", guarantees=["ord-002", "ord-003"], needs=["proxy"], smoke=True, detects=["M05", "M01a"]
 )
 def pipelined_sends_are_appended_in_the_order_sent():
     """Pipelined Produce requests on one connection MUST be appended in the order sent, also without idempotence.
@@ -79,7 +79,7 @@ def pipelined_sends_are_appended_in_the_order_sent():
     )
 
 
-@case("fetch/lost-answers", guarantees=["ord-007", "fetch-015"], needs=["proxy"], fails_on=["M06"])
+@case("fetch/lost-answers", guarantees=["ord-007", "fetch-015"], needs=["proxy"], detects=["M06"])
 def a_reader_that_asks_again_misses_nothing():
     """A reader whose Fetch answers get lost MUST still be given every record, in order and without repeats."""
     return Trial(

@@ -12,7 +12,7 @@ from suites.workloads import GroupChurn
     guarantees=["grp-001", "grp-007"],
     needs=["proxy"],
     apis={"JoinGroup": 0},
-    fails_on=["M24a"],
+    detects=["M24a"],
 )
 def a_partition_has_one_owner_through_every_rebalance():
     """In each generation a partition MUST be told to one member alone, however often members come and go.

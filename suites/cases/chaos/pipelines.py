@@ -13,7 +13,7 @@ from suites.workloads import Pipeline
     guarantees=["cmt-005", "grp-024", "prod-002"],
     needs=["kill", "restart", "proxy"],
     apis={"JoinGroup": 0},
-    fails_on=["M02a", "M23"],
+    detects=["M02a", "M23"],
 )
 def what_a_pipeline_committed_is_in_its_output():
     """Of every input that a group has committed after its copy was acknowledged a copy MUST be in the output.

@@ -7,7 +7,7 @@ from suites.trial import Trial
 from suites.workloads import Commits, SendAndRead
 
 
-@case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], fails_on=["M12"])
+@case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], detects=["M12"])
 def a_refusal_before_the_append_leaves_nothing_behind():
     """A batch refused with NOT_LEADER_OR_FOLLOWER and sent again MUST be in the log once, and in order."""
     return Trial(
@@ -20,7 +20,7 @@ def a_refusal_before_the_append_leaves_nothing_behind():
     "idempotence/stored-but-answered-with-an-error",
     guarantees=["idem-002", "idem-006"],
     needs=["proxy"],
-    fails_on=["M09"],
+    detects=["M09"],
 )
 def a_timeout_after_the_append_is_followed_by_one_copy():
     """A batch that was appended although the answer said REQUEST_TIMED_OUT MUST be in the log once after the retry."""
@@ -30,7 +30,7 @@ def a_timeout_after_the_append_is_followed_by_one_copy():
     )
 
 
-@case("commits/coordinator-busy", guarantees=["cmt-002", "cmt-017"], needs=["proxy"], fails_on=["M28b"])
+@case("commits/coordinator-busy", guarantees=["cmt-002", "cmt-017"], needs=["proxy"], detects=["M28b"])
 def a_busy_coordinator_changes_no_committed_offset():
     """While commits are refused with COORDINATOR_LOAD_IN_PROGRESS, a committed offset MUST change only by a commit."""
     return Trial(
@@ -39,7 +39,7 @@ def a_busy_coordinator_changes_no_committed_offset():
     )
 
 
-@case("commits/lost-answers", guarantees=["cmt-001", "cmt-017"], needs=["proxy"], fails_on=["M28b"])
+@case("commits/lost-answers", guarantees=["cmt-001", "cmt-017"], needs=["proxy"], detects=["M28b"])
 def a_commit_whose_answer_is_lost_is_in_force_or_not():
     """A commit whose answer is lost MUST be in force from some moment on or never, and never replace a later one."""
     return Trial(

@@ -18,7 +18,7 @@ clusters that we start (broker.session.timeout.ms)."""
     "replication/leader-lost",
     guarantees=["repl-001", "repl-010", "prod-002"],
     needs=["three-nodes", "leaders", "pause", "kill", "restart"],
-    fails_on=["M34b"],
+    detects=["M34b"],
 )
 def what_all_replicas_acknowledged_survives_the_leader():
     """A record acknowledged by all in-sync replicas MUST be there, at its offset, under the leader elected next.
@@ -45,7 +45,7 @@ def what_all_replicas_acknowledged_survives_the_leader():
     "replication/lagging-replica-does-not-lead",
     guarantees=["repl-001", "prod-002"],
     needs=["three-nodes", "leaders", "pause", "kill", "restart"],
-    fails_on=["M33e"],
+    detects=["M33e"],
 )
 def who_was_left_behind_does_not_lead():
     """What was acknowledged while one follower was left out MUST be there when the leader dies, whoever leads next.
@@ -70,7 +70,7 @@ def who_was_left_behind_does_not_lead():
     "replication/in-sync-when-caught-up",
     guarantees=["repl-001", "prod-002"],
     needs=["three-nodes", "leaders", "pause", "kill", "restart"],
-    fails_on=["M33d"],
+    detects=["M33d"],
 )
 def who_has_not_caught_up_is_not_in_sync():
     """What was acknowledged while a follower was away MUST be there although it comes back first when all were lost.
@@ -98,7 +98,7 @@ def who_has_not_caught_up_is_not_in_sync():
     "replication/rolling-restart",
     guarantees=["repl-012", "ord-003"],
     needs=["three-nodes", "leaders", "terminate", "restart"],
-    fails_on=["M33f"],
+    detects=["M33f"],
 )
 def a_rolling_restart_loses_and_doubles_nothing():
     """While three brokers in turn, all there are of three, are stopped in good order and started again, nothing
@@ -119,7 +119,7 @@ def a_rolling_restart_loses_and_doubles_nothing():
     "replication/ends-never-go-back",
     guarantees=["repl-011", "ord-007"],
     needs=["three-nodes", "leaders", "pause", "kill", "restart", "proxy"],
-    fails_on=["M33h"],
+    detects=["M33h"],
 )
 def consumers_do_not_go_back_after_a_fail_over():
     """After a fail-over no listed end MUST be below what was acknowledged, read or listed before (KIP-207).
@@ -152,7 +152,7 @@ def consumers_do_not_go_back_after_a_fail_over():
     "replication/too-few-replicas",
     guarantee="repl-003",
     needs=["three-nodes", "leaders", "kill", "restart", "topic-settings"],
-    fails_on=[
+    detects=[
         edit_answer("responses[].partition_responses[].error_code", set=errors.NONE, api="Produce", skip=1, every=1)
     ],
 )

@@ -13,7 +13,7 @@ from suites.workloads import Commits, Transactions
     "commits/known-to-the-next-coordinator",
     guarantees=["cmt-002", "cmt-017"],
     needs=["three-nodes", "leaders", "pause", "kill", "restart"],
-    fails_on=["M21c", "M21d"],
+    detects=["M21c", "M21d"],
 )
 def the_next_coordinator_knows_every_acknowledged_commit():
     """An offset whose commit was acknowledged MUST be the one that the next coordinator tells.
@@ -39,7 +39,7 @@ def the_next_coordinator_knows_every_acknowledged_commit():
     "transactions/known-to-the-next-coordinator",
     guarantees=["txn-001", "txn-002", "txn-011"],
     needs=["three-nodes", "leaders", "kill", "restart"],
-    fails_on=["M16b", "M18e"],
+    detects=["M16b", "M18e"],
 )
 def the_next_coordinator_ends_what_was_begun():
     """A transaction MUST be whole for read_committed readers though another node coordinates it, and another leads one

@@ -12,7 +12,7 @@ def leader(partition):
     return f"leader({{topic}},{partition})"
 
 
-@case("produce/cut-from-the-leader", guarantees=["ord-002", "idem-006"], needs=["proxy"], fails_on=["M09"])
+@case("produce/cut-from-the-leader", guarantees=["ord-002", "idem-006"], needs=["proxy"], detects=["M09"])
 def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
     """A producer cut off from a leader for a while MUST find all that was acknowledged, once and in order.
 
@@ -29,7 +29,7 @@ def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
     )
 
 
-@case("produce/connections-reset", guarantees=["idem-006", "ord-001"], needs=["proxy"], fails_on=["M09"])
+@case("produce/connections-reset", guarantees=["idem-006", "ord-001"], needs=["proxy"], detects=["M09"])
 def reset_connections_lose_and_double_nothing():
     """Whenever connections are reset, what was acknowledged MUST be in the log once and in order.
 

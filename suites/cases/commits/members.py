@@ -9,7 +9,7 @@ COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2, "JoinGroup": 0, "SyncGroup": 0, 
 LEAST = "group.min.session.timeout.ms"
 
 
-@case("commits/lower-offset", guarantee="cmt-008", apis={**COMMITS, "LeaveGroup": 0}, smoke=True, fails_on=["M28b"])
+@case("commits/lower-offset", guarantee="cmt-008", apis={**COMMITS, "LeaveGroup": 0}, smoke=True, detects=["M28b"])
 def a_lower_offset_is_stored(wire, topic, group):
     """A commit of a lower offset MUST be stored, from a member as from an administrator once the group has none."""
     member = wire.member(group)
@@ -27,7 +27,7 @@ def a_lower_offset_is_stored(wire, topic, group):
     "commits/while-rebalancing",
     guarantee="cmt-011",
     apis=COMMITS,
-    fails_on=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
+    detects=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
 )
 def commits_are_taken_until_the_new_generation_is_there(wire, topic, group):
     """A member's commit SHOULD be taken while the others are awaited to join again, and refused with
@@ -57,7 +57,7 @@ def commits_are_taken_until_the_new_generation_is_there(wire, topic, group):
     "commits/from-outside",
     guarantee="cmt-012",
     apis=COMMITS,
-    fails_on=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
+    detects=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
 )
 def a_commit_from_outside_needs_a_group_without_members(wire, topic, group):
     """A commit without member and generation MUST be taken for a group that has no members, and refused with
@@ -78,7 +78,7 @@ def a_commit_from_outside_needs_a_group_without_members(wire, topic, group):
     "commits/crashed-consumer",
     guarantee="cmt-005",
     apis=COMMITS,
-    fails_on=[
+    detects=[
         edit_answer("topics[].partitions[].committed_offset", add=1, api="OffsetFetch"),
         edit_answer("groups[].topics[].partitions[].committed_offset", add=1, api="OffsetFetch"),
     ],

@@ -9,7 +9,7 @@ LIMIT, DEFAULT_LIMIT = "offset.metadata.max.bytes", 4096
 TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api=("OffsetCommit", "TxnOffsetCommit"))
 
 
-@case("commits/no-such-partition", guarantee="cmt-009", apis=COMMITS, fails_on=[TAKEN])
+@case("commits/no-such-partition", guarantee="cmt-009", apis=COMMITS, detects=[TAKEN])
 def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
     """A commit for a partition or a topic that does not exist MUST be refused for that partition (3), and the others
     of the request MUST be taken.
@@ -25,7 +25,7 @@ def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
     wire.committed(group, topic).must_be(5)
 
 
-@case("commits/metadata-limit", guarantee="cmt-010", apis=COMMITS, fails_on=[TAKEN])
+@case("commits/metadata-limit", guarantee="cmt-010", apis=COMMITS, detects=[TAKEN])
 def metadata_beyond_the_limit_is_refused(wire, topic, group):
     """Metadata of offset.metadata.max.bytes SHOULD be taken and more SHOULD be refused (12), changing nothing."""
     limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
@@ -38,7 +38,7 @@ def metadata_beyond_the_limit_is_refused(wire, topic, group):
     "commits/metadata-limit-in-a-transaction",
     guarantees=["cmt-010", "txn-012"],
     apis={**COMMITS, "OffsetFetch": 7, "TxnOffsetCommit": 0, "AddOffsetsToTxn": 0, "EndTxn": 0},
-    fails_on=[TAKEN],
+    detects=[TAKEN],
 )
 def a_refused_offset_leaves_nothing_pending(wire, topic, group, transactional_id):
     """TxnOffsetCommit with metadata beyond the limit SHOULD be refused (12), and the partition MUST NOT stay unstable

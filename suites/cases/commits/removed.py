@@ -14,7 +14,7 @@ COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
     "commits/deleted",
     guarantee="cmt-014",
     apis={**COMMITS, "OffsetDelete": 0, "JoinGroup": 0, "SyncGroup": 0},
-    fails_on=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetDelete")],
+    detects=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetDelete")],
 )
 def offsets_of_topics_in_use_are_not_deleted(wire, topic_of, group):
     """OffsetDelete MUST refuse a topic that a member subscribes to (86) and MUST delete the offsets of the others."""
@@ -35,7 +35,7 @@ def offsets_of_topics_in_use_are_not_deleted(wire, topic_of, group):
     "commits/gone-with-the-topic",
     guarantee="cmt-015",
     apis={**COMMITS, "CreateTopics": 2, "DeleteTopics": 1},
-    fails_on=[edit_answer("groups[].topics[].partitions[].committed_offset", set=50, api="OffsetFetch")],
+    detects=[edit_answer("groups[].topics[].partitions[].committed_offset", set=50, api="OffsetFetch")],
 )
 def a_topic_takes_its_offsets_with_it(wire, topic, group):
     """Deleting a topic SHOULD remove the offsets committed for it, so that one created anew under its name has none."""

@@ -8,7 +8,7 @@ COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
 COMMITTED_OFFSET = "groups[].topics[].partitions[].committed_offset"
 
 
-@case("commits/round-trip", guarantees=["cmt-001", "cmt-003"], apis=COMMITS, smoke=True, fails_on=["M28", "M28b"])
+@case("commits/round-trip", guarantees=["cmt-001", "cmt-003"], apis=COMMITS, smoke=True, detects=["M28", "M28b"])
 def what_was_committed_comes_back(wire, topic, group):
     """OffsetFetch MUST return exactly what was committed: offset and metadata; and -1 without error before that."""
     wire.committed(group, topic).must_be(-1)
@@ -17,7 +17,7 @@ def what_was_committed_comes_back(wire, topic, group):
         wire.committed(group, topic).must_be(offset, metadata=metadata)
 
 
-@case("commits/leader-epoch", guarantee="cmt-001", apis={"OffsetCommit": 6, "OffsetFetch": 5}, fails_on=["M28"])
+@case("commits/leader-epoch", guarantee="cmt-001", apis={"OffsetCommit": 6, "OffsetFetch": 5}, detects=["M28"])
 def the_leader_epoch_comes_back(wire, topic, group):
     """The leader epoch that was committed with an offset MUST come back with it, and -1 where none was."""
     wire.commit(group, topic, offset=7, leader_epoch=3)
@@ -31,7 +31,7 @@ def the_leader_epoch_comes_back(wire, topic, group):
     guarantee="cmt-003",
     apis=COMMITS,
     needs=["partitions"],
-    fails_on=[edit_answer(COMMITTED_OFFSET, set=0, api="OffsetFetch")],
+    detects=[edit_answer(COMMITTED_OFFSET, set=0, api="OffsetFetch")],
 )
 def a_partition_without_a_commit_has_none(wire, topic_of, group):
     """A partition for which a group has committed nothing MUST be answered with offset -1 and no error, whether or
@@ -48,7 +48,7 @@ def a_partition_without_a_commit_has_none(wire, topic_of, group):
     "commits/read-your-writes",
     guarantee="cmt-017",
     apis=COMMITS,
-    fails_on=[edit_answer(COMMITTED_OFFSET, add=-1, api="OffsetFetch", every=5)],
+    detects=[edit_answer(COMMITTED_OFFSET, add=-1, api="OffsetFetch", every=5)],
 )
 def a_commit_is_read_at_once_by_everyone(wire, topic, group, rng):
     """Once a commit is acknowledged, every OffsetFetch that is sent later, on any connection, MUST return it."""
@@ -65,7 +65,7 @@ def a_commit_is_read_at_once_by_everyone(wire, topic, group, rng):
     guarantee="cmt-016",
     apis={"OffsetCommit": 2, "OffsetFetch": 2},
     needs=["partitions"],
-    fails_on=[edit_answer("groups[].topics[0].partitions[0]", drop=True, api="OffsetFetch")],
+    detects=[edit_answer("groups[].topics[0].partitions[0]", drop=True, api="OffsetFetch")],
 )
 def all_offsets_of_a_group_are_listed_when_none_is_named(wire, topic_of, group):
     """OffsetFetch without topics MUST list exactly the partitions for which the group has committed."""
@@ -82,7 +82,7 @@ def all_offsets_of_a_group_are_listed_when_none_is_named(wire, topic_of, group):
     "commits/several-groups",
     guarantee="cmt-016",
     apis={"OffsetCommit": 2, "OffsetFetch": 8},
-    fails_on=[edit_answer("groups[0]", drop=True, api="OffsetFetch")],
+    detects=[edit_answer("groups[0]", drop=True, api="OffsetFetch")],
 )
 def several_groups_are_answered_in_one_request(wire, topic, group):
     """OffsetFetch v8 and later MUST answer for each group that it is asked about, also one that does not exist."""

@@ -28,7 +28,7 @@ RECORDS = "responses[].partitions[].records"
     guarantees=["comp-001", "comp-002", "comp-006"],
     needs=["topic-settings", "compaction"],
     smoke=True,
-    fails_on=[
+    detects=[
         edit_answer(f"{RECORDS}[0].records[0].timestamp", add=1, api="Fetch", fields={"isolation_level": 0}),
         "M36a",
     ],
@@ -61,7 +61,7 @@ def the_latest_record_of_every_key_stays_as_it_was(wire, topic_of):
     guarantees=["comp-001", "comp-009"],
     level="must",
     needs=["topic-settings", "compaction", "started"],
-    fails_on=["M36k"],
+    detects=["M36k"],
 )
 def a_dirty_log_is_cleaned(wire, topic_of):
     """A log that is to be compacted and is dirty for longer than max.compaction.lag.ms MUST be cleaned.
@@ -82,7 +82,7 @@ def a_dirty_log_is_cleaned(wire, topic_of):
     "compaction/readers-pass-the-holes",
     guarantees=["fetch-013", "comp-002"],
     needs=["topic-settings", "compaction"],
-    fails_on=[edit_answer(RECORDS, set="", api="Fetch", fields={"max_wait_ms": 0})],
+    detects=[edit_answer(RECORDS, set="", api="Fetch", fields={"max_wait_ms": 0})],
 )
 def readers_pass_what_was_cleaned_away(wire, topic_of):
     """A fetch inside a hole that cleaning left MUST give what comes next, so that no reader ever sticks."""
@@ -103,7 +103,7 @@ def readers_pass_what_was_cleaned_away(wire, topic_of):
     "compaction/tombstones",
     guarantee="comp-003",
     needs=["topic-settings", "compaction"],
-    fails_on=[edit_answer(f"{RECORDS}[].records[0].value", cut=1, api="Fetch")],
+    detects=[edit_answer(f"{RECORDS}[].records[0].value", cut=1, api="Fetch")],
 )
 def a_tombstone_deletes_and_stays_to_be_seen(wire, topic_of):
     """A record with a null value MUST remove the older values of its key, and MUST stay for delete.retention.ms.
@@ -126,7 +126,7 @@ def a_tombstone_deletes_and_stays_to_be_seen(wire, topic_of):
     guarantee="comp-003",
     level="should",
     needs=["topic-settings", "compaction"],
-    fails_on=[edit_answer(f"{RECORDS}[0].records[0].key", set="k1", api="Fetch")],
+    detects=[edit_answer(f"{RECORDS}[0].records[0].key", set="k1", api="Fetch")],
 )
 def a_tombstone_goes_in_the_end(wire, topic_of):
     """Once delete.retention.ms is over a tombstone SHOULD go too.
@@ -149,7 +149,7 @@ def a_tombstone_goes_in_the_end(wire, topic_of):
     wire.until(gone, within=WITHIN_S, what="the tombstone of k1 is gone")
 
 
-@case("compaction/no-key-no-entry", guarantee="comp-005", needs=["topic-settings"], fails_on=["M36d"])
+@case("compaction/no-key-no-entry", guarantee="comp-005", needs=["topic-settings"], detects=["M36d"])
 def a_record_without_a_key_is_refused(wire, topic_of):
     """A batch with a record without a key MUST be refused with INVALID_RECORD on a compacted topic, and be kept out.
 

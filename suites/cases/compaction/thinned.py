@@ -16,7 +16,7 @@ HEADERS = ((b"h", b"\x00\xff"),)
     "compaction/left-in-a-batch",
     guarantees=["comp-001", "comp-002", "comp-006"],
     needs=["topic-settings", "compaction"],
-    fails_on=["M36b", "M36e"],
+    detects=["M36b", "M36e"],
 )
 def what_is_left_of_a_batch_stays_where_it_was(wire, topic_of):
     """When a part of a batch is cleaned away, the records that are left MUST keep offset, time, key, value and headers,
@@ -41,7 +41,7 @@ def what_is_left_of_a_batch_stays_where_it_was(wire, topic_of):
     guarantees=["txn-022", "comp-011"],
     needs=["topic-settings", "compaction"],
     apis=TRANSACTIONS,
-    fails_on=["M36f", "M36h"],
+    detects=["M36f", "M36h"],
 )
 def compaction_brings_nothing_back_that_was_aborted(wire, topic_of, transactional_id):
     """Compaction MUST NOT make the records of an aborted transaction visible to read_committed, and MUST NOT let them
@@ -65,7 +65,7 @@ def compaction_brings_nothing_back_that_was_aborted(wire, topic_of, transactiona
     guarantee="idem-007",
     needs=["topic-settings", "compaction", "kill", "restart"],
     apis={"InitProducerId": 0},
-    fails_on=["M11a"],
+    detects=["M11a"],
 )
 def a_producer_is_remembered_though_its_records_are_gone(wire, topic_of, nodes):
     """A batch that an idempotent producer sends again MUST be known as a duplicate, although compaction has removed all

@@ -18,7 +18,7 @@ MINUTE_MS = 60_000
     guarantees=["txn-022", "comp-011"],
     needs=["topic-settings", "compaction"],
     apis={"EndTxn": 0},
-    fails_on=["M36f", "M36h"],
+    detects=["M36f", "M36h"],
 )
 def aborted_records_stay_gone_and_take_nothing_with_them(wire, topic_of, transactional_id):
     """Cleaning MUST NOT bring an aborted record to a committed reader, nor drop the committed one that it follows.
@@ -47,7 +47,7 @@ def aborted_records_stay_gone_and_take_nothing_with_them(wire, topic_of, transac
     "compaction/sequence-outlives-records",
     guarantee="idem-007",
     needs=["topic-settings", "compaction", "kill", "restart"],
-    fails_on=["M11a"],
+    detects=["M11a"],
 )
 def a_producers_sequence_outlives_its_records(wire, nodes, topic_of):
     """A producer whose records were all cleaned away MUST be known by its sequence still, after a crash too.

@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import batch
 
 
-@case("fetch/at-the-end", guarantee="fetch-004", smoke=True, fails_on=["M37d"])
+@case("fetch/at-the-end", guarantee="fetch-004", smoke=True, detects=["M37d"])
 def a_fetch_at_the_end_waits_and_comes_back_empty(wire, topic):
     """A fetch at the log end MUST NOT be an error: it waits for data up to max_wait and then answers empty.
 
@@ -24,7 +24,7 @@ def a_fetch_at_the_end_waits_and_comes_back_empty(wire, topic):
     wire.at_once(waiting, after=written, hidden_s=20)
 
 
-@case("fetch/enough-bytes", guarantee="fetch-008", fails_on=["M37d"])
+@case("fetch/enough-bytes", guarantee="fetch-008", detects=["M37d"])
 def a_fetch_comes_back_once_there_are_enough_bytes(wire, topic):
     """A fetch SHOULD come back as soon as min_bytes can be read, and after max_wait with whatever there is.
 

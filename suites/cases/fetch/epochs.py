@@ -11,7 +11,7 @@ from wire import errors
     guarantee="fetch-011",
     needs=["leaders"],
     apis={"Fetch": 9, "Metadata": 7},
-    fails_on=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
 def an_epoch_that_is_not_known_yet_is_refused(wire, topic):
     """A fetch with a newer leader epoch than the broker's MUST be refused with UNKNOWN_LEADER_EPOCH.
@@ -33,7 +33,7 @@ def an_epoch_that_is_not_known_yet_is_refused(wire, topic):
     guarantees=["fetch-011", "offs-009"],
     needs=["leaders", "terminate", "restart"],
     apis={"Fetch": 9, "ListOffsets": 4, "Metadata": 7},
-    fails_on=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
 def an_epoch_of_the_past_is_fenced(wire, topic, nodes):
     """After the leader changed, a request with the old leader epoch MUST be refused with FENCED_LEADER_EPOCH.

@@ -12,7 +12,7 @@ TXN_APIS = {"InitProducerId": 0, "EndTxn": 0}
     guarantee="fetch-013",
     apis=TXN_APIS,
     smoke=True,
-    fails_on=[edit_answer("responses[].partitions[].records", set="", api="Fetch", skip=4)],
+    detects=[edit_answer("responses[].partitions[].records", set="", api="Fetch", skip=4)],
 )
 def a_reader_never_sticks_at_markers_and_aborted_records(wire, topic, transactional_id):
     """A fetch at an offset that holds a marker or an aborted record MUST give a batch that moves the reader on.

@@ -5,7 +5,7 @@ from suites.case import case
 from suites.probe import batch
 
 
-@case("fetch/first-batch-whatever-its-size", guarantee="fetch-006", needs=["partitions"], fails_on=["M37c"])
+@case("fetch/first-batch-whatever-its-size", guarantee="fetch-006", needs=["partitions"], detects=["M37c"])
 def the_first_batch_comes_whatever_the_limits(wire, topic_of):
     """The first non-empty partition of a fetch MUST give at least one whole batch, however small the limits are.
 
@@ -30,7 +30,7 @@ def the_first_batch_comes_whatever_the_limits(wire, topic_of):
     "fetch/limits-hold",
     guarantee="fetch-007",
     needs=["partitions"],
-    fails_on=[edit_answer("responses[].partitions[].records[0]", repeat=True, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].records[0]", repeat=True, api="Fetch")],
 )
 def limits_hold_beyond_the_first_batch(wire, topic_of):
     """Beyond the first batch an answer SHOULD NOT hold more than max_bytes, nor a partition more than its own limit."""

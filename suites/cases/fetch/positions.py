@@ -6,7 +6,7 @@ from suites.probe import batch
 from wire import errors
 
 
-@case("fetch/inside-a-batch", guarantee="fetch-003", smoke=True, fails_on=["M37b"])
+@case("fetch/inside-a-batch", guarantee="fetch-003", smoke=True, detects=["M37b"])
 def a_position_inside_a_batch_gives_the_whole_batch(wire, topic):
     """A fetch at any offset of a batch MUST return the batch that holds the offset, and all after it.
 
@@ -22,7 +22,7 @@ def a_position_inside_a_batch_gives_the_whole_batch(wire, topic):
             pending.must(not missing, f"from offset {offset} on the records {missing} are missing")
 
 
-@case("fetch/outside-the-log", guarantee="fetch-005", apis={"DeleteRecords": 0}, smoke=True, fails_on=["M37a"])
+@case("fetch/outside-the-log", guarantee="fetch-005", apis={"DeleteRecords": 0}, smoke=True, detects=["M37a"])
 def an_offset_outside_the_log_is_out_of_range(wire, topic):
     """A fetch below the log start or above the log end MUST be refused with OFFSET_OUT_OF_RANGE.
 
@@ -38,7 +38,7 @@ def an_offset_outside_the_log_is_out_of_range(wire, topic):
     wire.fetch(topic, offset=4).must_be_empty()
 
 
-@case("fetch/the-same-bytes-again", guarantee="fetch-002", fails_on=["M31b", "M31e"])
+@case("fetch/the-same-bytes-again", guarantee="fetch-002", detects=["M31b", "M31e"])
 def reading_again_gives_the_same_bytes(wire, topic, rng):
     """A retained offset MUST give identical bytes however often, and from wherever, it is read.
 
@@ -65,7 +65,7 @@ def reading_again_gives_the_same_bytes(wire, topic, rng):
     "fetch/the-same-bytes-after-a-restart",
     guarantee="fetch-002",
     needs=["terminate", "restart"],
-    fails_on=["M31f"],
+    detects=["M31f"],
 )
 def a_restart_leaves_the_bytes_as_they_are(wire, topic, nodes):
     """A retained offset MUST give identical bytes before and after its leader was stopped and started.
@@ -90,7 +90,7 @@ def a_restart_leaves_the_bytes_as_they_are(wire, topic, nodes):
     "fetch/over-segments-to-the-end",
     guarantee="fetch-015",
     needs=["topic-settings"],
-    fails_on=[edit_answer("responses[].partitions[].records[0]", drop=True, api="Fetch", skip=3)],
+    detects=[edit_answer("responses[].partitions[].records[0]", drop=True, api="Fetch", skip=3)],
 )
 def the_whole_log_is_reachable_by_following_positions(wire, topic_of):
     """A reader that follows positions MUST get every record from the log start to the end, across all segments.
@@ -110,7 +110,7 @@ def the_whole_log_is_reachable_by_following_positions(wire, topic_of):
         position += len(expected)
 
 
-@case("fetch/at-the-tail", guarantee="fetch-015", fails_on=["M06"])
+@case("fetch/at-the-tail", guarantee="fetch-015", detects=["M06"])
 def a_reader_at_the_tail_is_given_every_record(wire, topic):
     """A reader that waits at the end of the log MUST be given every record that arrives, in order.
 

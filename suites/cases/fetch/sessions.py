@@ -11,7 +11,7 @@ from wire import errors
     guarantee="fetch-009",
     needs=["partitions"],
     apis={"Fetch": 7, "DeleteRecords": 0},
-    fails_on=[edit_answer("responses[]", drop=True, api="Fetch", skip=2)],
+    detects=[edit_answer("responses[]", drop=True, api="Fetch", skip=2)],
 )
 def a_session_tells_what_changed(wire, topic_of):
     """In a fetch session an answer MUST name the partitions with news, and leave out those without and those forgotten.
@@ -42,7 +42,7 @@ def a_session_tells_what_changed(wire, topic_of):
     "fetch/session-refusals",
     guarantee="fetch-009",
     apis={"Fetch": 7},
-    fails_on=[edit_answer("error_code", set=0, api="Fetch")],
+    detects=[edit_answer("error_code", set=0, api="Fetch")],
 )
 def unknown_sessions_and_wrong_steps_are_refused(wire, topic):
     """A session id that is not known MUST be refused with 70, and a step out of turn with 71.
@@ -70,7 +70,7 @@ def unknown_sessions_and_wrong_steps_are_refused(wire, topic):
     guarantee="fetch-007",
     needs=["partitions"],
     apis={"Fetch": 7},
-    fails_on=[edit_answer("responses[].partitions[partition_index=0].records", set="", api="Fetch")],
+    detects=[edit_answer("responses[].partitions[partition_index=0].records", set="", api="Fetch")],
 )
 def every_partition_of_a_session_gets_its_turn(wire, topic_of):
     """When an answer has room for one partition only, each partition of a session SHOULD get its turn.

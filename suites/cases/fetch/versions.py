@@ -12,7 +12,7 @@ ZSTD_SINCE = 10
 @case(
     "fetch/every-version-the-same-records",
     guarantee="fetch-014",
-    fails_on=[edit_answer("responses[].partitions[].records[1]", drop=True, api="Fetch", skip=2, times=1)],
+    detects=[edit_answer("responses[].partitions[].records[1]", drop=True, api="Fetch", skip=2, times=1)],
 )
 def every_version_gives_the_same_records(wire, topic):
     """Every version of Fetch that is offered MUST give the same records, whatever the codec that they came in.
@@ -35,7 +35,7 @@ def every_version_gives_the_same_records(wire, topic):
     "fetch/zstd-in-old-versions",
     guarantee="fetch-014",
     needs=["topic-settings"],
-    fails_on=[edit_answer("responses[].partitions[].error_code", set=2, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].error_code", set=2, api="Fetch")],
 )
 def zstd_is_refused_cleanly_where_the_version_has_none(wire, topic_of):
     """A topic that is stored in zstd MUST be readable from Fetch v10 on, and below give error 76 or the records."""

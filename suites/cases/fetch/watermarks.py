@@ -10,7 +10,7 @@ HIGH_WATERMARK = "responses[0].partitions[0].high_watermark"
 @case(
     "fetch/below-the-high-watermark",
     guarantee="fetch-001",
-    fails_on=[edit_answer("responses[].partitions[].high_watermark", add=-2, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].high_watermark", add=-2, api="Fetch")],
 )
 def consumers_see_only_what_is_committed(wire, topic):
     """Records given to a consumer MUST lie below the high watermark of every answer that comes after them.
@@ -37,7 +37,7 @@ def consumers_see_only_what_is_committed(wire, topic):
     "fetch/watermarks-never-fall",
     guarantee="fetch-010",
     apis={"DeleteRecords": 0, "Fetch": 5},
-    fails_on=[edit_answer("responses[].partitions[].high_watermark", add=-4, api="Fetch", skip=4, times=1)],
+    detects=[edit_answer("responses[].partitions[].high_watermark", add=-4, api="Fetch", skip=4, times=1)],
 )
 def high_watermark_and_log_start_never_fall(wire, topic):
     """Within a leader epoch the high watermark MUST NOT fall, and the log start MUST NOT fall for one topic.

@@ -11,7 +11,7 @@ LEAST, SLOWEST_MS = "group.min.session.timeout.ms", 6_000
     guarantees=["grp-017", "grp-016"],
     needs=["kill", "restart"],
     apis=GROUPS,
-    fails_on=["M25"],
+    detects=["M25"],
 )
 def a_member_that_does_not_come_back_is_expelled_after_a_crash(wire, group, nodes):
     """After its coordinator crashed, a group MUST expel a member that is silent for its session timeout: the

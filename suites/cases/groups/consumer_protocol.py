@@ -18,7 +18,7 @@ GROUP = 32
     apis=KIP_848,
     features=ON,
     smoke=True,
-    fails_on=[edit_answer("heartbeat_interval_ms", set=0, api=BEAT)],
+    detects=[edit_answer("heartbeat_interval_ms", set=0, api=BEAT)],
 )
 def a_consumer_that_joins_gets_an_epoch_and_partitions(wire, topic_of, group):
     """Joining with epoch 0 MUST bring a positive member epoch, a heartbeat interval and, then or later, partitions."""
@@ -32,7 +32,7 @@ def a_consumer_that_joins_gets_an_epoch_and_partitions(wire, topic_of, group):
     one.leave().must_have("member_epoch", -1)
 
 
-@case("groups/consumer-waits-for-revocation", guarantee="g848-002", apis=KIP_848, features=ON, fails_on=["M24b"])
+@case("groups/consumer-waits-for-revocation", guarantee="g848-002", apis=KIP_848, features=ON, detects=["M24b"])
 def nobody_is_given_what_another_still_owns(wire, topic_of, group):
     """A partition MUST be given to a new owner only after the old one has said that it no longer owns it."""
     topic = topic_of(partitions=2)
@@ -55,7 +55,7 @@ def nobody_is_given_what_another_still_owns(wire, topic_of, group):
     reconcile(one, two, partitions=2)
 
 
-@case("groups/consumer-epochs", guarantee="g848-003", apis=KIP_848, features=ON, fails_on=["M24e"])
+@case("groups/consumer-epochs", guarantee="g848-003", apis=KIP_848, features=ON, detects=["M24e"])
 def a_wrong_member_epoch_is_fenced(wire, topic_of, group):
     """A member epoch that is not the member's MUST be refused with 110, an unknown member with 25.
 
@@ -73,7 +73,7 @@ def a_wrong_member_epoch_is_fenced(wire, topic_of, group):
     reconcile(one, partitions=2)
 
 
-@case("groups/consumer-lost-answer", guarantee="g848-010", apis=KIP_848, features=ON, fails_on=["M24c"])
+@case("groups/consumer-lost-answer", guarantee="g848-010", apis=KIP_848, features=ON, detects=["M24c"])
 def a_heartbeat_whose_answer_was_lost_can_be_repeated(wire, topic_of, group):
     """A heartbeat with the epoch before and the partitions of now MUST be accepted: its answer may have been lost."""
     topic = topic_of(partitions=2)
@@ -93,7 +93,7 @@ def a_heartbeat_whose_answer_was_lost_can_be_repeated(wire, topic_of, group):
     reconcile(one, two, partitions=2)
 
 
-@case("groups/consumer-expelled-for-holding-on", guarantee="g848-006", apis=KIP_848, features=ON, fails_on=["M24i"])
+@case("groups/consumer-expelled-for-holding-on", guarantee="g848-006", apis=KIP_848, features=ON, detects=["M24i"])
 def who_does_not_give_back_is_expelled(wire, topic_of, group):
     """A member that does not give back its partitions within its rebalance timeout MUST lose them and its place."""
     topic = topic_of(partitions=2)
@@ -112,7 +112,7 @@ def who_does_not_give_back_is_expelled(wire, topic_of, group):
     reconcile(two, partitions=2)
 
 
-@case("groups/consumer-falls-silent", guarantee="g848-012", apis=KIP_848, features=ON, fails_on=["M26d"])
+@case("groups/consumer-falls-silent", guarantee="g848-012", apis=KIP_848, features=ON, detects=["M26d"])
 def a_silent_consumer_is_expelled(wire, topic_of, group):
     """A member that says nothing for its session timeout MUST be expelled, and its partitions given to others.
 

@@ -12,7 +12,7 @@ BEAT = "ConsumerGroupHeartbeat"
 GROUP = 32
 
 
-@case("groups/consumer-static-away", guarantee="g848-007", apis=KIP_848, features=ON, fails_on=["M24d"])
+@case("groups/consumer-static-away", guarantee="g848-007", apis=KIP_848, features=ON, detects=["M24d"])
 def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
     """The partitions of a static member that leaves with epoch -2 MUST wait for it; a second holder MUST hear 111."""
     topic = topic_of(partitions=2)
@@ -40,7 +40,7 @@ def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
     guarantee="g848-004",
     apis={**KIP_848, "OffsetCommit": 9, "OffsetFetch": 9},
     features=ON,
-    fails_on=["M24f"],
+    detects=["M24f"],
 )
 def a_commit_in_a_wrong_member_epoch_is_refused(wire, topic_of, group):
     """A commit in a member epoch that never was MUST be refused with STALE_MEMBER_EPOCH, and change nothing."""
@@ -60,7 +60,7 @@ def a_commit_in_a_wrong_member_epoch_is_refused(wire, topic_of, group):
     apis={**KIP_848, "ConsumerGroupDescribe": 0},
     features=ON,
     needs=["kill", "restart"],
-    fails_on=["M24g"],
+    detects=["M24g"],
 )
 def a_consumer_group_survives_its_coordinator(wire, nodes, topic_of, group):
     """Members, epochs and partitions of a group MUST be there again after a crash of its coordinator.
@@ -90,7 +90,7 @@ def a_consumer_group_survives_its_coordinator(wire, nodes, topic_of, group):
     wire.must(now == had, f"the members own {now} after the restart; it was {had}")
 
 
-@case("groups/consumer-follows-topics", guarantee="g848-013", apis=KIP_848, features=ON, fails_on=["M24h"])
+@case("groups/consumer-follows-topics", guarantee="g848-013", apis=KIP_848, features=ON, detects=["M24h"])
 def a_group_follows_its_topics(wire, topic_of, group):
     """New partitions of a subscribed topic MUST come to the members by heartbeats alone."""
     topic = topic_of(partitions=2)
@@ -106,7 +106,7 @@ def a_group_follows_its_topics(wire, topic_of, group):
     guarantee="g848-008",
     apis=KIP_848,
     features=ON,
-    fails_on=[edit_answer("error_code", set=0, api=BEAT, fields={"member_epoch": 0})],
+    detects=[edit_answer("error_code", set=0, api=BEAT, fields={"member_epoch": 0})],
 )
 def a_consumer_joins_without_partitions(wire, topic, group):
     """A member that joins with partitions of its own, or leaves out whether it has any, MUST be refused (42)."""
@@ -122,7 +122,7 @@ def a_consumer_joins_without_partitions(wire, topic, group):
     guarantee="g848-009",
     apis=KIP_848,
     features=ON,
-    fails_on=[edit_answer("error_code", set=0, api=BEAT, fields={"server_assignor": "nope"})],
+    detects=[edit_answer("error_code", set=0, api=BEAT, fields={"server_assignor": "nope"})],
 )
 def an_unknown_assignor_is_refused_and_range_gives_blocks(wire, topic_of, group):
     """A server assignor that does not exist MUST be refused with 112; uniform and range MUST be there.

@@ -8,7 +8,7 @@ from wire import errors
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 
 
-@case("groups/each-its-own-assignment", guarantees=["grp-001", "grp-007"], apis=GROUPS, smoke=True, fails_on=["M24a"])
+@case("groups/each-its-own-assignment", guarantees=["grp-001", "grp-007"], apis=GROUPS, smoke=True, detects=["M24a"])
 def each_member_is_handed_its_own_bytes(wire, group, rng):
     """Only the leader MUST be told the members' metadata, and SyncGroup MUST hand each member the very bytes that the
     leader gave for it in this generation. Both are opaque to the broker.
@@ -31,7 +31,7 @@ def each_member_is_handed_its_own_bytes(wire, group, rng):
             answer.must_bring(assigned[member.id])
 
 
-@case("groups/generation-counts", guarantee="grp-006", apis=GROUPS, smoke=True, fails_on=["M27", "M27b"])
+@case("groups/generation-counts", guarantee="grp-006", apis=GROUPS, smoke=True, detects=["M27", "M27b"])
 def each_rebalance_raises_the_generation_by_one(wire, group):
     """Each completed rebalance MUST raise the generation by one, and all its members MUST be told the same."""
     first, second = wire.member(group, "first"), wire.member(group, "second")
@@ -58,7 +58,7 @@ def each_rebalance_raises_the_generation_by_one(wire, group):
     "groups/common-protocol",
     guarantee="grp-008",
     apis=GROUPS,
-    fails_on=[edit_answer("protocol_name", set="a", api="JoinGroup")],
+    detects=[edit_answer("protocol_name", set="a", api="JoinGroup")],
 )
 def the_protocol_is_one_that_all_support(wire, group):
     """The protocol of a generation MUST be one that all members support, and of those the one that most prefer."""
@@ -78,7 +78,7 @@ def the_protocol_is_one_that_all_support(wire, group):
     "groups/no-common-protocol",
     guarantee="grp-008",
     apis=GROUPS,
-    fails_on=[edit_answer("error_code", set=0, api="JoinGroup", fields={"protocol_type": "other"})],
+    detects=[edit_answer("error_code", set=0, api="JoinGroup", fields={"protocol_type": "other"})],
 )
 def who_shares_no_protocol_is_refused(wire, group):
     """A member that shares no protocol with the group, or comes with another protocol type, MUST be refused (23), and

@@ -13,7 +13,7 @@ OPAQUE = {"protocol_type": "opaque", "protocols": [("p", b"a subscription")]}
     "groups/id-first",
     guarantee="grp-005",
     apis={**GROUPS, "JoinGroup": 4},
-    fails_on=[edit_answer("member_id", set="same", api="JoinGroup")],
+    detects=[edit_answer("member_id", set="same", api="JoinGroup")],
 )
 def a_member_without_an_id_is_given_one_first(wire, group):
     """JoinGroup v4 and later without a member id MUST be answered MEMBER_ID_REQUIRED (79) with an id of its own, and
@@ -38,7 +38,7 @@ def a_member_without_an_id_is_given_one_first(wire, group):
     guarantee="grp-009",
     apis={**GROUPS, "OffsetCommit": 2, "LeaveGroup": 0},
     smoke=True,
-    fails_on=["M23"],
+    detects=["M23"],
 )
 def strangers_and_old_generations_are_refused(wire, topic, group):
     """Heartbeat, SyncGroup and OffsetCommit MUST be refused with ILLEGAL_GENERATION (22) for a generation that is not
@@ -76,7 +76,7 @@ def strangers_and_old_generations_are_refused(wire, topic, group):
     "groups/rebalance-is-signalled",
     guarantee="grp-010",
     apis={**GROUPS, "LeaveGroup": 0},
-    fails_on=[edit_answer("error_code", set=0, api="Heartbeat")],
+    detects=[edit_answer("error_code", set=0, api="Heartbeat")],
 )
 def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
     """When a member joins, leaves or changes what it subscribes to, the others MUST be told to join again by
@@ -105,7 +105,7 @@ def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
     "groups/several-leave-at-once",
     guarantee="grp-014",
     apis={**GROUPS, "JoinGroup": 5, "LeaveGroup": 3},
-    fails_on=[edit_answer("members[].error_code", set=0, api="LeaveGroup")],
+    detects=[edit_answer("members[].error_code", set=0, api="LeaveGroup")],
 )
 def several_members_leave_in_one_request(wire, group):
     """LeaveGroup v3 and later MUST remove each member that it names, by id or by instance id, with a result for each,

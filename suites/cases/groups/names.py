@@ -12,7 +12,7 @@ GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
     "groups/empty-id",
     guarantee="grp-022",
     apis={**GROUPS, "LeaveGroup": 0},
-    fails_on=[edit_answer("error_code", set=errors.UNKNOWN_MEMBER_ID, api=("Heartbeat", "SyncGroup"))],
+    detects=[edit_answer("error_code", set=errors.UNKNOWN_MEMBER_ID, api=("Heartbeat", "SyncGroup"))],
 )
 def no_group_has_an_empty_id(wire, topic):
     """JoinGroup, SyncGroup, Heartbeat and LeaveGroup with an empty group id SHOULD be refused with INVALID_GROUP_ID
@@ -32,7 +32,7 @@ def no_group_has_an_empty_id(wire, topic):
     guarantee="grp-003",
     apis={**GROUPS, "OffsetCommit": 2, "OffsetFetch": 1},
     smoke=True,
-    fails_on=[edit_answer("groups[].topics[].partitions[].committed_offset", set=1, api="OffsetFetch")],
+    detects=[edit_answer("groups[].topics[].partitions[].committed_offset", set=1, api="OffsetFetch")],
 )
 def groups_have_nothing_to_do_with_each_other(wire, topic, group):
     """Each group MUST be able to read every record whatever other groups have read, its offsets MUST be its own, and

@@ -12,7 +12,7 @@ ROW = "groups[0]"
     "groups/listed-once",
     guarantee="grp-020",
     apis={**GROUPS, "ListGroups": 4},
-    fails_on=[edit_answer("groups[]", repeat=True, api="ListGroups")],
+    detects=[edit_answer("groups[]", repeat=True, api="ListGroups")],
 )
 def each_group_is_listed_once_with_its_state(wire, topic, group):
     """ListGroups over all brokers MUST show each group exactly once, with the state that it is in."""
@@ -33,7 +33,7 @@ def each_group_is_listed_once_with_its_state(wire, topic, group):
     "groups/described",
     guarantee="grp-020",
     apis={**GROUPS, "DescribeGroups": 0, "LeaveGroup": 0},
-    fails_on=[edit_answer("groups[].members[].member_assignment", cut=1, api="DescribeGroups")],
+    detects=[edit_answer("groups[].members[].member_assignment", cut=1, api="DescribeGroups")],
 )
 def a_group_is_described_as_it_is(wire, group):
     """DescribeGroups MUST tell state, protocol and members of a group with what they brought and were given; a group
@@ -71,7 +71,7 @@ def a_group_is_described_as_it_is(wire, group):
     "groups/deleted",
     guarantee="grp-021",
     apis={**GROUPS, "DeleteGroups": 0},
-    fails_on=[edit_answer("results[].error_code", set=0, api="DeleteGroups")],
+    detects=[edit_answer("results[].error_code", set=0, api="DeleteGroups")],
 )
 def only_a_group_without_members_can_be_deleted(wire, topic, group):
     """DeleteGroups MUST refuse a group with members (68) and one that does not exist (69); one without members goes,

@@ -10,7 +10,7 @@ LEAST, MOST = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 SLOWEST_MS = 6_000
 
 
-@case("groups/silent-member-is-expelled", guarantee="grp-011", apis=GROUPS, fails_on=["M26", "M26b"])
+@case("groups/silent-member-is-expelled", guarantee="grp-011", apis=GROUPS, detects=["M26", "M26b"])
 def a_silent_member_is_expelled_when_its_session_ends(wire, group):
     """A member that is silent for its session timeout MUST be expelled, and not before; the others MUST be told to join
     again, and it is a stranger from then on.
@@ -38,7 +38,7 @@ def a_silent_member_is_expelled_when_its_session_ends(wire, group):
     "groups/gone-in-the-join",
     guarantee="grp-013",
     apis=GROUPS,
-    fails_on=[edit_answer("members[0].member_id", set="gone", api="JoinGroup", skip=5)],
+    detects=[edit_answer("members[0].member_id", set="gone", api="JoinGroup", skip=5)],
 )
 def a_member_that_does_not_join_again_is_left_behind(wire, group):
     """A rebalance MUST end without the members that do not join again within the rebalance timeout."""
@@ -60,7 +60,7 @@ def a_member_that_does_not_join_again_is_left_behind(wire, group):
     gone.heartbeat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
-@case("groups/gone-before-the-sync", guarantee="grp-013", apis=GROUPS, fails_on=["M26c"])
+@case("groups/gone-before-the-sync", guarantee="grp-013", apis=GROUPS, detects=["M26c"])
 def a_member_that_does_not_sync_is_left_behind(wire, group):
     """A member that joins and never sends SyncGroup MUST be dropped, also a leader that goes on sending heartbeats,
     and the rest MUST be called to a new generation.
@@ -82,7 +82,7 @@ def a_member_that_does_not_sync_is_left_behind(wire, group):
     "groups/session-bounds",
     guarantee="grp-012",
     apis={"JoinGroup": 4},
-    fails_on=[edit_answer("error_code", set=errors.MEMBER_ID_REQUIRED, api="JoinGroup")],
+    detects=[edit_answer("error_code", set=errors.MEMBER_ID_REQUIRED, api="JoinGroup")],
 )
 def a_session_timeout_out_of_bounds_is_refused(wire, group):
     """A session timeout below group.min.session.timeout.ms or above group.max.session.timeout.ms SHOULD be refused

@@ -13,7 +13,7 @@ INSTANCE = "i-1"
     "groups/static-member-returns",
     guarantee="grp-015",
     apis=STATIC,
-    fails_on=[edit_answer("generation_id", add=1, api="JoinGroup", fields={"group_instance_id": INSTANCE}, skip=1)],
+    detects=[edit_answer("generation_id", add=1, api="JoinGroup", fields={"group_instance_id": INSTANCE}, skip=1)],
 )
 def a_static_member_that_returns_keeps_its_assignment(wire, group):
     """A static member that comes back within its session timeout MUST get its assignment back without a rebalance."""
@@ -30,7 +30,7 @@ def a_static_member_that_returns_keeps_its_assignment(wire, group):
     "groups/second-holder-fences",
     guarantee="grp-015",
     apis=STATIC,
-    fails_on=[edit_answer("error_code", set=0, api="Heartbeat")],
+    detects=[edit_answer("error_code", set=0, api="Heartbeat")],
 )
 def a_second_holder_of_an_instance_id_fences_the_first(wire, topic, group):
     """When another member takes over an instance id, the first holder MUST be refused with FENCED_INSTANCE_ID (82)."""

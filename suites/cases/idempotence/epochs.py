@@ -10,7 +10,7 @@ from wire import errors
     "idempotence/fresh-producer-ids",
     guarantee="idem-001",
     apis={"InitProducerId": 0},
-    fails_on=[edit_answer("producer_id", set=7, api="InitProducerId"), "M11e", "N11"],
+    detects=[edit_answer("producer_id", set=7, api="InitProducerId"), "M11e", "N11"],
 )
 def a_producer_id_is_never_given_out_twice(wire):
     """InitProducerId without a transactional id MUST give out a producer id that nobody had before, at epoch 0.
@@ -31,7 +31,7 @@ def a_producer_id_is_never_given_out_twice(wire):
         seen.add(answer.producer_id)
 
 
-@case("idempotence/newer-epoch", guarantee="idem-009", apis={"InitProducerId": 0}, fails_on=["M12b", "M13a"])
+@case("idempotence/newer-epoch", guarantee="idem-009", apis={"InitProducerId": 0}, detects=["M12b", "M13a"])
 def a_newer_epoch_begins_at_zero_and_fences_the_older(wire, topic):
     """A newer producer epoch MUST begin at sequence 0, and a batch of an older epoch MUST be refused.
 
@@ -51,7 +51,7 @@ def a_newer_epoch_begins_at_zero_and_fences_the_older(wire, topic):
     "idempotence/sequence-wraps",
     guarantee="idem-010",
     apis={"InitProducerId": 0},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=45, api="Produce", skip=2)],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=45, api="Produce", skip=2)],
 )
 def after_the_largest_sequence_comes_zero(wire, topic):
     """After sequence 2147483647 a producer's next batch SHOULD begin at 0, and a retry of either SHOULD be a duplicate.
@@ -73,7 +73,7 @@ def after_the_largest_sequence_comes_zero(wire, topic):
     "idempotence/unknown-producer",
     guarantee="idem-011",
     apis={"InitProducerId": 0},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=59, api="Produce", skip=1)],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=59, api="Produce", skip=1)],
 )
 def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
     """A partition that knows nothing of a producer MUST take its batch whatever the first sequence.
@@ -94,7 +94,7 @@ def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
     guarantee="idem-015",
     apis={"InitProducerId": 0},
     needs=["partitions"],
-    fails_on=["M12"],
+    detects=["M12"],
 )
 def sequences_count_for_each_partition(wire, topic_of):
     """Sequences MUST count for each partition on its own, and an error on one MUST NOT disturb another."""
@@ -113,7 +113,7 @@ def sequences_count_for_each_partition(wire, topic_of):
     "idempotence/plain-and-idempotent",
     guarantees=["idem-002", "idem-014"],
     apis={"InitProducerId": 0},
-    fails_on=["M09"],
+    detects=["M09"],
 )
 def plain_batches_between_do_not_disturb_the_sequence(wire, topic):
     """Batches of others between those of a producer MUST NOT disturb its sequence nor the recognition of a retry."""

@@ -12,7 +12,7 @@ UNKNOWN = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.DUPLICATE_SEQUENCE_NUMBER
     guarantees=["idem-008", "idem-002"],
     needs=["three-nodes", "leaders", "terminate", "restart", "topic-settings"],
     apis={"InitProducerId": 0},
-    fails_on=["M11b"],
+    detects=["M11b"],
 )
 def the_next_leader_knows_a_retry(wire, nodes):
     """A batch that is sent again after the leader has changed MUST NOT be appended again, and the producer MUST be
@@ -38,7 +38,7 @@ def the_next_leader_knows_a_retry(wire, nodes):
     "idempotence/known-after-delete-records",
     guarantee="idem-012",
     apis={"InitProducerId": 0, "DeleteRecords": 0},
-    fails_on=["M11c"],
+    detects=["M11c"],
 )
 def a_retry_of_what_was_deleted_is_known(wire, topic):
     """A batch that is sent again after DeleteRecords has removed it MUST NOT be appended again, nor one that leaves a

@@ -8,7 +8,7 @@ from suites.case import case
     guarantee="idem-001",
     needs=["kill", "restart"],
     apis={"InitProducerId": 0},
-    fails_on=["M11d", "N11"],
+    detects=["M11d", "N11"],
 )
 def a_crash_brings_no_producer_id_back(wire, nodes):
     """A producer id MUST NOT be given out a second time, after a crash of the node that gave it out neither.

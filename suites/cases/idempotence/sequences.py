@@ -10,7 +10,7 @@ from wire import errors
     guarantee="idem-002",
     apis={"InitProducerId": 0},
     smoke=True,
-    fails_on=["M09", "M10b"],
+    detects=["M09", "M10b"],
 )
 def the_same_batch_again_is_acknowledged_not_appended(wire, topic):
     """A batch that is sent again MUST be acknowledged with the offset first given to it and MUST NOT be appended again.
@@ -28,7 +28,7 @@ def the_same_batch_again_is_acknowledged_not_appended(wire, topic):
     wire.read_all(topic).must_hold("before", "a", "b")
 
 
-@case("idempotence/gap-is-refused", guarantee="idem-005", apis={"InitProducerId": 0}, fails_on=["M12"])
+@case("idempotence/gap-is-refused", guarantee="idem-005", apis={"InitProducerId": 0}, detects=["M12"])
 def a_gap_in_the_sequence_is_refused(wire, topic):
     """A batch that leaves a gap in the sequence MUST be refused and leave no trace; the missing one MUST be taken."""
     producer = wire.producer()

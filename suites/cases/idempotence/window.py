@@ -5,7 +5,7 @@ from suites.probe import batch
 from wire import errors
 
 
-@case("idempotence/window-of-five", guarantee="idem-003", apis={"InitProducerId": 0}, fails_on=["M10"])
+@case("idempotence/window-of-five", guarantee="idem-003", apis={"InitProducerId": 0}, detects=["M10"])
 def each_of_the_five_newest_batches_is_known(wire, topic, rng):
     """Any of a producer's five newest batches, sent again, MUST be acknowledged with its own offset and not appended.
 
@@ -22,7 +22,7 @@ def each_of_the_five_newest_batches_is_known(wire, topic, rng):
     wire.read_all(topic).must_have_offsets(range(10))
 
 
-@case("idempotence/older-than-the-window", guarantee="idem-004", apis={"InitProducerId": 0}, fails_on=["M12"])
+@case("idempotence/older-than-the-window", guarantee="idem-004", apis={"InitProducerId": 0}, detects=["M12"])
 def a_duplicate_older_than_the_window_is_not_appended(wire, topic):
     """A duplicate older than the window MUST NOT be appended.
 
@@ -41,7 +41,7 @@ def a_duplicate_older_than_the_window_is_not_appended(wire, topic):
     wire.read_all(topic).must_have_offsets(range(11))
 
 
-@case("idempotence/without-an-id", guarantee="idem-014", fails_on=["M14"])
+@case("idempotence/without-an-id", guarantee="idem-014", detects=["M14"])
 def without_a_producer_id_nothing_is_a_duplicate(wire, topic):
     """Identical bytes sent again by a producer without an id MUST be new records: nothing tells them from a retry."""
     same = batch("same", "bytes")

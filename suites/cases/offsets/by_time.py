@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import COMMITTED, batch
 
 
-@case("offsets/by-time-within-a-batch", guarantee="offs-002", apis={"ListOffsets": 1}, smoke=True, fails_on=["M30b"])
+@case("offsets/by-time-within-a-batch", guarantee="offs-002", apis={"ListOffsets": 1}, smoke=True, detects=["M30b"])
 def the_first_record_at_or_after_the_time(wire, topic):
     """A query by time MUST name the first record at or after it, even inside a batch, and nothing after the last.
 
@@ -24,7 +24,7 @@ def the_first_record_at_or_after_the_time(wire, topic):
         wire.list_offsets(topic, at=t + 2_001).must_name(offset=-1, timestamp=-1)
 
 
-@case("offsets/by-time-out-of-order", guarantee="offs-002", apis={"ListOffsets": 1}, fails_on=["M30a"])
+@case("offsets/by-time-out-of-order", guarantee="offs-002", apis={"ListOffsets": 1}, detects=["M30a"])
 def the_first_in_log_order_whatever_the_order_of_times(wire, topic):
     """With times that go up and down a query MUST name the first record in log order that is at or after the time."""
     start = wire.now_ms() - 60_000
@@ -38,7 +38,7 @@ def the_first_in_log_order_whatever_the_order_of_times(wire, topic):
             answer.must_name(offset=_first_at_or_after(times, moment))
 
 
-@case("offsets/by-time-after-the-last", guarantee="offs-003", apis={"ListOffsets": 1}, fails_on=["M30c"])
+@case("offsets/by-time-after-the-last", guarantee="offs-003", apis={"ListOffsets": 1}, detects=["M30c"])
 def a_time_after_the_last_record_names_none(wire, topic):
     """A query for a time after the last record MUST answer offset -1 and timestamp -1, not the end of the log."""
     t = wire.now_ms() - 10_000
@@ -53,7 +53,7 @@ def a_time_after_the_last_record_names_none(wire, topic):
     guarantee="offs-004",
     apis={"ListOffsets": 1, "DeleteRecords": 0},
     smoke=True,
-    fails_on=["M30d"],
+    detects=["M30d"],
 )
 def a_query_by_time_never_names_what_was_deleted(wire, topic):
     """A query by time MUST NOT name an offset below the log start, also where the log start is inside a batch."""
@@ -73,7 +73,7 @@ def a_query_by_time_never_names_what_was_deleted(wire, topic):
     "offsets/by-time-above-the-stable",
     guarantee="offs-004",
     apis={"ListOffsets": 2, "InitProducerId": 0, "EndTxn": 0},
-    fails_on=["M17"],
+    detects=["M17"],
 )
 def a_committed_query_by_time_stops_at_the_last_stable_offset(wire, topic, transactional_id):
     """A query by time for read_committed MUST NOT name an offset at or above the last stable offset.

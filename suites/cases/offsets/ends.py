@@ -5,7 +5,7 @@ from suites.case import case
 from suites.probe import COMMITTED, batch
 
 
-@case("offsets/ends", guarantee="offs-001", apis={"ListOffsets": 1, "DeleteRecords": 0}, smoke=True, fails_on=["M29a"])
+@case("offsets/ends", guarantee="offs-001", apis={"ListOffsets": 1, "DeleteRecords": 0}, smoke=True, detects=["M29a"])
 def earliest_is_the_log_start_and_latest_the_high_watermark(wire, topic):
     """The earliest offset MUST be the log start and the latest the high watermark, as Fetch tells them.
 
@@ -30,7 +30,7 @@ def earliest_is_the_log_start_and_latest_the_high_watermark(wire, topic):
     "offsets/latest-for-committed",
     guarantee="offs-001",
     apis={"ListOffsets": 2, "InitProducerId": 0, "EndTxn": 0},
-    fails_on=["M29b"],
+    detects=["M29b"],
 )
 def latest_for_read_committed_is_the_last_stable_offset(wire, topic, transactional_id):
     """For read_committed the latest offset MUST be the last stable offset: where the oldest open transaction begins."""
@@ -51,7 +51,7 @@ def latest_for_read_committed_is_the_last_stable_offset(wire, topic, transaction
     "offsets/empty-partitions",
     guarantee="offs-006",
     apis={"ListOffsets": 1, "DeleteRecords": 0},
-    fails_on=[edit_answer("topics[].partitions[].error_code", set=1, api="ListOffsets", skip=6)],
+    detects=[edit_answer("topics[].partitions[].error_code", set=1, api="ListOffsets", skip=6)],
 )
 def an_empty_partition_has_ends_and_no_times(wire, topic):
     """On an empty partition earliest and latest MUST be the same offset, and a query by time MUST name none.
@@ -72,7 +72,7 @@ def an_empty_partition_has_ends_and_no_times(wire, topic):
     "offsets/newest-time",
     guarantee="offs-005",
     apis={"ListOffsets": 7},
-    fails_on=[edit_answer("topics[].partitions[].offset", set=5, api="ListOffsets", skip=2)],
+    detects=[edit_answer("topics[].partitions[].offset", set=5, api="ListOffsets", skip=2)],
 )
 def the_record_with_the_newest_time_is_found(wire, topic):
     """A query for the newest time MUST name a record that has it, and offset -1 on an empty partition.

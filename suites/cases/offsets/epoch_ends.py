@@ -11,7 +11,7 @@ ROW = "topics[0].partitions[0]"
     guarantee="repl-008",
     needs=["leaders", "terminate", "restart"],
     apis={"OffsetForLeaderEpoch": 2, "Metadata": 7},
-    fails_on=["M32b"],
+    detects=["M32b"],
 )
 def an_epoch_ends_where_the_next_begins(wire, topic, nodes):
     """Asked for an earlier leader epoch, a broker MUST name the newest epoch up to it that it knows, and the offset at

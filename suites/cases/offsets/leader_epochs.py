@@ -13,7 +13,7 @@ CODE = "topics[].partitions[].error_code"
     guarantee="offs-007",
     needs=["leaders", "terminate", "restart"],
     apis={"ListOffsets": 4, "Metadata": 7},
-    fails_on=["M29c"],
+    detects=["M29c"],
 )
 def an_offset_comes_with_the_epoch_of_its_record(wire, topic, nodes):
     """An offset SHOULD come with the leader epoch that its record was written in, the latest with the current one.
@@ -47,7 +47,7 @@ def latest_is_of_now(wire, topic):
     guarantee="offs-009",
     needs=["leaders"],
     apis={"ListOffsets": 4, "Metadata": 7},
-    fails_on=[edit_answer(CODE, set=0, api="ListOffsets")],
+    detects=[edit_answer(CODE, set=0, api="ListOffsets")],
 )
 def an_epoch_that_is_not_known_yet_is_refused(wire, topic):
     """ListOffsets with a newer leader epoch than the broker's MUST be refused with UNKNOWN_LEADER_EPOCH."""
@@ -68,7 +68,7 @@ def an_epoch_that_is_not_known_yet_is_refused(wire, topic):
     guarantee="offs-009",
     needs=["leaders", "nodes"],
     apis={"ListOffsets": 4},
-    fails_on=[edit_answer(CODE, set=0, api="ListOffsets")],
+    detects=[edit_answer(CODE, set=0, api="ListOffsets")],
 )
 def a_node_that_does_not_lead_refuses(wire, topic):
     """ListOffsets at a node that does not lead the partition MUST be refused with NOT_LEADER_OR_FOLLOWER."""

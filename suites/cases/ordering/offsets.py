@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import batch
 
 
-@case("ordering/one-connection", guarantee="ord-003", smoke=True, fails_on=["M05"])
+@case("ordering/one-connection", guarantee="ord-003", smoke=True, detects=["M05"])
 def pipelined_batches_are_appended_in_the_order_sent(wire, topic):
     """Produce requests that are under way together on one connection MUST be appended in the order sent.
 
@@ -29,7 +29,7 @@ def pipelined_batches_are_appended_in_the_order_sent(wire, topic):
     )
 
 
-@case("ordering/offsets-rise", guarantee="ord-004", fails_on=["M07b"])
+@case("ordering/offsets-rise", guarantee="ord-004", detects=["M07b"])
 def every_append_is_given_a_higher_offset(wire, topic):
     """The offset given to a batch MUST be above that of every batch acknowledged before it was sent.
 
@@ -43,7 +43,7 @@ def every_append_is_given_a_higher_offset(wire, topic):
         wire.fetch(topic, offset=answer.offset).must_hold(f"{number}a", f"{number}b")
 
 
-@case("ordering/offsets-are-dense", guarantee="ord-004", level="should", fails_on=["M08"])
+@case("ordering/offsets-are-dense", guarantee="ord-004", level="should", detects=["M08"])
 def offsets_are_dense(wire, topic):
     """Without transactions and compaction offsets SHOULD be dense: 0, 1, 2 ... without a hole."""
     for answer in [wire.produce(topic, batch("a", "b"), wait=False) for _ in range(15)]:

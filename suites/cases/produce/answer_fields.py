@@ -9,7 +9,7 @@ from suites.probe import batch
     "produce/log-append-time",
     guarantee="prod-017",
     needs=["topic-settings"],
-    fails_on=["M39e", edit_answer("responses[].partition_responses[].log_append_time_ms", set=5, api="Produce")],
+    detects=["M39e", edit_answer("responses[].partition_responses[].log_append_time_ms", set=5, api="Produce")],
 )
 def the_answer_names_the_brokers_time(wire, topic_of):
     """A Produce answer MUST name the broker's time where that is what is stored, and -1 where the producer's is."""
@@ -33,7 +33,7 @@ def the_answer_names_the_brokers_time(wire, topic_of):
     "produce/log-start-in-the-answer",
     guarantee="prod-017",
     apis={"Produce": 5, "DeleteRecords": 0},
-    fails_on=["M40h"],
+    detects=["M40h"],
 )
 def the_answer_names_the_log_start(wire, topic):
     """A Produce answer MUST name the first offset that is still there (from version 5 on)."""

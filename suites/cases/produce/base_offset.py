@@ -4,7 +4,7 @@ from suites.case import case
 from suites.probe import batch
 
 
-@case("produce/base-offset", guarantee="prod-001", smoke=True, fails_on=["M07a", "M07b:every=3"])
+@case("produce/base-offset", guarantee="prod-001", smoke=True, detects=["M07a", "M07b:every=3"])
 def the_answer_names_the_offset_of_the_first_record(wire, topic):
     """A Produce answer MUST name the offset of the batch's first record; record i is then read at base + i."""
     sizes = (1, 5, 2, 500, 1, 50)

@@ -15,7 +15,7 @@ RAW = "responses[].partitions[].records[1].records[0].value"
     guarantee="prod-011",
     apis={"Produce": 7},
     smoke=True,
-    fails_on=["M31b:every=1"],
+    detects=["M31b:every=1"],
 )
 def each_codec_comes_back_as_it_was_sent(wire, topic, rng):
     """Batches compressed with gzip, snappy, lz4 and zstd MUST be accepted; every record MUST come back as sent.
@@ -40,7 +40,7 @@ def each_codec_comes_back_as_it_was_sent(wire, topic, rng):
     "produce/zstd-needs-version-7",
     guarantee="prod-011",
     apis={"Produce": 7},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
 )
 def zstd_in_an_older_produce_is_refused(wire, topic):
     """A batch compressed with zstd MUST be refused with UNSUPPORTED_COMPRESSION_TYPE in a Produce below version 7."""
@@ -61,7 +61,7 @@ def zstd_in_an_older_produce_is_refused(wire, topic):
     "produce/topic-codec",
     guarantee="prod-012",
     needs=["topic-settings"],
-    fails_on=[edit_answer("responses[].partitions[].records[0].records[1].value", set="other", api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].records[0].records[1].value", set="other", api="Fetch")],
 )
 def the_topic_may_want_another_codec(wire, topic_of):
     """A topic's compression.type SHOULD decide the codec that is stored, and `producer` SHOULD keep the producer's own.

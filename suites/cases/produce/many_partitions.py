@@ -10,7 +10,7 @@ from wire import errors
     guarantee="prod-007",
     needs=["partitions", "topic-settings"],
     smoke=True,
-    fails_on=["M38e"],
+    detects=["M38e"],
 )
 def each_partition_of_a_request_has_its_own_fate(wire, topic_of):
     """Partitions of one Produce request MUST succeed or fail each on its own, and each MUST be answered exactly once.

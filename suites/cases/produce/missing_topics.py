@@ -10,7 +10,7 @@ from wire import errors
     "produce/asking-makes-no-topic",
     guarantee="prod-015",
     apis={"Metadata": 4},
-    fails_on=["M40d"],
+    detects=["M40d"],
 )
 def asking_for_a_topic_does_not_make_it(wire):
     """Metadata that does not allow topics to be made MUST NOT make one, whatever the settings, nor MUST Produce.
@@ -33,7 +33,7 @@ def asking_for_a_topic_does_not_make_it(wire):
     "produce/internal-topics",
     guarantee="prod-016",
     apis={"OffsetCommit": 2, "DeleteRecords": 0},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
 )
 def internal_topics_are_not_for_clients(wire, topic, group):
     """Clients SHOULD NOT be able to write to a broker's internal topics or to trim them; what a group committed stays.

@@ -13,7 +13,7 @@ ELSEWHERE = (
 """Errors that send a client to look for the leader again."""
 
 
-@case("produce/leaders-alone-take-records", guarantee="prod-009", needs=["three-nodes", "leaders"], fails_on=["M34d"])
+@case("produce/leaders-alone-take-records", guarantee="prod-009", needs=["three-nodes", "leaders"], detects=["M34d"])
 def who_does_not_lead_takes_nothing(wire, topic, nodes):
     """A node that does not lead a partition MUST refuse to append to it, with an error that sends the client to look
     for the leader again (6, or 3, 5, 100).

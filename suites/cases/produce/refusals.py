@@ -25,7 +25,7 @@ DEFINITE = (
     "produce/refused-leaves-no-trace",
     guarantee="prod-004",
     apis={"Produce": 3},
-    fails_on=["M01b:every=3", "M31"],
+    detects=["M01b:every=3", "M31"],
 )
 def what_is_refused_is_never_read(wire, topic_of):
     """A batch that is refused for what it is MUST NOT be read by anyone, and MUST NOT take up an offset.
@@ -51,7 +51,7 @@ def what_is_refused_is_never_read(wire, topic_of):
     guarantees=["prod-004", "prod-001"],
     apis={"Produce": 3},
     needs=["leaders", "kill", "restart"],
-    fails_on=["M01b:every=3"],
+    detects=["M01b:every=3"],
 )
 def what_is_refused_is_not_read_after_a_crash_either(wire, topic, nodes):
     """A batch that was refused for good MUST NOT be read by anyone, though its leader is killed or its client cut off.
@@ -93,7 +93,7 @@ def what_is_refused_is_not_read_after_a_crash_either(wire, topic, nodes):
 @case(
     "produce/unknown-acks",
     guarantee="prod-005",
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", skip=1)],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", skip=1)],
 )
 def an_acks_that_is_none_is_refused(wire, topic):
     """A Produce with acks other than -1, 0 and 1 MUST be refused with INVALID_REQUIRED_ACKS and append nothing."""
@@ -110,7 +110,7 @@ def an_acks_that_is_none_is_refused(wire, topic):
 @case(
     "produce/unknown-partition",
     guarantee="prod-008",
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=-1, api="Produce")],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=-1, api="Produce")],
 )
 def a_partition_that_does_not_exist_is_named_so(wire, topic):
     """Produce to a partition or a topic that does not exist MUST be answered with UNKNOWN_TOPIC_OR_PARTITION.
@@ -133,7 +133,7 @@ def a_partition_that_does_not_exist_is_named_so(wire, topic):
     "produce/batch-shapes",
     guarantee="prod-013",
     apis={"Produce": 3},
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", times=2)],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce", times=2)],
 )
 def a_partition_takes_one_batch_of_the_present_format(wire, topic):
     """A Produce MUST hold one batch of format 2 for each partition; none, two or another format MUST be refused.

@@ -11,7 +11,7 @@ NAMES = [f"before {number}" for number in range(5)]
     guarantees=["prod-002", "ord-006"],
     needs=["leaders", "kill", "restart"],
     smoke=True,
-    fails_on=["M02a", "M03"],
+    detects=["M02a", "M03"],
 )
 def a_crash_takes_nothing_that_was_acknowledged(wire, topic, nodes):
     """What was acknowledged by all in-sync replicas MUST be there after the leader was killed, down to the last record,
@@ -24,7 +24,7 @@ def a_crash_takes_nothing_that_was_acknowledged(wire, topic, nodes):
     "produce/stop-keeps-the-tail",
     guarantees=["prod-018", "ord-006"],
     needs=["leaders", "terminate", "restart"],
-    fails_on=["M02b"],
+    detects=["M02b"],
 )
 def an_orderly_stop_takes_nothing_that_was_acknowledged(wire, topic, nodes):
     """What was acknowledged MUST be there after the leader was asked to stop, down to the last record, and the next

@@ -7,7 +7,7 @@ from wire import errors
 LIMIT = 20_000
 
 
-@case("produce/largest-batch", guarantee="prod-006", needs=["topic-settings"], fails_on=["M40a"])
+@case("produce/largest-batch", guarantee="prod-006", needs=["topic-settings"], detects=["M40a"])
 def the_topic_says_how_large_a_batch_may_be(wire, topic_of):
     """A batch larger than the topic's max.message.bytes MUST be refused (10); one of just that size MUST be taken.
 
@@ -21,7 +21,7 @@ def the_topic_says_how_large_a_batch_may_be(wire, topic_of):
     wire.list_offsets(topic, at="latest").must_name(offset=22)
 
 
-@case("produce/topic-limit-beats-the-default", guarantee="prod-006", needs=["topic-settings"], fails_on=["M40a"])
+@case("produce/topic-limit-beats-the-default", guarantee="prod-006", needs=["topic-settings"], detects=["M40a"])
 def a_topic_may_allow_more_or_less_than_the_default(wire, topic_of):
     """A topic's own max.message.bytes MUST beat the broker's default of about one mebibyte, upwards and downwards."""
     large, small = topic_of(what="large", configs={"max.message.bytes": "3000000"}), topic_of(what="plain")

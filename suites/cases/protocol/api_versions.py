@@ -10,7 +10,7 @@ from wire.messages import request
     "protocol/api-versions-list",
     guarantee="prot-001",
     smoke=True,
-    fails_on=[edit_answer("api_keys[api_key=47].min_version", set=99, api="ApiVersions")],
+    detects=[edit_answer("api_keys[api_key=47].min_version", set=99, api="ApiVersions")],
 )
 def every_api_once_with_a_range(wire):
     """ApiVersions MUST list each served API once, itself among them, with a lowest version not above the highest."""
@@ -28,7 +28,7 @@ def every_api_once_with_a_range(wire):
             answer.must(row.min_version <= row.max_version, f"{path}: min above max", f"{path}.min_version")
 
 
-@case("protocol/api-versions-unknown-version", guarantee="prot-002", fails_on=["M39b"])
+@case("protocol/api-versions-unknown-version", guarantee="prot-002", detects=["M39b"])
 def an_unknown_version_is_answered_in_version_0(wire):
     """ApiVersions in a version that the broker does not know MUST be answered in the layout of v0 with error 35.
 
@@ -43,7 +43,7 @@ def an_unknown_version_is_answered_in_version_0(wire):
     wire.ask(_who_are_you(), version=0, via="from the future").must_succeed()
 
 
-@case("protocol/api-versions-header", guarantee="prot-003", apis={"ApiVersions": 3}, fails_on=["M39a"])
+@case("protocol/api-versions-header", guarantee="prot-003", apis={"ApiVersions": 3}, detects=["M39a"])
 def the_answer_has_no_tags_in_its_header(wire):
     """ApiVersions MUST be answered without tags in the header, in flexible versions too.
 
@@ -63,7 +63,7 @@ def the_answer_has_no_tags_in_its_header(wire):
     "protocol/client-software-name",
     guarantee="prot-004",
     apis={"ApiVersions": 3},
-    fails_on=[edit_answer("error_code", set=0, api="ApiVersions")],
+    detects=[edit_answer("error_code", set=0, api="ApiVersions")],
 )
 def a_name_that_is_none_is_refused(wire):
     """ApiVersions from v3 on SHOULD refuse a client software name or version that is empty or has illegal characters.

@@ -12,7 +12,7 @@ KINDS = {"group": 0, "transactional id": 1}
     "protocol/coordinators",
     guarantee="prot-019",
     apis={"FindCoordinator": 4, "Heartbeat": 0},
-    fails_on=[edit_answer("coordinators[3].node_id", add=50, api="FindCoordinator")],
+    detects=[edit_answer("coordinators[3].node_id", add=50, api="FindCoordinator")],
 )
 def every_node_names_the_same_coordinator(wire, rng):
     """FindCoordinator MUST name brokers that Metadata lists, and every broker MUST name the same one for a key.

@@ -7,7 +7,7 @@ from wire.messages import request
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
-@case("protocol/impossible-frame-size", guarantee="prot-013", fails_on=["M41a", "M41c"])
+@case("protocol/impossible-frame-size", guarantee="prot-013", detects=["M41a", "M41c"])
 def a_frame_of_an_impossible_size_closes_its_connection(wire, nodes):
     """A frame that announces a negative size, or more than the broker takes, MUST close its connection, and no other.
 
@@ -28,7 +28,7 @@ def a_frame_of_an_impossible_size_closes_its_connection(wire, nodes):
     wire.must_still_serve("busy")
 
 
-@case("protocol/cut-anywhere", guarantee="prot-014", fails_on=["M41b"])
+@case("protocol/cut-anywhere", guarantee="prot-014", detects=["M41b"])
 def where_the_stream_is_cut_makes_no_difference(wire, topic):
     """Requests MUST be understood however the stream is cut: byte by byte, in halves, or many in one piece."""
     version = min(wire.versions("ApiVersions")[-1], 3)
@@ -52,7 +52,7 @@ def where_the_stream_is_cut_makes_no_difference(wire, topic):
             wire.decoded("ApiVersions", version, line.receive_bytes(), correlation_id=number)
 
 
-@case("protocol/cut-off-in-the-middle", guarantee="prot-014", fails_on=["M41b"])
+@case("protocol/cut-off-in-the-middle", guarantee="prot-014", detects=["M41b"])
 def half_a_request_and_a_lost_connection_have_no_effect(wire, topic):
     """A request of which a part arrived MUST have no effect; while its connection lives the rest MUST be awaited."""
     version = min(wire.versions("Produce")[-1], 12)

@@ -11,7 +11,7 @@ from wire.messages import request
 NO_GROUP = {"DescribeGroups": (errors.GROUP_ID_NOT_FOUND,), "OffsetFetch": (errors.GROUP_ID_NOT_FOUND,)}
 
 
-@case("protocol/no-client-id", guarantee="prot-010", fails_on=["M39f", "M39l"])
+@case("protocol/no-client-id", guarantee="prot-010", detects=["M39f", "M39l"])
 def a_client_needs_no_id(wire, group):
     """A request with an empty client id, or with none at all, MUST be answered like any other.
 
@@ -23,7 +23,7 @@ def a_client_needs_no_id(wire, group):
         wire.eventually(lambda: answered_as_ever(wire, group, "empty", client_id=""), within=10)
 
 
-@case("protocol/unknown-tags", guarantee="prot-011", apis={"ApiVersions": 3}, fails_on=["M39c", "M39m"])
+@case("protocol/unknown-tags", guarantee="prot-011", apis={"ApiVersions": 3}, detects=["M39c", "M39m"])
 def tags_that_are_not_known_are_passed_over(wire, topic, group, rng):
     """Tagged fields that a broker does not know MUST be passed over: in the header, the body and a struct inside it."""
     noise = [(9_998, b""), (9_999, rng.randbytes(300))]

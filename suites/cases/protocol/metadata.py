@@ -10,7 +10,7 @@ from suites.case import case
     smoke=True,
     needs=["partitions"],
     apis={"Metadata": 2},
-    fails_on=[edit_answer("topics[].partitions[2].isr_nodes[0]", set=4711, api="Metadata", skip=4)],
+    detects=[edit_answer("topics[].partitions[2].isr_nodes[0]", set=4711, api="Metadata", skip=4)],
 )
 def every_node_that_is_named_is_listed(wire, topic_of):
     """Metadata MUST name as leader, replica and controller only brokers that it lists, and each id and partition once.
@@ -33,7 +33,7 @@ def every_node_that_is_named_is_listed(wire, topic_of):
     guarantee="prot-016",
     apis={"Metadata": 1},
     needs=["partitions"],
-    fails_on=[edit_answer("topics[]", drop=True, api="Metadata", fields={"topics": None})],
+    detects=[edit_answer("topics[]", drop=True, api="Metadata", fields={"topics": None})],
 )
 def null_means_all_and_empty_means_none(wire, topic_of):
     """Metadata MUST take a null list of topics for all, an empty one for none; in version 0 an empty one for all."""
@@ -54,7 +54,7 @@ def null_means_all_and_empty_means_none(wire, topic_of):
 @case(
     "protocol/topic-named-twice",
     guarantee="prot-017",
-    fails_on=[edit_answer("topics[].error_code", set=17, api="Metadata", skip=6)],
+    detects=[edit_answer("topics[].error_code", set=17, api="Metadata", skip=6)],
 )
 def a_topic_may_be_named_twice(wire, topic_of):
     """Metadata for a topic that is named twice SHOULD be answered as for one, with one row or two equal ones."""

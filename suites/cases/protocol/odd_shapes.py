@@ -11,7 +11,7 @@ from wire.messages import request
     "protocol/names-nothing",
     guarantee="prot-020",
     apis={"Fetch": 4, "ListOffsets": 1, "Produce": 3},
-    fails_on=[edit_answer("error_code", set=42, api="Fetch")],
+    detects=[edit_answer("error_code", set=42, api="Fetch")],
 )
 def a_request_for_nothing_is_answered_with_nothing(wire, topic):
     """A request with no topics, or with a topic and no partitions, SHOULD be answered at once and without error.
@@ -41,7 +41,7 @@ def a_request_for_nothing_is_answered_with_nothing(wire, topic):
     "protocol/names-twice",
     guarantee="prot-020",
     apis={"Fetch": 4, "ListOffsets": 1, "OffsetFetch": 1},
-    fails_on=[edit_answer("topics[0]", drop=True, api="ListOffsets", skip=1)],
+    detects=[edit_answer("topics[0]", drop=True, api="ListOffsets", skip=1)],
 )
 def a_partition_may_be_named_twice(wire, topic, group):
     """A partition that is named twice SHOULD be answered: once, twice, or with INVALID_REQUEST."""

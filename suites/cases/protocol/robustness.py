@@ -27,7 +27,7 @@ MOST = 2**31 - 1
 WITHIN_MIB = 512  # a Java heap may grow by as much; what is announced is four times that
 
 
-@case("protocol/changed-bytes", guarantee="err-001", fails_on=["M42a", "M42c"])
+@case("protocol/changed-bytes", guarantee="err-001", detects=["M42a", "M42c"])
 def bytes_that_are_no_request_harm_nobody(wire, topic, rng, nodes):
     """Frames of wrong bytes MUST NOT bring a broker down nor make it large, and others MUST be served meanwhile.
 
@@ -52,7 +52,7 @@ def bytes_that_are_no_request_harm_nobody(wire, topic, rng, nodes):
     "protocol/announced-lengths",
     guarantee="err-002",
     apis={"Metadata": 1, "DescribeGroups": 0, "Produce": 3},
-    fails_on=["M42b", "M42c", "M42e"],
+    detects=["M42b", "M42c", "M42e"],
 )
 def an_announced_length_is_not_believed(wire, topic, nodes):
     """A count or length that the frame cannot hold MUST be refused at once, by an error or by closing the connection.
@@ -82,7 +82,7 @@ def an_announced_length_is_not_believed(wire, topic, nodes):
     "protocol/broken-text",
     guarantee="err-007",
     apis={"CreateTopics": 2, "Metadata": 1},
-    fails_on=["M42b", "M42e"],
+    detects=["M42b", "M42e"],
 )
 def broken_text_and_forbidden_nulls_are_refused(wire):
     """Null where none may be MUST be refused or tolerated, by an answer or by closing the connection, and MUST leave no
@@ -123,7 +123,7 @@ def broken_text_and_forbidden_nulls_are_refused(wire):
     guarantee="err-007",
     apis={"CreateTopics": 2, "DeleteTopics": 1},
     needs=["create_topics"],
-    fails_on=[edit_answer("topics[].error_code", set=0, api="CreateTopics", fields={"timeout_ms": 20000}, skip=0)],
+    detects=[edit_answer("topics[].error_code", set=0, api="CreateTopics", fields={"timeout_ms": 20000}, skip=0)],
 )
 def a_topic_that_is_to_be_made_twice_is_not_made_by_half(wire):
     """CreateTopics that names a topic twice MUST refuse or make it, and the answer MUST be true.

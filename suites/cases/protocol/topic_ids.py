@@ -11,7 +11,7 @@ from wire.messages import ZERO_UUID, request
     "protocol/topic-ids",
     guarantee="prot-018",
     apis={"Metadata": 10, "CreateTopics": 2, "DeleteTopics": 1},
-    fails_on=["M43"],
+    detects=["M43"],
 )
 def a_topic_made_again_has_another_id(wire, topic_of):
     """A topic's id MUST NOT be zero nor another's; every node gives the same, and a topic made again has a new one."""
@@ -29,7 +29,7 @@ def a_topic_made_again_has_another_id(wire, topic_of):
     "protocol/fetch-by-a-gone-id",
     guarantee="prot-018",
     apis={"Metadata": 10, "Fetch": 13, "DeleteTopics": 1, "CreateTopics": 2},
-    fails_on=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
+    detects=[edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
 def the_id_of_a_deleted_topic_finds_nothing(wire, topic):
     """A Fetch by the id of a deleted topic MUST be refused (100), also when a new topic has its name."""

@@ -11,7 +11,7 @@ from wire.messages import Struct, request
 NOT_SERVED = (errors.UNKNOWN_SERVER_ERROR, errors.UNSUPPORTED_VERSION, errors.INVALID_REQUEST)
 
 
-@case("protocol/advertised-is-served", guarantees=["prot-005", "prot-012"], fails_on=["M39g", "M39h", "M39k"])
+@case("protocol/advertised-is-served", guarantees=["prot-005", "prot-012"], detects=["M39g", "M39h", "M39k"])
 def each_advertised_version_is_answered_in_its_own_layout(wire):
     """Each API MUST be served in each version that ApiVersions lists, in exactly that version's layout and tags.
 
@@ -42,7 +42,7 @@ def each_advertised_version_is_answered_in_its_own_layout(wire):
     "protocol/not-advertised-is-refused",
     guarantee="prot-006",
     apis={"JoinGroup": 0, "OffsetCommit": 2, "Produce": 3},
-    fails_on=["M39j"],
+    detects=["M39j"],
 )
 def what_is_not_advertised_is_refused(wire, group):
     """A request of an API or version that is not advertised MUST be refused, by error 35 or by closing its connection.
@@ -74,7 +74,7 @@ def what_is_not_advertised_is_refused(wire, group):
     "protocol/errors-keep-the-layout",
     guarantee="prot-012",
     apis={"Fetch": 4, "Produce": 3, "ListOffsets": 1},
-    fails_on=["M39g"],
+    detects=["M39g"],
 )
 def a_refusal_keeps_the_layout_of_its_version(wire, topic):
     """An answer that refuses MUST keep to the layout of its version: no field and no tag that this version lacks.

@@ -13,7 +13,7 @@ WRONG = (errors.INVALID_RECORD, errors.CORRUPT_MESSAGE)
     "records/checksums",
     guarantee="rec-005",
     apis={"Metadata": 7},
-    fails_on=[
+    detects=[
         edit_answer("responses[].partitions[].records[0].leader_epoch", set=77, api="Fetch"),
     ],
 )
@@ -35,7 +35,7 @@ def stored_batches_carry_checksum_and_epoch(wire, topic):
             log.must(stored == epoch, f"{where} has the leader epoch {stored}; Metadata says {epoch}")
 
 
-@case("records/wrong-checksum", guarantee="rec-006", fails_on=["M31"])
+@case("records/wrong-checksum", guarantee="rec-006", detects=["M31"])
 def a_changed_byte_is_noticed(wire, topic):
     """A batch whose bytes do not fit its checksum MUST be refused and never stored, whichever byte was changed."""
     plain, packed = batch("value", key=b"key"), batch("value" * 30, compression="gzip")
@@ -49,7 +49,7 @@ def a_changed_byte_is_noticed(wire, topic):
     wire.read_all(topic).must_hold("value")
 
 
-@case("records/counts-that-disagree", guarantee="rec-007", fails_on=["M31c"])
+@case("records/counts-that-disagree", guarantee="rec-007", detects=["M31c"])
 def a_batch_that_contradicts_itself_is_refused(wire, topic):
     """A batch whose record count, offsets or lengths contradict each other MUST be refused and append nothing.
 
@@ -78,7 +78,7 @@ def a_batch_that_contradicts_itself_is_refused(wire, topic):
     wire.read_all(topic).must_hold("a", "b")
 
 
-@case("records/control-batches", guarantee="rec-008", fails_on=["M31d"])
+@case("records/control-batches", guarantee="rec-008", detects=["M31d"])
 def control_batches_are_not_for_clients(wire, topic):
     """A control batch from a client MUST be refused: it would end transactions that are not the client's."""
     marker = Record(b"\x00\x00\x00\x01", b"\x00\x00\x00\x00\x00\x00")

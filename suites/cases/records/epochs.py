@@ -9,7 +9,7 @@ from suites.probe import batch
     guarantees=["rec-005", "repl-007"],
     needs=["leaders", "terminate", "restart"],
     apis={"Fetch": 11, "Metadata": 7},
-    fails_on=["M32c", "M32d"],
+    detects=["M32c", "M32d"],
 )
 def a_batch_carries_the_epoch_it_was_written_in(wire, topic, nodes):
     """A batch MUST carry the leader epoch under which it was appended, whatever its producer wrote there, and MUST keep

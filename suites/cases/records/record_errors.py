@@ -12,7 +12,7 @@ from wire.records import Record
     guarantee="rec-009",
     apis={"Produce": 8},
     needs=["topic-settings"],
-    fails_on=["M36d"],
+    detects=["M36d"],
 )
 def a_refusal_names_the_record(wire, topic_of):
     """A Produce that is refused for some records SHOULD name them and say why (from version 8 on), and drop the batch.
@@ -36,7 +36,7 @@ def a_refusal_names_the_record(wire, topic_of):
     apis={"Produce": 8},
     needs=["topic-settings"],
     since="3.6 (KIP-937)",
-    fails_on=[edit_answer("responses[].partition_responses[].record_errors[0].batch_index", add=1, api="Produce")],
+    detects=[edit_answer("responses[].partition_responses[].record_errors[0].batch_index", add=1, api="Produce")],
 )
 def a_refusal_names_the_record_with_the_wrong_time(wire, topic_of):
     """A Produce that is refused for the time of a record SHOULD name that record, not its neighbours."""

@@ -9,7 +9,7 @@ from wire.records import Record
 HOUR = 3_600_000
 
 
-@case("records/log-append-time", guarantee="rec-003", fails_on=["M39e"])
+@case("records/log-append-time", guarantee="rec-003", detects=["M39e"])
 def the_brokers_time_replaces_the_producers(wire, topic_of):
     """On topics with LogAppendTime a stored batch MUST say so, and its records MUST have one time: that of the append.
 
@@ -39,7 +39,7 @@ def the_brokers_time_replaces_the_producers(wire, topic_of):
     guarantee="rec-004",
     needs=["topic-settings"],
     since="3.6 (KIP-937)",
-    fails_on=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
+    detects=[edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")],
 )
 def a_time_out_of_bounds_is_refused(wire, topic_of):
     """A record older or newer than the topic allows MUST be refused with INVALID_TIMESTAMP, and its batch with it.

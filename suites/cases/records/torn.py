@@ -11,7 +11,7 @@ LATE = [f"late {number} " * 16_000 for number in range(8)]
     "records/whole-after-a-crash",
     guarantees=["rec-005", "prod-002"],
     needs=["leaders", "topic-settings", "kill", "restart"],
-    fails_on=["M02c"],
+    detects=["M02c"],
 )
 def what_a_crash_left_half_written_is_not_served(wire, topic_of, nodes):
     """After its node was killed, a partition MUST serve whole batches alone, whose checksums hold, and among them every

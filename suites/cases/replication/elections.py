@@ -30,7 +30,7 @@ NOT_HERE = (
     guarantees=["repl-007", "rec-005"],
     needs=[*NEEDS, "terminate", "restart"],
     apis={"Metadata": 7, "Fetch": 11},
-    fails_on=["M32a"],
+    detects=["M32a"],
 )
 def every_leader_has_an_epoch_of_its_own(wire, nodes):
     """A new leader MUST have a higher leader epoch than the one before, in Metadata and in the batches it writes."""
@@ -56,7 +56,7 @@ def every_leader_has_an_epoch_of_its_own(wire, nodes):
     "replication/stale-replica-never-leads",
     guarantees=["repl-005", "repl-001"],
     needs=[*NEEDS, "kill", "restart"],
-    fails_on=["M33a"],
+    detects=["M33a"],
 )
 def who_has_not_everything_does_not_lead(wire, nodes):
     """With unclean election off, a replica that is not in sync MUST NOT lead: the partition waits for one that is, and
@@ -88,7 +88,7 @@ def who_has_not_everything_does_not_lead(wire, nodes):
     guarantees=["repl-011", "fetch-010"],
     needs=[*NEEDS, "kill", "restart"],
     apis={"Fetch": 11, "ListOffsets": 5},
-    fails_on=["M33b"],
+    detects=["M33b"],
 )
 def a_new_leader_shows_what_it_knows_to_be_committed(wire, nodes):
     """After a clean fail-over no consumer MUST be sent back: the high watermark MUST NOT fall below what the new
@@ -118,7 +118,7 @@ def a_new_leader_shows_what_it_knows_to_be_committed(wire, nodes):
     guarantees=["repl-009", "ord-005"],
     needs=[*NEEDS, "kill", "pause", "restart"],
     apis={"ElectLeaders": 1},
-    fails_on=["M34c"],
+    detects=["M34c"],
 )
 def what_the_former_leader_had_alone_is_gone(wire, nodes):
     """A leader that comes back MUST give up what it had alone: when it leads again, every offset holds what the leader

@@ -13,7 +13,7 @@ NEEDS = ("three-nodes", "leaders", "pause", "topic-settings")
 PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
-@case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, fails_on=["M04"])
+@case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, detects=["M04"])
 def what_followers_lack_is_not_given_out(wire, nodes):
     """A record MUST NOT be given to consumers before all in-sync replicas have it.
 
@@ -40,7 +40,7 @@ def what_followers_lack_is_not_given_out(wire, nodes):
     "replication/not-acknowledged-alone",
     guarantees=["repl-010", "prod-010"],
     needs=NEEDS,
-    fails_on=["M34b"],
+    detects=["M34b"],
 )
 def a_leader_without_followers_acknowledges_nothing(wire, nodes):
     """While no follower gets it, a record MUST NOT be acknowledged to a producer that asked for acks=all: the answer

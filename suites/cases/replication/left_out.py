@@ -10,7 +10,7 @@ from wire import errors
     "replication/dead-replica-is-left-out",
     guarantees=["repl-002", "kraft-005"],
     needs=["three-nodes", "leaders", "kill", "restart", "topic-settings"],
-    fails_on=["M33g"],
+    detects=["M33g"],
 )
 def a_dead_replica_is_not_waited_for(wire, nodes):
     """A replica that is dead MUST leave the in-sync set, and acks=all go on with the two that are left; once it is back
@@ -34,7 +34,7 @@ def a_dead_replica_is_not_waited_for(wire, nodes):
     "replication/deposed-leader-steps-down",
     guarantees=["repl-010", "repl-007"],
     needs=["three-nodes", "leaders", "pause", "topic-settings"],
-    fails_on=["M32e"],
+    detects=["M32e"],
 )
 def a_leader_that_was_deposed_takes_nothing(wire, nodes):
     """A leader that was replaced while it stood still MUST refuse records (6) once it is heard again, also with acks=1,

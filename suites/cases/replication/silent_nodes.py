@@ -12,7 +12,7 @@ WITHIN_S = 40
     guarantees=["kraft-005", "repl-007"],
     needs=["three-nodes", "leaders", "pause", "topic-settings"],
     apis={"Metadata": 7},
-    fails_on=["Z1", "Z4"],
+    detects=["Z1", "Z4"],
 )
 def a_silent_node_is_replaced_and_taken_back(wire, nodes):
     """A node that falls silent MUST lose what it leads to a replica in sync, under a higher leader epoch, and once it

@@ -9,7 +9,7 @@ from wire import errors
 DUE = {**SEGMENTS, "retention.ms": str(4 * HOUR_MS), "min.insync.replicas": "1"}
 
 
-@case("retention/oldest-first", guarantees=["ret-004", "ret-003"], needs=["topic-settings"], fails_on=["M35b"])
+@case("retention/oldest-first", guarantees=["ret-004", "ret-003"], needs=["topic-settings"], detects=["M35b"])
 def what_goes_is_the_beginning(wire, topic_of):
     """Whatever retention deletes MUST be the beginning of the log: a reader finds each offset, or is told that it is
     out of range, and never a hole.
@@ -30,7 +30,7 @@ def what_goes_is_the_beginning(wire, topic_of):
     guarantee="ret-006",
     needs=["three-nodes", "leaders", "pause", "topic-settings"],
     apis={"CreateTopics": 0},
-    fails_on=["M35c"],
+    detects=["M35c"],
 )
 def what_is_not_replicated_is_not_deleted(wire, nodes):
     """Retention MUST NOT pass the high watermark, however old the records behind it are.

@@ -14,7 +14,7 @@ SEGMENTS = {"segment.ms": "60000"}
 WITHIN_S = 60
 
 
-@case("retention/by-time", guarantees=["ret-001", "ret-004"], needs=["topic-settings"], smoke=True, fails_on=["M35d"])
+@case("retention/by-time", guarantees=["ret-001", "ret-004"], needs=["topic-settings"], smoke=True, detects=["M35d"])
 def what_is_too_old_goes_and_nothing_else(wire, topic_of):
     """Records older than retention.ms MUST become inaccessible, from the oldest on, and younger ones MUST stay.
 
@@ -31,7 +31,7 @@ def what_is_too_old_goes_and_nothing_else(wire, topic_of):
     wire.read_all(topic).must_have_offsets(range(10, 16))
 
 
-@case("retention/by-size", guarantees=["ret-002", "ret-003"], needs=["partitions"], fails_on=["M35a"])
+@case("retention/by-size", guarantees=["ret-002", "ret-003"], needs=["partitions"], detects=["M35a"])
 def a_partition_is_cut_to_its_size_and_no_further(wire, topic_of):
     """A partition MUST shrink to retention.bytes by losing its oldest segments, and MUST NOT lose more than that.
 
@@ -59,7 +59,7 @@ def a_partition_is_cut_to_its_size_and_no_further(wire, topic_of):
     "retention/off",
     guarantees=["ret-009", "ret-003"],
     needs=["topic-settings"],
-    fails_on=[edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets", skip=6)],
+    detects=[edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets", skip=6)],
 )
 def without_limits_nothing_goes(wire, topic_of):
     """With retention.ms=-1 and retention.bytes=-1 a topic MUST keep everything, however old.
@@ -75,7 +75,7 @@ def without_limits_nothing_goes(wire, topic_of):
     wire.read_all(topic).must_have_offsets(range(8))
 
 
-@case("retention/lost-position", guarantee="ret-007", needs=["topic-settings"], fails_on=["M37a"])
+@case("retention/lost-position", guarantee="ret-007", needs=["topic-settings"], detects=["M37a"])
 def a_reader_whose_position_went_is_told_and_can_go_on(wire, topic_of):
     """A reader whose position was deleted MUST be told so, and MUST be able to go on at either end.
 
@@ -98,7 +98,7 @@ def a_reader_whose_position_went_is_told_and_can_go_on(wire, topic_of):
     "retention/reading-deletes-nothing",
     guarantee="ret-008",
     apis={"OffsetCommit": 2},
-    fails_on=["M29a"],
+    detects=["M29a"],
 )
 def reading_and_committing_deletes_nothing(wire, topic):
     """Reading and committing MUST NOT delete: a group that comes later gets every record from the beginning."""

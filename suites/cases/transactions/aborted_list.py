@@ -12,7 +12,7 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
     guarantee="txn-003",
     apis=TRANSACTIONS,
     needs=["topic-settings"],
-    fails_on=["M16", "M15b"],
+    detects=["M16", "M15b"],
 )
 def every_aborted_transaction_in_the_range_is_named(wire, topic_of, transactional_id):
     """The list of aborted transactions MUST name producer and first offset of each one that overlaps the records

@@ -11,7 +11,7 @@ VERIFICATION = "transaction.partition.verification.enable"
 TAKEN = edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")
 
 
-@case("transactions/plain-in-between", guarantee="txn-019", apis=TRANSACTIONS, fails_on=[TAKEN])
+@case("transactions/plain-in-between", guarantee="txn-019", apis=TRANSACTIONS, detects=[TAKEN])
 def a_plain_batch_within_a_transaction_is_refused(wire, topic, transactional_id):
     """While a producer has a transaction open on a partition, its batch that is not transactional SHOULD be refused
     (48) and not be written.
@@ -34,7 +34,7 @@ def a_plain_batch_within_a_transaction_is_refused(wire, topic, transactional_id)
     guarantee="txn-020",
     apis={**TRANSACTIONS, "Produce": 3},
     since="3.6 (KIP-890)",
-    fails_on=[TAKEN],
+    detects=[TAKEN],
 )
 def a_batch_outside_any_transaction_is_refused(wire, topic, transactional_id):
     """A transactional batch to a partition that was not added to the transaction MUST be refused (48 or 120) up to
@@ -58,7 +58,7 @@ def a_batch_outside_any_transaction_is_refused(wire, topic, transactional_id):
     guarantees=["txn-020", "txn-016"],
     apis={**TRANSACTIONS, "Produce": 12, "EndTxn": 5},
     features={"transaction.version": 2},
-    fails_on=["M15a", "M20"],
+    detects=["M15a", "M20"],
 )
 def writing_joins_the_transaction_and_each_end_raises_the_epoch(wire, topic, transactional_id):
     """With transaction.version 2 a partition MUST join the transaction by being written to, the end of the

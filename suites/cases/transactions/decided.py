@@ -13,7 +13,7 @@ PATIENT_MS = 60_000
     guarantees=["txn-011", "txn-001"],
     needs=["three-nodes", "leaders", "kill", "terminate", "restart", "topic-settings"],
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, "CreateTopics": 0},
-    fails_on=["M18b"],
+    detects=["M18b"],
 )
 def a_decided_commit_is_carried_out_by_the_next_coordinator(wire, transactional_id, nodes):
     """A commit that was acknowledged MUST take effect everywhere although the coordinator crashed before it could tell

@@ -8,7 +8,7 @@ from wire import errors
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 
 
-@case("transactions/end-again", guarantee="txn-010", apis=TRANSACTIONS, smoke=True, fails_on=["M18c"])
+@case("transactions/end-again", guarantee="txn-010", apis=TRANSACTIONS, smoke=True, detects=["M18c"])
 def the_same_end_again_succeeds_the_opposite_is_refused(wire, topic, transactional_id):
     """EndTxn repeated with the same outcome, as after a lost answer, MUST succeed; with the opposite outcome it MUST
     be refused, and the first one stays in force.
@@ -30,7 +30,7 @@ def the_same_end_again_succeeds_the_opposite_is_refused(wire, topic, transaction
     "transactions/next-while-completing",
     guarantee="txn-023",
     apis=TRANSACTIONS,
-    fails_on=[
+    detects=[
         edit_answer("responses[].partition_responses[].error_code", set=errors.INVALID_TXN_STATE, api="Produce", skip=2)
     ],
 )

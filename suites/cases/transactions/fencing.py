@@ -13,7 +13,7 @@ FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
     guarantee="txn-007",
     apis={**TRANSACTIONS, "TxnOffsetCommit": 0},
     smoke=True,
-    fails_on=["M13b"],
+    detects=["M13b"],
 )
 def a_newer_instance_shuts_out_the_older_one(wire, topic, group, transactional_id):
     """InitProducerId for a transactional id in use MUST raise the epoch and abort the open transaction, and whatever
@@ -39,7 +39,7 @@ def a_newer_instance_shuts_out_the_older_one(wire, topic, group, transactional_i
     wire.read_all(topic, isolation=COMMITTED).must_hold("from the newer")
 
 
-@case("transactions/same-instance-fences-itself", guarantee="txn-007", apis=TRANSACTIONS, fails_on=["M13b"])
+@case("transactions/same-instance-fences-itself", guarantee="txn-007", apis=TRANSACTIONS, detects=["M13b"])
 def each_start_raises_the_epoch(wire, topic, transactional_id):
     """Each InitProducerId of a transactional id MUST give a higher epoch, and EndTxn of an earlier one MUST be refused
     although nothing is open.

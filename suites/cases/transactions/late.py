@@ -19,7 +19,7 @@ FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
     guarantee="txn-017",
     apis={**TRANSACTIONS, "EndTxn": 5},
     features={"transaction.version": 2},
-    fails_on=["M20"],
+    detects=["M20"],
 )
 def the_end_of_an_earlier_transaction_decides_nothing_later(wire, topic, transactional_id):
     """With transaction.version 2 an EndTxn of an earlier transaction MUST be refused while a later one is open, and
@@ -47,7 +47,7 @@ def the_end_of_an_earlier_transaction_decides_nothing_later(wire, topic, transac
     guarantee="txn-018",
     apis={**TRANSACTIONS, "Produce": 3},
     since="3.6 (KIP-890)",
-    fails_on=["M20"],
+    detects=["M20"],
 )
 def a_write_of_an_ended_transaction_opens_none(wire, topic_of, transactional_id):
     """A Produce that arrives after its transaction has ended MUST be refused, and MUST NOT open a transaction that

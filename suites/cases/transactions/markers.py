@@ -10,7 +10,7 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
     "transactions/markers",
     guarantee="txn-006",
     apis=TRANSACTIONS,
-    fails_on=["M15a", "M15b"],
+    detects=["M15a", "M15b"],
 )
 def a_marker_takes_one_offset_and_says_how_it_ended(wire, topic, transactional_id):
     """Each end of a transaction MUST put one marker into the log, which takes one offset, says COMMIT or ABORT for

@@ -8,7 +8,7 @@ OFFSETS = {"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch
 TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api="TxnOffsetCommit")
 
 
-@case("transactions/offsets-with-the-commit", guarantee="txn-012", apis=OFFSETS, smoke=True, fails_on=["M19a", "M19c"])
+@case("transactions/offsets-with-the-commit", guarantee="txn-012", apis=OFFSETS, smoke=True, detects=["M19a", "M19c"])
 def offsets_come_into_force_with_the_commit_and_vanish_with_an_abort(wire, topic, group, transactional_id):
     """Offsets sent in a transaction MUST stay out of force until it commits and MUST vanish when it aborts."""
     wire.commit(group, topic, offset=1)
@@ -31,7 +31,7 @@ def offsets_come_into_force_with_the_commit_and_vanish_with_an_abort(wire, topic
     "transactions/unstable-offsets",
     guarantees=["txn-012", "cmt-016"],
     apis={**OFFSETS, "OffsetFetch": 7},
-    fails_on=["M19a"],
+    detects=["M19a"],
 )
 def a_reader_that_wants_stable_offsets_is_told_to_wait(wire, topic_of, group, transactional_id):
     """OffsetFetch with require_stable MUST answer UNSTABLE_OFFSET_COMMIT (88) for a partition with offsets in an open
@@ -49,7 +49,7 @@ def a_reader_that_wants_stable_offsets_is_told_to_wait(wire, topic_of, group, tr
     wire.eventually(lambda: wire.committed(group, topic, require_stable=True).must_be(-1), within=10)
 
 
-@case("transactions/offsets-alone", guarantee="txn-014", apis=OFFSETS, fails_on=["M19a", "M19c"])
+@case("transactions/offsets-alone", guarantee="txn-014", apis=OFFSETS, detects=["M19a", "M19c"])
 def a_transaction_of_offsets_alone_leaks_nothing(wire, topic, group, transactional_id):
     """A transaction that holds only offsets MUST commit and abort like any other, and the next one, which has none,
     MUST leave the group's offsets alone however it ends.
@@ -73,7 +73,7 @@ def a_transaction_of_offsets_alone_leaks_nothing(wire, topic, group, transaction
     "transactions/offsets-of-a-stranger",
     guarantee="txn-015",
     apis={**OFFSETS, "TxnOffsetCommit": 3, "JoinGroup": 5, "SyncGroup": 3},
-    fails_on=["M23"],
+    detects=["M23"],
 )
 def offsets_of_a_member_that_is_none_are_refused(wire, topic, group, transactional_id):
     """TxnOffsetCommit MUST be refused for an old generation (22), for a member that the group does not have (25) and
@@ -98,7 +98,7 @@ def offsets_of_a_member_that_is_none_are_refused(wire, topic, group, transaction
     wire.eventually(lambda: wire.committed(group, topic).must_be(5), within=10)
 
 
-@case("transactions/offsets-of-a-fenced-producer", guarantee="txn-015", apis=OFFSETS, fails_on=[TAKEN])
+@case("transactions/offsets-of-a-fenced-producer", guarantee="txn-015", apis=OFFSETS, detects=[TAKEN])
 def offsets_of_a_fenced_producer_are_refused(wire, topic_of, group, transactional_id):
     """TxnOffsetCommit with an old producer epoch MUST be refused (47 or 90) and MUST leave no trace.
 
@@ -118,7 +118,7 @@ def offsets_of_a_fenced_producer_are_refused(wire, topic_of, group, transactiona
     wire.committed(group, other).must_be(-1)
 
 
-@case("transactions/offsets-of-no-partition", guarantees=["txn-015", "cmt-009"], apis=OFFSETS, fails_on=[TAKEN])
+@case("transactions/offsets-of-no-partition", guarantees=["txn-015", "cmt-009"], apis=OFFSETS, detects=[TAKEN])
 def the_offset_of_a_partition_that_is_not_there_is_refused_alone(wire, topic, group, transactional_id):
     """TxnOffsetCommit of a partition that does not exist MUST be refused for that partition (3), and the others of
     the request MUST be taken.

@@ -12,7 +12,7 @@ PRODUCERS = "topics[0].partitions[0].active_producers"
     "transactions/told-as-they-are",
     guarantee="txn-026",
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, **QUESTIONS},
-    fails_on=[edit_answer(f"{PRODUCERS}[0].current_txn_start_offset", set=-1, api="DescribeProducers")],
+    detects=[edit_answer(f"{PRODUCERS}[0].current_txn_start_offset", set=-1, api="DescribeProducers")],
 )
 def what_is_told_of_a_transaction_is_how_it_is(wire, topic, transactional_id):
     """DescribeTransactions, ListTransactions and DescribeProducers MUST agree with the transaction: its producer, its

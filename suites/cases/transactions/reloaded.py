@@ -17,7 +17,7 @@ PATIENT_MS = 60_000
     guarantees=["txn-021", "txn-001"],
     needs=["kill", "restart"],
     apis=TRANSACTIONS,
-    fails_on=["M18d"],
+    detects=["M18d"],
 )
 def a_transaction_goes_on_after_its_coordinator_crashed(wire, topic_of, transactional_id, nodes):
     """When the coordinator crashes in the middle of a transaction, a commit that it acknowledges afterwards MUST make
@@ -43,7 +43,7 @@ def a_transaction_goes_on_after_its_coordinator_crashed(wire, topic_of, transact
     guarantee="txn-012",
     needs=["kill", "restart"],
     apis=OFFSETS,
-    fails_on=["M19b"],
+    detects=["M19b"],
 )
 def offsets_of_an_open_transaction_outlive_the_coordinator(wire, topic, group, transactional_id, nodes):
     """Offsets sent in a transaction MUST come into force with its commit although the group's coordinator crashed in
@@ -65,7 +65,7 @@ def offsets_of_an_open_transaction_outlive_the_coordinator(wire, topic, group, t
     guarantees=["txn-025", "cmt-002"],
     needs=["kill", "restart"],
     apis=OFFSETS,
-    fails_on=["M21b"],
+    detects=["M21b"],
 )
 def of_a_plain_and_a_transactional_commit_the_later_in_the_log_wins(wire, topic_of, group, transactional_id, nodes):
     """Of an offset in a transaction and a plain one, the one that lies later in the log MUST be in force once the
@@ -90,7 +90,7 @@ def of_a_plain_and_a_transactional_commit_the_later_in_the_log_wins(wire, topic_
     "transactions/topic-deleted-under-it",
     guarantee="txn-024",
     apis={**TRANSACTIONS, "CreateTopics": 0, "DeleteTopics": 0},
-    fails_on=["M40f", "N01"],
+    detects=["M40f", "N01"],
 )
 def a_topic_may_be_deleted_under_an_open_transaction(wire, topic_of, transactional_id):
     """When a topic with an open transaction is deleted, the transaction SHOULD end for the topics that are left, and a

@@ -6,7 +6,7 @@ from suites.probe import COMMITTED, batch
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 
 
-@case("transactions/last-stable-offset", guarantee="txn-004", apis=TRANSACTIONS, fails_on=["M17", "M15a"])
+@case("transactions/last-stable-offset", guarantee="txn-004", apis=TRANSACTIONS, detects=["M17", "M15a"])
 def the_stable_offset_is_where_the_oldest_open_transaction_began(wire, topic, transactional_id):
     """The last stable offset MUST be the first offset of the oldest open transaction, and a read_committed fetch
     MUST return nothing at or past it; without open transactions it MUST be the high watermark.

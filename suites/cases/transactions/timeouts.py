@@ -10,7 +10,7 @@ DEFAULT_MAX_MS = 900_000
 CLEAN_UP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 
 
-@case("transactions/timeout-aborts", guarantee="txn-008", apis=TRANSACTIONS, fails_on=["M40g"])
+@case("transactions/timeout-aborts", guarantee="txn-008", apis=TRANSACTIONS, detects=["M40g"])
 def a_transaction_past_its_timeout_is_aborted(wire, topic, transactional_id):
     """A transaction that stays open past its timeout MUST be aborted by the broker: readers get on, none of its
     records is delivered under read_committed, and the producer's late commit is refused.
@@ -30,7 +30,7 @@ def a_transaction_past_its_timeout_is_aborted(wire, topic, transactional_id):
     "transactions/timeout-bounds",
     guarantee="txn-009",
     apis=TRANSACTIONS,
-    fails_on=[edit_answer("error_code", set=0, api="InitProducerId")],
+    detects=[edit_answer("error_code", set=0, api="InitProducerId")],
 )
 def a_timeout_beyond_the_maximum_is_refused(wire, transactional_id):
     """A transaction timeout above transaction.max.timeout.ms, or not above 0, MUST be refused (50), and a refused

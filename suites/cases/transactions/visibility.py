@@ -13,7 +13,7 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
     apis=TRANSACTIONS,
     needs=["partitions"],
     smoke=True,
-    fails_on=["M17", "M18a"],
+    detects=["M17", "M18a"],
 )
 def a_transaction_becomes_visible_as_a_whole(wire, topic_of, transactional_id):
     """Records of a transaction MUST be invisible to read_committed until it commits, on every partition, also to the
@@ -33,7 +33,7 @@ def a_transaction_becomes_visible_as_a_whole(wire, topic_of, transactional_id):
         wire.fetch(topic, partition, isolation=COMMITTED).must_hold(f"a{partition}", f"b{partition}")
 
 
-@case("transactions/aborted-is-not-delivered", guarantee="txn-002", apis=TRANSACTIONS, smoke=True, fails_on=["M15b"])
+@case("transactions/aborted-is-not-delivered", guarantee="txn-002", apis=TRANSACTIONS, smoke=True, detects=["M15b"])
 def what_was_aborted_is_never_delivered(wire, topic, transactional_id):
     """Records of an aborted transaction MUST NOT be delivered under read_committed, neither before nor after others.
 
@@ -53,9 +53,7 @@ def what_was_aborted_is_never_delivered(wire, topic, transactional_id):
     "transactions/uncommitted-reads-all",
     guarantee="txn-005",
     apis=TRANSACTIONS,
-    fails_on=[
-        edit_answer("responses[].partitions[].records[0]", drop=True, api="Fetch", fields={"isolation_level": 0})
-    ],
+    detects=[edit_answer("responses[].partitions[].records[0]", drop=True, api="Fetch", fields={"isolation_level": 0})],
 )
 def read_uncommitted_sees_open_and_aborted_records(wire, topic, transactional_id):
     """read_uncommitted MUST return the records of open and of aborted transactions too, up to the high watermark."""
