@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from checkers.anomaly import Anomaly
 from checkers.check import ROW, AnomalyRow, Check, all_checks
-from checkers.duck import DuckDBEngine
-from checkers.engine import Engine
+from checkers.engines.base import Engine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from histories.reader import History
 
 SHOWN = 100

@@ -11,11 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
-from checkers.profile import TICK_NS, Profile, Sums, series
 from ci.permitted import MEANING
 from ci.picture import BUCKETS, Series, Shade, draw
 from ci.story import suite_version
 from ci.writers.report import KINDS, TEMPLATES
+from histories.availability import TICK_NS, Profile, Sums, series
 from spark_analysis.job import HistoryResult, JobResult
 from spark_analysis.results import Results
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from checkers.duck import DuckDBEngine
-from checkers.profile import QUERY, FaultKindSummary, by_history, kinds, profile
+from checkers.engines.duckdb_engine import DuckDBEngine
 from ci.story import RunState
+from histories.availability import QUERY, FaultKindSummary, by_history, kinds, profile
 from histories.header import HistoryRefused
 from histories.reader import History
 
@@ -15,7 +15,8 @@ WITHOUT_FAULTS = ("", "[]", "{}", "null")
 
 
 def availability(state: RunState) -> list[FaultKindSummary]:
-    """A row for each kind of fault that was injected, by the definitions of checkers/profile.py; the worst first."""
+    """A row for each kind of fault that was injected, by the definitions of histories/availability.py; the worst
+    first."""
     folders = [state.folder / each.history for each in state.results if each.schedule not in WITHOUT_FAULTS]
     histories = list(_opened(folder for folder in folders if folder.is_dir()))
     if not histories:

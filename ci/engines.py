@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from checkers.engine import Engine
-from checkers.naive import Oracle
+from checkers.engines.base import Engine
+from checkers.oracle.engine import Oracle
 from ci.trouble import UserError
 from histories.reader import History
 
@@ -19,12 +19,12 @@ def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle
     if name == "spark":
         yield from _spark(histories)
     elif name == "oracle":
-        from checkers.naive import OracleEngine
+        from checkers.oracle.engine import OracleEngine
 
         with OracleEngine.over(histories, oracles) as naive:
             yield naive
     else:
-        from checkers.duck import DuckDBEngine
+        from checkers.engines.duckdb_engine import DuckDBEngine
 
         with DuckDBEngine.over(histories) as duck:
             yield duck

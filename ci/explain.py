@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
-from checkers.crosscheck import CrossCheck, cross_checks
 from checkers.judge import judge
+from checkers.linearizability.crosscheck import CrossCheck, cross_checks
 from checkers.minimise.minimum import Minimum, NotMinimised, minimise
 from ci.places import RunLocation, find
 from ci.proof import EvidenceTimeline, TimelineEntry, evidence_timeline

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from checkers.anomaly import Anomaly
 from checkers.check import Check, all_checks
 from checkers.judge import Judgement, judge_by, judge_on
-from checkers.naive import Oracle
+from checkers.oracle.engine import Oracle
 from ci.engines import opened
 from histories.reader import History
 from histories.tables import schema_of

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from checkers.anomaly import Anomaly
-from checkers.duck import DuckDBEngine
-from checkers.engine import titles, topics
+from checkers.engines.base import titles, topics
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.judge import Judgement, judge_on
 from checkers.relations import BASES, RENAMED
 from histories.header import Header, Title

@@ -1,4 +1,4 @@
-"""Spark as the engine: the same base relations and the same SQL as DuckDB's (checkers/duck.py)."""
+"""Spark as the engine: the same base relations and the same SQL as DuckDB's (checkers/engines/duckdb_engine.py)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from checkers.check import Check
-from checkers.engine import Engine, titles, topics
-from checkers.fingerprint import SETTLED, settled
-from checkers.narrow import narrowed
+from checkers.engines.base import Engine, titles, topics
+from checkers.engines.fingerprint import SETTLED, settled
+from checkers.engines.narrow import narrowed
 from checkers.relations import BASES, RELATIONS, named_in
 from histories.reader import History
 from histories.rows import TABLES

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import Judgement, judge_by
-from checkers.profile import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
+from histories.availability import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
 from histories.header import FILE, HistoryRefused
 from histories.reader import History
 from spark_analysis.canaries import CanaryResult, Planted, planted, proof

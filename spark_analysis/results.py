@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from checkers.anomaly import Anomaly
-from checkers.profile import FaultKindSummary, Profile
 from checkers.verdict import Verdict
+from histories.availability import FaultKindSummary, Profile
 from spark_analysis.job import HistoryResult, JobResult, RefusedHistory
 from spark_analysis.remote_history import Files
 from spark_analysis.tables import frame_of

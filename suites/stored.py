@@ -89,7 +89,9 @@ def _wire(case: Case, history: History) -> Outcome:
 
 
 def _trial(case: Case, history: History, put: JudgeFunction | None) -> Outcome:
-    from checkers.crosscheck import cross_checks  # the checkers bring a database along; wire cases need none
+    from checkers.linearizability.crosscheck import (
+        cross_checks,  # the checkers bring a database along; wire cases need none
+    )
     from suites.trial_verdict import judged
 
     outcome = shortened(judged(case, history, put), _settings(history).get("named", {}))

@@ -4,8 +4,8 @@
     committed? #2 (5 to 6)   committed? #1 (7 to 8)     -> #1 was in force again, though nobody committed it again
 
 Every commit carries an id of its own in its metadata, so that each answer names its commit, and zones decide
-(checkers/registers.py). Judged for commits outside transactions, where every answer names a known commit.
-Source: Gibbons and Korach 1997; catalogue cmt-002, cmt-017.
+(checkers/linearizability/registers.py). Judged for commits outside transactions, where every answer names a known
+commit. Source: Gibbons and Korach 1997; catalogue cmt-002, cmt-017.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from checkers.check import AnomalyRow
-from checkers.registers import EVER, FOREVER, Access, Conflict, conflicts
+from checkers.linearizability.registers import EVER, FOREVER, Access, Conflict, conflicts
 
 NAME = "commit-order"
 GUARANTEE = "cmt-017"

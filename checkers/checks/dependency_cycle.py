@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import AnomalyRow
-from checkers.cycles import Edges, cycle, knots
+from checkers.linearizability.cycles import Edges, cycle, knots
 
 NAME = "dependency-cycle"
 GUARANTEE = "txn-004"

@@ -7,9 +7,9 @@
     append 0..2     one batch
     end is 1                                -> torn-batch: a batch becomes visible whole
 
-The proof is exact (checkers/log.py). Appends count as done at their return only when all in-sync replicas acknowledged
-them. Reads and high watermarks show that the log was at least that long; a listed end shows how long it was.
-Source: Herlihy and Wing 1990; KIP-207 for listed ends; Kafka documentation, design.html#semantics.
+The proof is exact (checkers/linearizability/log.py). Appends count as done at their return only when all in-sync
+replicas acknowledged them. Reads and high watermarks show that the log was at least that long; a listed end shows how
+long it was. Source: Herlihy and Wing 1990; KIP-207 for listed ends; Kafka documentation, design.html#semantics.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from checkers.check import AnomalyRow
-from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
+from checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "log-order"
 GUARANTEE = "ord-001"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from checkers.check import AnomalyRow
-from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
+from checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "log-recency"
 GUARANTEE = "offs-008"

@@ -14,7 +14,7 @@ realtime, from an ok operation to what was called after it returned.
     PL-1-, PL-2-cycle-exists    Elle's coarse names: of ww there is a cycle; of ww and wr. strong-: with realtime
 One of each for each set of operations that are tied to each other. G0 and PL-1 are never held against a broker:
 transactions interleave. G1c and PL-2 are when they rest on wr edges alone and the readers are at read_committed.
-No search can time out here (checkers/cycles.py), so that `cycle-search-timeout` never occurs.
+No search can time out here (checkers/linearizability/cycles.py), so that `cycle-search-timeout` never occurs.
 Source: Adya's G0 and G1c; Jepsen's kafka workload and Elle, `cycles`.
 """
 
@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import AnomalyRow
-from checkers.cycles import Edges, cycle, joined, knots, moments
-from checkers.precedence import Int64Array
+from checkers.linearizability.cycles import Edges, cycle, joined, knots, moments
+from checkers.linearizability.precedence import Int64Array
 
 NAME = "cycles"
 GUARANTEE = "txn-001"

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from checkers.anomaly import Anomaly
 from checkers.check import Check, all_checks
-from checkers.duck import DuckDBEngine
-from checkers.engine import topics
+from checkers.engines.base import topics
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.judge import rows_of
+from checkers.linearizability.precedence import Int64Array
 from checkers.minimise.part import CONTEXT, SHARED, Atoms, HistorySlice, relations
 from checkers.minimise.search import OutOfTime, smallest
 from checkers.minimise.slices import slices
-from checkers.precedence import Int64Array
 from histories.reader import History
 
 ROWS = 400_000

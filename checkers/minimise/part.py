@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.precedence import Int64Array
+from checkers.linearizability.precedence import Int64Array
 from checkers.relations import BASES, RENAMED
 from histories.header import Header
 from histories.recorder import Recorder

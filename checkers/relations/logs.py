@@ -1,4 +1,4 @@
-"""Each partition as one log: appends, ends and sights with their times, for checkers/log.py."""
+"""Each partition as one log: appends, ends and sights with their times, for checkers/linearizability/log.py."""
 
 from checkers.relations.relation import Relation
 

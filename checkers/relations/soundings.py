@@ -1,4 +1,4 @@
-"""What may make a history unfit to be judged (checkers/soundness.py), by blocks of operation numbers."""
+"""What may make a history unfit to be judged (checkers/engines/soundness.py), by blocks of operation numbers."""
 
 from checkers.relations.blocks import link
 from checkers.relations.relation import Relation

@@ -1,10 +1,11 @@
 """Keeps the search in logs small: SQL finds the operations that some other contradicts, memory holds those alone.
 
-checkers/log.py sorts a partition by time in memory. Here each partition is cut into blocks of offsets, so that one
-giant partition is many small tasks. Every operation gets a place in the log: an append its base, what saw the log reach
-N, or was told that it ends there, N - 1. Whatever lies above p and returned before p was called contradicts p. For each
-block the earliest return above it is one number. A block of which the last call came before that, and before the first
-return in it, is above suspicion, and need not be sorted; in any other a running minimum from the top decides.
+checkers/linearizability/log.py sorts a partition by time in memory. Here each partition is cut into blocks of offsets,
+so that one giant partition is many small tasks. Every operation gets a place in the log: an append its base, what saw
+the log reach N, or was told that it ends there, N - 1. Whatever lies above p and returned before p was called
+contradicts p. For each block the earliest return above it is one number. A block of which the last call came before
+that, and before the first return in it, is above suspicion, and need not be sorted; in any other a running minimum from
+the top decides.
 
     place       12      11      10      9
     called      40      31      20      10

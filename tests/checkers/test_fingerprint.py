@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import DuckDBEngine
-from checkers.fingerprint import settled
+from checkers.engines.duckdb_engine import DuckDBEngine
+from checkers.engines.fingerprint import settled
 from checkers.oracle import ORACLES
 from checkers.oracle.facts import Facts
 from checkers.relations import RELATIONS, blocks

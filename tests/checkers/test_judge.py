@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.judge import SHOWN, UnknownCheck, judge, judge_all
 from histories.header import read_title, write_title
 from histories.reader import History

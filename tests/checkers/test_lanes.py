@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkers.check import all_checks
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.relations import RELATIONS, lanes
 from histories.header import Header
 from histories.rows import Client, Operation, Record

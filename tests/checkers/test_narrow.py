@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import checkers.duck
+import checkers.engines.duckdb_engine
 from checkers.check import ROW, all_checks
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
+from checkers.engines.narrow import NARROWED, narrowed
 from checkers.judge import judge
-from checkers.narrow import NARROWED, narrowed
 from checkers.relations import RELATIONS, suspicion
 from histories.header import Header
 from histories.reader import History
@@ -114,8 +114,10 @@ def test_a_large_history_is_searched_so_and_judged_the_same(tmp_path, monkeypatc
     history = History.open(tmp_path / "history")
     whole = judge(history)
     assert whole.totals == {"log-order": 1}
-    monkeypatch.setattr(checkers.duck, "SMALL_ROWS", 0)
+    monkeypatch.setattr(checkers.engines.duckdb_engine, "SMALL_ROWS", 0)
     asked = []
-    monkeypatch.setattr(checkers.duck, "narrowed", lambda check: asked.append(check.name) or narrowed(check))
+    monkeypatch.setattr(
+        checkers.engines.duckdb_engine, "narrowed", lambda check: asked.append(check.name) or narrowed(check)
+    )
     assert judge(history) == whole
     assert "log-order" in asked

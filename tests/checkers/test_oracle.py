@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkers.check import ROW, all_checks
-from checkers.duck import DuckDBEngine
-from checkers.engine import titles, topics
-from checkers.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
+from checkers.engines.base import titles, topics
+from checkers.engines.duckdb_engine import DuckDBEngine
+from checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
+from checkers.linearizability.registers import EVER, Access, conflicts
 from checkers.oracle import ORACLES
 from checkers.oracle.commits import RegisterAccess as NaiveAccess
 from checkers.oracle.commits import linearizable
 from checkers.oracle.facts import Facts
 from checkers.oracle.logs import impossible
-from checkers.registers import EVER, Access, conflicts
 from checkers.relations import BASES, RENAMED
 from histories.rows import TABLES
 from histories.tables import columns_of, schema_of

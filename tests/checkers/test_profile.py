@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.duck import DuckDBEngine
-from checkers.profile import QUERY, Sums, kinds, profile, series
+from checkers.engines.duckdb_engine import DuckDBEngine
+from histories.availability import QUERY, Sums, kinds, profile, series
 
 MS = 1_000_000
 FAULT = {"windows": [{"id": "w1", "kind": "kill"}]}

@@ -1,6 +1,6 @@
 """Which shared relations a query reads from: a column that is called like one is none."""
 
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.relations import RELATIONS, named_in
 from checkers.relations.relation import Relation
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.relations import RELATIONS
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.check import AnomalyRow, Check
-from checkers.duck import DuckDBEngine
-from checkers.engine import titles, topics
+from checkers.engines.base import titles, topics
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.relations import BASES, RENAMED
 from histories.rows import TABLES
 from histories.tables import columns_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.jepsen import jepsen_checks
 from checkers.judge import Judgement, judge_by
 from ci.findings import Findings, findings_of

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkers.duck import DuckDBEngine
-from checkers.engine import titles, topics
+from checkers.engines.base import titles, topics
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.jepsen import jepsen_checks
 from checkers.oracle.facts import Facts
 from checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from checkers import crosscheck
 from checkers.anomaly import Anomaly
-from checkers.crosscheck import cross_checks
 from checkers.judge import judge
+from checkers.linearizability import crosscheck
+from checkers.linearizability.crosscheck import cross_checks
+from checkers.linearizability.porcupine.build import PorcupineMissing
+from checkers.linearizability.porcupine.process import PorcupineRefused
+from checkers.linearizability.search.question import SearchResult
 from checkers.minimise.minimum import minimise
-from checkers.porcupine.build import PorcupineMissing
-from checkers.porcupine.process import PorcupineRefused
-from checkers.search.question import SearchResult
 from checkers.verdict import Verdict
 from histories.header import Header
 from histories.reader import History

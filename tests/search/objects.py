@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from checkers import chains, log, ownership, registers
-from checkers.precedence import NEVER
-from checkers.search.question import Op, Question
+from checkers.linearizability import chains, log, ownership, registers
+from checkers.linearizability.precedence import NEVER
+from checkers.linearizability.search.question import Op, Question
 
 LONGEST = 9
 Times = tuple[int, int | None]
@@ -77,7 +77,7 @@ def make_log(rng: random.Random) -> list[tuple]:
 
 
 def log_is_legal(rows: Sequence[tuple]) -> bool:
-    """What checkers/log.py says: unseen appends without an answer are dropped."""
+    """What checkers/linearizability/log.py says: unseen appends without an answer are dropped."""
     codes = {"append": log.APPEND, "end": log.EXACT, "saw": log.SAW}
     known = [
         (codes[f], op, call, NEVER if ret is None else ret, low, count)
@@ -139,7 +139,7 @@ def make_register(rng: random.Random) -> list[tuple]:
 
 
 def register_is_legal(rows: Sequence[tuple]) -> bool:
-    """What checkers/registers.py says: writes without an answer that nobody read are dropped."""
+    """What checkers/linearizability/registers.py says: writes without an answer that nobody read are dropped."""
     read = {value for f, _, _, value in rows if f == "read"}
     accesses = [registers.Access(0, -1, registers.EVER, registers.EVER, True)]
     for op, (f, call, ret, value) in enumerate(rows, start=1):
@@ -165,7 +165,8 @@ def register_question(rows: Sequence[tuple]) -> Question:
     )
 
 
-# --- two chains: checkers.chains.Move, with base None never made (nobody knows where such an append lies)
+# --- two chains: checkers.linearizability.chains.Move, with base None never made (nobody knows where such an append
+# lies)
 
 
 def make_chains(rng: random.Random) -> list[chains.Move]:
@@ -203,7 +204,7 @@ def make_chains(rng: random.Random) -> list[chains.Move]:
 
 
 def chains_are_legal(moves: Sequence[chains.Move]) -> bool:
-    """What checkers/chains.py says."""
+    """What checkers/linearizability/chains.py says."""
     return next(chains.cycles(moves), None) is None
 
 
@@ -240,7 +241,7 @@ def _within(point: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(begin < point < end for begin, end in spans)
 
 
-# --- ownership: whether there are leases, and checkers.ownership.Claim
+# --- ownership: whether there are leases, and checkers.linearizability.ownership.Claim
 
 
 def make_ownership(rng: random.Random) -> list[Any]:
@@ -269,7 +270,7 @@ def make_ownership(rng: random.Random) -> list[Any]:
 
 
 def ownership_is_legal(entries: Sequence[Any]) -> bool:
-    """What checkers/ownership.py says."""
+    """What checkers/linearizability/ownership.py says."""
     lease, *claims = entries
     return next(ownership.clashes(claims, lease), None) is None
 

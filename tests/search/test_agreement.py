@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from checkers.porcupine.build import PorcupineMissing, helper
-from checkers.porcupine.client import rule
-from checkers.search.engine import search
-from checkers.search.question import Question
+from checkers.linearizability.porcupine.build import PorcupineMissing, helper
+from checkers.linearizability.porcupine.client import rule
+from checkers.linearizability.search.engine import search
+from checkers.linearizability.search.question import Question
 from tests.search.coordinators import MAKERS
 from tests.search.objects import KINDS, Kind
 

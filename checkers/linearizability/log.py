@@ -8,9 +8,9 @@ it takes effect. after: an N that certainly holds once it has.
     saw offset o                before inf  after o+1, or the end of the batch that holds o
 
 The history is linearizable iff no operation q returned before another p was called with after(q) > before(p)
-(checkers/precedence.py), and (q, p) is the proof. An append without an answer may take effect at any later time: never
-a q. The theorem needs appends that do not overlap, and exact ends on batch boundaries: that is tested first.
-"""
+(checkers/linearizability/precedence.py), and (q, p) is the proof. An append without an answer may take effect at any
+later time: never a q. The theorem needs appends that do not overlap, and exact ends on batch boundaries: that is tested
+first. """
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.precedence import NEVER as NEVER
-from checkers.precedence import Int64Array, contradictions
+from checkers.linearizability.precedence import NEVER as NEVER
+from checkers.linearizability.precedence import Int64Array, contradictions
 
 APPEND, EXACT, SAW = 0, 1, 2
 _UNBOUND = NEVER

@@ -1,4 +1,5 @@
-"""From the tables of a history to the logs that checkers/log.py judges, and back to rows of evidence."""
+"""From the tables of a history to the logs that checkers/linearizability/log.py judges, and back to rows of
+evidence."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -7,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import AnomalyRow
-from checkers.log import APPEND, EXACT, SAW, LogOperations, Violation, violations
-from checkers.many_logs import violations_of
-from checkers.precedence import NEVER, Int64Array
+from checkers.linearizability.log import APPEND, EXACT, SAW, LogOperations, Violation, violations
+from checkers.linearizability.many_logs import violations_of
+from checkers.linearizability.precedence import NEVER, Int64Array
 
 MANY = 100
 """Logs with fewer operations than this, on the average, are judged as one."""

@@ -7,8 +7,8 @@ from typing import Any, Self
 import pyarrow as pa
 
 from checkers.check import Check
-from checkers.duck import DuckDBEngine
-from checkers.engine import Engine
+from checkers.engines.base import Engine
+from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.oracle.facts import Facts
 from histories.reader import History
 

@@ -8,9 +8,9 @@ import duckdb
 import pyarrow as pa
 
 from checkers.check import Check
-from checkers.engine import Engine, titles, topics
-from checkers.fingerprint import SETTLED, settled
-from checkers.narrow import narrowed
+from checkers.engines.base import Engine, titles, topics
+from checkers.engines.fingerprint import SETTLED, settled
+from checkers.engines.narrow import narrowed
 from checkers.relations import BASES, RELATIONS, RENAMED, named_in
 from histories.reader import History
 from histories.rows import TABLES

@@ -1,7 +1,7 @@
 """Many small logs judged as one: a million partitions of a few operations each in a few sorts.
 
-The test of checkers/log.py only compares: times with times, offsets with offsets. So every time of every log becomes
-its place among all times, one log after the other, and every offset likewise:
+The test of checkers/linearizability/log.py only compares: times with times, offsets with offsets. So every time of
+every log becomes its place among all times, one log after the other, and every offset likewise:
 
     log 0    offsets 5, 9        -> 0, 1          times 100, 200       -> 0, 1
     log 1    offsets 0, 9        -> 2, 3          times  50, 150, 200  -> 2, 3, 4
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.log import LogOperations, Violation, violations
-from checkers.precedence import NEVER, Int64Array
+from checkers.linearizability.log import LogOperations, Violation, violations
+from checkers.linearizability.precedence import NEVER, Int64Array
 
 
 class Axis(NamedTuple):

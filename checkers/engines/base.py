@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from checkers.check import Check
-from checkers.soundness import unsound
+from checkers.engines.soundness import unsound
 from histories.reader import History
 from histories.rows import Event
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from checkers.anomaly import Anomaly
 from checkers.checks import commit_order
-from checkers.registers import FOREVER, Access
-from checkers.search.question import Op, Question
+from checkers.linearizability.registers import FOREVER, Access
+from checkers.linearizability.search.question import Op, Question
 
 NAMES = (commit_order.NAME,)
 PROJECTIONS = commit_order.PROJECTIONS

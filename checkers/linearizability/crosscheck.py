@@ -17,17 +17,17 @@ from typing import Literal
 
 import pyarrow as pa
 
-from checkers import commit_window, log_window
 from checkers.anomaly import Anomaly
-from checkers.duck import DuckDBEngine
-from checkers.engine import topics
+from checkers.engines.base import topics
+from checkers.engines.duckdb_engine import DuckDBEngine
+from checkers.linearizability import commit_window, log_window
+from checkers.linearizability.porcupine.build import PorcupineMissing
+from checkers.linearizability.porcupine.client import TimelineMark, draw
+from checkers.linearizability.porcupine.client import rule as ask_porcupine
+from checkers.linearizability.porcupine.process import Limits, PorcupineRefused
+from checkers.linearizability.search.engine import search
+from checkers.linearizability.search.question import Question, SearchResult
 from checkers.minimise.part import HistorySlice, relations
-from checkers.porcupine.build import PorcupineMissing
-from checkers.porcupine.client import TimelineMark, draw
-from checkers.porcupine.client import rule as ask_porcupine
-from checkers.porcupine.process import Limits, PorcupineRefused
-from checkers.search.engine import search
-from checkers.search.question import Question, SearchResult
 from histories.reader import History
 from histories.rows import Event
 

@@ -12,8 +12,8 @@ Without leases (classic groups) a new generation ends the one before, whoever ow
 epoch may not give the partition to another member until its owner let go, or its session could have ended: where no
 `give` was answered, one that perhaps happened must have, and then it is bound by its call.
 
-What perhaps happened otherwise is left out, which is always an explanation. Then checkers/precedence.py decides, once
-each epoch has one owner who let go at most once.
+What perhaps happened otherwise is left out, which is always an explanation. Then checkers/linearizability/precedence.py
+decides, once each epoch has one owner who let go at most once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.precedence import NEVER, contradictions
+from checkers.linearizability.precedence import NEVER, contradictions
 
 HOLD, GIVE, REFUSED = 0, 1, 2
 _UNBOUND = NEVER

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from checkers.anomaly import Anomaly
-from checkers.log import APPEND, EXACT, LogOperations
-from checkers.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, logs
-from checkers.precedence import NEVER
-from checkers.search.question import Op, Question
+from checkers.linearizability.log import APPEND, EXACT, LogOperations
+from checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, logs
+from checkers.linearizability.precedence import NEVER
+from checkers.linearizability.search.question import Op, Question
 
 NAMES = ("append-order", "read-from-future", "torn-batch", "stale-read", "end-regression")
 PROJECTIONS = {"partitions": PARTITIONS, "appends": APPENDS, "ends": ENDS, "sights": SIGHTS}

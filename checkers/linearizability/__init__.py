@@ -1,0 +1,1 @@
+"""Linearizability of one object: fast paths, Porcupine and the search beside it."""
