@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 from checkers.verdict import Verdict
-from ci.writers import results
+from ci.reports import results
 from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import TABLES, Operation, Record

@@ -34,7 +34,7 @@ from synthetic import Planted, write_history
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import judge, judge_on
-from ci.analysis_page import page
+from ci.reports.analysis_page import page
 from histories.reader import History
 from spark_analysis.canaries import CanaryResult
 from spark_analysis.engine import Spark

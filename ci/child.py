@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Self
 
 from ci import crash
-from ci.trouble import INTERNAL, INTERRUPTED, UserError
+from ci.errors import INTERNAL, INTERRUPTED, UserError
 from faults.journal import heal_run
 from suites.earlier import Earlier
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ci.story import suite_version
-from ci.trouble import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
+from ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
+from ci.reports.run_state import suite_version
 from suites.targets.base import TargetProblem
 
 STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
@@ -58,7 +58,7 @@ def cli() -> None:
 @click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
     """Drive a broker, judge what was seen, write a run folder with the report."""
-    from ci.run import run as command
+    from ci.commands.run import run as command
 
     sys.exit(command(**options))
 
@@ -72,7 +72,7 @@ def run(**options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the verdict, and every anomaly.")
 def check(place: str, **options: Any) -> None:
     """Judge a stored history again, without a broker; or one that another harness wrote (docs/formats.md)."""
-    from ci.check import check as command
+    from ci.commands.check import check as command
 
     sys.exit(command(place, **options))
 
@@ -83,7 +83,7 @@ def check(place: str, **options: Any) -> None:
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Where the page goes.")
 def explain(place: str, anomaly: str | None, html: str | None) -> None:
     """Tell the story of one anomaly (its name, or its number), with the picture; without one, list them."""
-    from ci.explain import explain as command
+    from ci.commands.explain import explain as command
 
     sys.exit(command(place, anomaly, Path(html) if html else None))
 
@@ -95,7 +95,7 @@ def explain(place: str, anomaly: str | None, html: str | None) -> None:
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable.")
 def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...]) -> None:
     """Judge runs of any size on Spark, and profile their availability; folders, or URIs that Spark can read."""
-    from ci.analyze import analyze as command
+    from ci.commands.analyze import analyze as command
 
     sys.exit(command(places, master, out, conf))
 
@@ -108,7 +108,7 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 )
 def replay(place: str, times: int, runs: str) -> None:
     """Provoke one case again with the same target, seed and schedule; says k of N."""
-    from ci.replay import replay as command
+    from ci.commands.replay import replay as command
 
     sys.exit(command(place, times, Path(runs)))
 
@@ -117,7 +117,7 @@ def replay(place: str, times: int, runs: str) -> None:
 @click.option("--coverage", is_flag=True, help="The guarantees that a case decides, and those that none does.")
 def cases(coverage: bool) -> None:
     """List the cases: id, level, guarantees, statement, needs."""
-    from ci.cases import coverage_page, list_page
+    from ci.commands.cases import coverage_page, list_page
 
     click.echo(coverage_page() if coverage else list_page())
 
@@ -126,7 +126,7 @@ def cases(coverage: bool) -> None:
 @click.option("--example", is_flag=True, help="Print a commented broker.toml for `file:` targets.")
 def targets(example: bool) -> None:
     """List what --target takes."""
-    from ci.targets import example_page, list_page
+    from ci.commands.targets import example_page, list_page
 
     click.echo(example_page() if example else list_page(), nl=False)
 
@@ -142,7 +142,7 @@ def targets(example: bool) -> None:
 )
 def doctor(target: str | None, clean: str | None) -> None:
     """Say what this machine can do, and what each missing thing costs."""
-    from ci.doctor import doctor as command
+    from ci.commands.doctor import doctor as command
 
     sys.exit(command(target, clean))
 
@@ -165,7 +165,7 @@ def broker(arguments: tuple[str, ...]) -> None:
     from ci.child import run_module
 
     if arguments == ("--mutants",):
-        from ci.mutants import page
+        from ci.commands.mutants import page
 
         click.echo(page())
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from ci.writers import results, running
+from ci.reports import results, running
 from histories.header import HistoryRefused
 from histories.reader import History
 from histories.rows import Exchange, Operation

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from checkers.engines.base import Engine
 from checkers.oracle.engine import Oracle
-from ci.trouble import UserError
+from ci.errors import UserError
 from histories.reader import History
 
 NAMES = ("duckdb", "spark", "oracle")

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ci.trouble import UserError
+from ci.errors import UserError
 
 NAME = "run.json"
 FORMAT = 1

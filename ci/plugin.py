@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from ci import manifest
-from ci.cases import names
-from ci.known import KnownFailures
-from ci.story import RunState, host, suite_version
-from ci.trouble import INTERRUPTED, UserError
-from ci.writers import Writer, discover
+from ci.commands.cases import names
+from ci.errors import INTERRUPTED, UserError
+from ci.reports import Writer, discover
+from ci.reports.known import KnownFailures
+from ci.reports.run_state import RunState, host, suite_version
 from suites.events import CaseStarted, PhaseChanged, RunEvent, RunFinished, RunStarted
 
 GOES_ON = (CaseStarted, PhaseChanged)

@@ -11,7 +11,7 @@ import pytest
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from ci.story import RunState
+from ci.reports.run_state import RunState
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder

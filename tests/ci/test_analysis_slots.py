@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]': the page is of what Spark found")
 
-from ci.analysis_page import slots
-from ci.picture import BUCKETS, Series, draw
+from ci.reports.analysis_page import slots
+from ci.reports.timeline import BUCKETS, Series, draw
 from histories.availability import TICK_NS, Sums, series
 
 

@@ -11,8 +11,8 @@ import pytest
 from checkers.judge import Judgement
 from checkers.verdict import Verdict
 from ci.cli import main
-from ci.findings import findings_of
-from ci.trouble import INCONCLUSIVE, USAGE
+from ci.errors import INCONCLUSIVE, USAGE
+from ci.reports.findings import findings_of
 from histories.header import Header
 from histories.recorder import Recorder
 from histories.rows import Client, Operation

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from ci import child, manifest
-from ci.doctor import doctor
-from ci.trouble import UserError
+from ci.commands.doctor import doctor
+from ci.errors import UserError
 from faults.journal import JOURNALS, FaultJournal
 from faults.node_control import Command
 

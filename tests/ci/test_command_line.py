@@ -8,8 +8,8 @@ import pytest
 
 from ci import manifest
 from ci.cli import cli, main
-from ci.places import find, new_run
-from ci.trouble import UserError
+from ci.errors import UserError
+from ci.run_folder import find, new_run
 from suites.guarantees import registry
 
 
@@ -63,7 +63,7 @@ def test_a_mistake_is_one_sentence_and_a_status(
 
 
 def test_our_own_mistake_is_never_status_1(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ci.targets.list_page", lambda: 1 / 0)
+    monkeypatch.setattr("ci.commands.targets.list_page", lambda: 1 / 0)
     code, _, err = said(capsys, "targets")
     assert code == 3
     assert "ZeroDivisionError" in err

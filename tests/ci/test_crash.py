@@ -9,11 +9,11 @@ import pytest
 
 from checkers.verdict import Verdict
 from ci import child, crash, manifest
-from ci.run import run
-from ci.tally import Tally
-from ci.trouble import FAILED, INCONCLUSIVE, INTERRUPTED
-from ci.writers import results
-from ci.writers.running import Running
+from ci.commands.run import run
+from ci.errors import FAILED, INCONCLUSIVE, INTERRUPTED
+from ci.reports import results
+from ci.reports.running import Running
+from ci.reports.tally import Tally
 from suites.events import CaseInfo, RunStarted
 from suites.result import CaseResult
 

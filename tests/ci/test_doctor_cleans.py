@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from ci import manifest
 from ci.cli import cli
-from ci.doctor import doctor
-from ci.trouble import UserError
+from ci.commands.doctor import doctor
+from ci.errors import UserError
 from histories.tempdirs import SUFFIX, holding
 
 

@@ -12,10 +12,10 @@ from msgspec import structs
 from checkers.anomaly import Anomaly
 from checkers.judge import judge
 from ci.cli import main
-from ci.explain import chosen, first_proof
-from ci.proof import EvidenceTimeline, TimelineEntry, TimelineFault
-from ci.proof_picture import MOST, draw
-from ci.trouble import UserError
+from ci.commands.explain import chosen, first_proof
+from ci.errors import UserError
+from ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
+from ci.reports.evidence_picture import MOST, draw
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder

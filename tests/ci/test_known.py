@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from ci.known import KnownFailures, lines_to_record
-from ci.tally import Tally
-from ci.trouble import FAILED, PASSED, UserError
+from ci.errors import FAILED, PASSED, UserError
+from ci.reports.known import KnownFailures, lines_to_record
+from ci.reports.tally import Tally
 from suites.case import by_id
 from suites.mutation import results as tried
 from suites.result import CaseResult, Failure, Reason

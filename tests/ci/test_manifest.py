@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ci import manifest
-from ci.story import RunState
-from ci.trouble import UserError
-from ci.writers import discover, results
+from ci.errors import UserError
+from ci.reports import discover, results
+from ci.reports.run_state import RunState
 from suites.events import RunEvent
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from ci import permitted
-from ci.details import details
-from ci.story import RunState
-from ci.writers import report, results, summary
+from ci.reports import informational, report, results, summary
+from ci.reports.details import details
+from ci.reports.run_state import RunState
 from suites.result import CaseResult
 
 
@@ -41,14 +40,14 @@ def passed(state: RunState) -> CaseResult:
 
 
 def test_a_run_counts_them_by_name_and_case(state: RunState, passed: CaseResult) -> None:
-    rows = permitted.informational_findings(state.results)
+    rows = informational.informational_findings(state.results)
 
     assert [(row.name, row.count, row.cases) for row in rows] == [
         ("stale-read", 4, (passed.case,)),
         ("G0", 1, (passed.case,)),
     ]
-    assert "stale-read 4 in 1 case, G0 1 in 1 case" in permitted.line(state.results)
-    assert permitted.line(state.results[1:]) == ""
+    assert "stale-read 4 in 1 case, G0 1 in 1 case" in informational.line(state.results)
+    assert informational.line(state.results[1:]) == ""
 
 
 def test_they_are_told_as_no_failure_and_change_no_count(state: RunState, passed: CaseResult) -> None:

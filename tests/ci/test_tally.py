@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from ci.story import RunState
-from ci.tally import Tally
+from ci.reports.run_state import RunState
+from ci.reports.tally import Tally
 from suites.result import Attempt, CaseResult, Reason
 
 

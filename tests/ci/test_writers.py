@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from checkers.verdict import Verdict
-from ci.details import details
-from ci.known import KnownFailure, KnownFailures
-from ci.picture import timeline
-from ci.story import RunState
-from ci.writers import console, discover, junit, known_failures, report, results, summary
+from ci.reports import console, discover, junit, known_failures, report, results, summary
+from ci.reports.details import details
+from ci.reports.known import KnownFailure, KnownFailures
+from ci.reports.run_state import RunState
+from ci.reports.timeline import timeline
 from suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
 from suites.result import CaseResult, KafkaProof
 

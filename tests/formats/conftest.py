@@ -11,7 +11,7 @@ import pytest
 from checkers.engines.duckdb_engine import DuckDBEngine
 from checkers.jepsen import jepsen_checks
 from checkers.judge import Judgement, judge_by
-from ci.findings import Findings, findings_of
+from ci.reports.findings import Findings, findings_of
 from histories.formats.jepsen import import_jepsen
 from histories.formats.settings import Settings
 from histories.reader import History

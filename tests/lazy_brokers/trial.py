@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ci.story import RunState
+from ci.reports.run_state import RunState
 from suites.case import by_id
 from suites.result import CaseResult
 from suites.run import Options, Run

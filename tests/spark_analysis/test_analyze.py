@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from checkers.check import all_checks
 from checkers.judge import judge
-from ci.analysis_page import page
-from ci.analyze import status
+from ci.commands.analyze import status
+from ci.reports.analysis_page import page
 from histories.header import HistoryTampered
 from histories.reader import History
 from spark_analysis import job, results

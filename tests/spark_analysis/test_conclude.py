@@ -8,8 +8,8 @@ pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge
 from checkers.anomaly import Anomaly
 from checkers.judge import Judgement
 from checkers.verdict import Verdict
-from ci.analyze import conclude, status
-from ci.trouble import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
+from ci.commands.analyze import conclude, status
+from ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
 from histories.header import Header
 from histories.reader import History
 from histories.recorder import Recorder

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ci import manifest
-from ci.trouble import UserError, nearest
+from ci.errors import UserError, nearest
 
 HISTORY = "history.json"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from checkers.verdict import Verdict
-from ci import permitted
-from ci.details import attempt_lines, details
-from ci.story import RunState, suite_version
-from ci.writers import known_failures
+from ci.reports import informational, known_failures
+from ci.reports.details import attempt_lines, details
+from ci.reports.run_state import RunState, suite_version
 from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 
@@ -112,9 +111,9 @@ def _areas(results: list[CaseResult]) -> Iterator[str]:
 
 
 def _permitted(results: list[CaseResult]) -> Iterator[str]:
-    if not (rows := permitted.informational_findings(results)):
+    if not (rows := informational.informational_findings(results)):
         return
-    yield f"<details><summary>Permitted: {permitted.MEANING}</summary>\n"
+    yield f"<details><summary>Permitted: {informational.MEANING}</summary>\n"
     for row in rows:
         yield f"- `{row.name}` {row.count} times, in {', '.join(f'`{case}`' for case in row.cases)}"
     yield "\n</details>\n"

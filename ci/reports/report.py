@@ -10,17 +10,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.verdict import Verdict
-from ci import permitted
-from ci.availability import availability
-from ci.details import commands
-from ci.known import KnownFailure
-from ci.picture import timeline
-from ci.story import RunState, host, suite_version
+from ci.reports import informational
+from ci.reports.availability import availability
+from ci.reports.details import commands
+from ci.reports.known import KnownFailure
+from ci.reports.run_state import RunState, host, suite_version
+from ci.reports.timeline import timeline
 from suites.events import RunEvent, RunFinished
 from suites.guarantees import Guarantee, registry
 from suites.result import CaseResult, Evidence
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 KINDS = {
     "fail": ("✗", "failed"),
     "warned": ("!", "warned"),
@@ -131,8 +131,8 @@ def render(state: RunState) -> str:
         counts=[(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds],
         areas=_areas(cards),
         availability=availability(state),
-        permitted=permitted.informational_findings(state.results),
-        permitted_meaning=permitted.MEANING,
+        permitted=informational.informational_findings(state.results),
+        permitted_meaning=informational.MEANING,
         stale=[state.known.sentence(stale) for stale in state.tally.stale],
         left_out=run.left_out if run else (),
         error=end.error if end else "",
@@ -159,7 +159,7 @@ def _proof(result: CaseResult, state: RunState) -> Markup:
     """The first anomaly of a failed case, drawn as far as it can be within two seconds."""
     if result.verdict is not Verdict.FAIL or not result.anomalies or not result.history:
         return Markup()
-    from ci.explain import first_proof  # the checkers bring a database along; a green run needs none
+    from ci.commands.explain import first_proof  # the checkers bring a database along; a green run needs none
 
     return Markup(first_proof(state.folder / result.history, result.anomalies[0]))
 

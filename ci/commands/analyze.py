@@ -13,8 +13,8 @@ import click
 
 from checkers.judge import Judgement
 from checkers.verdict import Verdict
-from ci.tally import WORDS
-from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
+from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
+from ci.reports.tally import WORDS
 from suites.case import by_id
 from suites.guarantees import registry
 from suites.trial_verdict import judged
@@ -42,7 +42,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
         outcome = job.analyze(spark, opened, folder, tell)
         found = results.results_of(outcome, refused, master, time.monotonic() - began, conclude)
         tell("writing")
-        from ci.analysis_page import page
+        from ci.reports.analysis_page import page
 
         results.write(spark, folder, found, page(outcome, found))
     _print(found, out)

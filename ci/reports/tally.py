@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from checkers.verdict import Verdict
-from ci.known import KnownFailures, StaleEntry
-from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
+from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
+from ci.reports.known import KnownFailures, StaleEntry
 from suites.promises import NAMES_BEGIN
 from suites.result import CaseResult
 

@@ -9,9 +9,9 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ci.known import KnownFailures
-from ci.tally import Tally, local_day
-from ci.trouble import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
+from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
+from ci.reports.known import KnownFailures
+from ci.reports.tally import Tally, local_day
 from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
 from suites.result import CaseResult
 

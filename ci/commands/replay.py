@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 
 from checkers.verdict import Verdict
-from ci import child, manifest, places
-from ci.known import failures
-from ci.trouble import FAILED, INTERRUPTED, PASSED, UserError, nearest
-from ci.writers import results as stored
+from ci import child, manifest, run_folder
+from ci.errors import FAILED, INTERRUPTED, PASSED, UserError, nearest
+from ci.reports import results as stored
+from ci.reports.known import failures
 from suites.case import CASES
 from suites.result import CaseResult
 
 
 def replay(text: str, times: int, runs: Path) -> int:
     """Runs the case `times` times; 1 when an anomaly was seen, else the status of the last run."""
-    place = places.find(text)
+    place = run_folder.find(text)
     if place.run is None or place.case is None:
         raise UserError(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
     manifest.verify(place.run)
@@ -41,8 +41,10 @@ def replay(text: str, times: int, runs: Path) -> int:
     return FAILED if failed and status != INTERRUPTED else status
 
 
-def _once(target: str, profile: str, seed: int, place: places.RunLocation, runs: Path) -> tuple[CaseResult | None, int]:
-    folder = places.new_run(runs, target, seed)
+def _once(
+    target: str, profile: str, seed: int, place: run_folder.RunLocation, runs: Path
+) -> tuple[CaseResult | None, int]:
+    folder = run_folder.new_run(runs, target, seed)
     options = [
         "--target",
         target,

@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
-from ci.permitted import MEANING
-from ci.picture import BUCKETS, Series, Shade, draw
-from ci.story import suite_version
-from ci.writers.report import KINDS, TEMPLATES
+from ci.reports.informational import MEANING
+from ci.reports.report import KINDS, TEMPLATES
+from ci.reports.run_state import suite_version
+from ci.reports.timeline import BUCKETS, Series, Shade, draw
 from histories.availability import TICK_NS, Profile, Sums, series
 from spark_analysis.job import HistoryResult, JobResult
 from spark_analysis.results import Results

@@ -19,18 +19,18 @@ from checkers.check import all_checks
 from checkers.judge import judge
 from checkers.linearizability.crosscheck import CrossCheck, cross_checks
 from checkers.minimise.minimum import Minimum, NotMinimised, minimise
-from ci.places import RunLocation, find
-from ci.proof import EvidenceTimeline, TimelineEntry, evidence_timeline
-from ci.proof_picture import draw
-from ci.story import suite_version
-from ci.trouble import PASSED, UserError, nearest
+from ci.errors import PASSED, UserError, nearest
+from ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
+from ci.reports.evidence_picture import draw
+from ci.reports.run_state import suite_version
+from ci.run_folder import RunLocation, find
 from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import by_id
 from suites.guarantees import Guarantee, registry
 from suites.naming import shortening_of
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent.parent / "reports" / "templates"
 PATIENCE_S = 60.0
 """How long a history is made smaller before the story is told with what there is."""
 INDENT = "  "

@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from typing import Protocol
 
-from ci.story import RunState
+from ci.reports.run_state import RunState
 from suites.events import RunEvent
 
 

@@ -8,8 +8,8 @@ from typing import IO
 
 import msgspec
 
-from ci.story import RunState, host, suite_version
-from ci.trouble import NOTHING_JUDGED, UserError
+from ci.errors import NOTHING_JUDGED, UserError
+from ci.reports.run_state import RunState, host, suite_version
 from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
 from suites.result import CaseResult
 

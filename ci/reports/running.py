@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ci.story import RunState
+from ci.reports.run_state import RunState
 from suites.events import CaseFinished, CaseStarted, RunEvent, RunFinished
 
 NAME = "running.json"

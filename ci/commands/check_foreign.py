@@ -8,8 +8,8 @@ import click
 
 from checkers.judge import judge_by
 from ci.engines import opened
-from ci.findings import Findings, findings_of
-from ci.trouble import UserError
+from ci.errors import UserError
+from ci.reports.findings import Findings, findings_of
 from histories.formats.settings import BadSetting, Settings
 from histories.header import HistoryRefused
 from histories.reader import History
@@ -38,7 +38,7 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
 def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
     from checkers.jepsen import jepsen_checks
     from checkers.oracle.jepsen import ORACLES
-    from ci.putting import by_query
+    from ci.judging import by_query
     from histories.formats.jepsen import import_jepsen
 
     reader = import_jepsen(file, folder / "history", Settings.of(assume))
@@ -50,7 +50,7 @@ def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) ->
 
 
 def _jsonl(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
-    from ci.putting import CheckRunner, assumed_settings, with_client_settings
+    from ci.judging import CheckRunner, assumed_settings, with_client_settings
     from histories.formats.jsonl import import_jsonl
     from histories.formats.settings import assumptions
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ci.known import lines_to_record
-from ci.story import RunState
+from ci.reports.known import lines_to_record
+from ci.reports.run_state import RunState
 from suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"

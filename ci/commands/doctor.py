@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ci import manifest
-from ci.trouble import FAILED, NOT_READY, PASSED, UserError
+from ci.errors import FAILED, NOT_READY, PASSED, UserError
 from faults.journal import heal_run
 from histories import tempdirs
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear

@@ -11,7 +11,7 @@ import msgspec
 from checkers.anomaly import Anomaly
 from checkers.judge import Judgement
 from checkers.verdict import Verdict
-from ci.trouble import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
+from ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
 from histories.formats.legend import Legend
 
 STRICT = "--strict also judges what Kafka permits: for tests of checkers, not of brokers."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from checkers.engines.duckdb_engine import DuckDBEngine
-from ci.story import RunState
+from ci.reports.run_state import RunState
 from histories.availability import QUERY, FaultKindSummary, by_history, kinds, profile
 from histories.header import HistoryRefused
 from histories.reader import History

@@ -16,11 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from checkers.verdict import Verdict
-from ci import permitted
-from ci.details import details, headline
-from ci.story import RunState
-from ci.trouble import FAILED, PASSED
-from ci.writers import known_failures
+from ci.errors import FAILED, PASSED
+from ci.reports import informational, known_failures
+from ci.reports.details import details, headline
+from ci.reports.run_state import RunState
 from suites.events import (
     CaseFinished,
     CaseStarted,
@@ -132,7 +131,7 @@ class ConsoleWriter:
         if told := known_failures.to_say(self._state):
             self._say(told[0], "bold")
             self._say("\n".join(told[1:]))
-        if listed := permitted.line(self._state.results):
+        if listed := informational.line(self._state.results):
             self._say(listed, "dim")
         for what, why in self._state.broken.items():
             self._say(f"brokertrial: {what} could not be written: {why}", "red")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.verdict import Verdict
-from ci.trouble import UserError, nearest
+from ci.errors import UserError, nearest
 from suites.result import CaseResult, Failure
 from suites.signature import derived
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from ci import child, places
-from ci.cases import names
-from ci.known import KnownFailures
-from ci.story import suite_version
-from ci.trouble import UserError, nearest
+from ci import child, run_folder
+from ci.commands.cases import names
+from ci.errors import UserError, nearest
+from ci.reports.known import KnownFailures
+from ci.reports.run_state import suite_version
 from histories.tempdirs import Scratch
 from suites import floor
 from suites.case import CASES
@@ -59,7 +59,7 @@ def run(
     options += ["--known", str(Path(known).resolve())] if known else []
     options += ["--claims", str(Path(claims).resolve())] if claims else []
     _must_be_a_target(target)
-    folder = places.new_run(Path(runs), target, seed)
+    folder = run_folder.new_run(Path(runs), target, seed)
     click.echo(f"brokertrial {suite_version()}: starting {target}, seed {seed}")
     try:
         return child.run(folder, options, [str(CASES)])

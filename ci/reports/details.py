@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from checkers.verdict import Verdict
-from ci import permitted
+from ci.reports import informational
 from suites.guarantees import registry
 from suites.result import CaseResult, Evidence
 
@@ -42,7 +42,7 @@ def details(result: CaseResult, place: str) -> str:
         _reason(result),
         "\n".join(_proof_lines(result)),
         "\n".join(_anomaly_lines(result)),
-        "\n".join(permitted.lines(result)),
+        "\n".join(informational.lines(result)),
         "\n".join(f"{INDENT}{line}" for line in attempt_lines(result)) if len(result.attempts) > 1 else "",
         "\n".join(f"{INDENT}warning: {warning}" for warning in result.warnings),
         "\n".join(_beside(result)),

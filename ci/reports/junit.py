@@ -6,8 +6,8 @@ import re
 import xml.etree.ElementTree as ET
 
 from checkers.verdict import Verdict
-from ci.details import attempt_lines, details
-from ci.story import RunState
+from ci.reports.details import attempt_lines, details
+from ci.reports.run_state import RunState
 from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 

@@ -11,14 +11,15 @@ import msgspec
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from ci import manifest, permitted
-from ci.details import details, headline
-from ci.findings import STATUS, STRICT, Finding, Findings
-from ci.foreign import check_foreign
-from ci.places import find
-from ci.tally import Tally
-from ci.trouble import NOTHING_JUDGED, PASSED, UserError, nearest
-from ci.writers import results as stored
+from ci import manifest
+from ci.commands.check_foreign import check_foreign
+from ci.errors import NOTHING_JUDGED, PASSED, UserError, nearest
+from ci.reports import informational
+from ci.reports import results as stored
+from ci.reports.details import details, headline
+from ci.reports.findings import STATUS, STRICT, Finding, Findings
+from ci.reports.tally import Tally
+from ci.run_folder import find
 from suites.result import CaseResult
 from suites.stored import judge_stored
 
@@ -86,7 +87,7 @@ class Judging:
         return result
 
     def _put(self, listed: list[Anomaly]) -> JudgeFunction:
-        from ci.putting import CheckRunner
+        from ci.judging import CheckRunner
 
         putting = CheckRunner(self.engine, self.strict, self.listing)
 
@@ -164,7 +165,7 @@ def _kept(run: Path, result: CaseResult) -> bool:
 
 def _print(result: CaseResult, place: str) -> None:
     if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
-        click.echo("\n".join([headline(result), *permitted.lines(result)]))
+        click.echo("\n".join([headline(result), *informational.lines(result)]))
     else:
         click.echo(details(result, place))
 
