@@ -19,9 +19,9 @@ from histories.payload import KEYS
 from histories.recorder import Recorder
 from histories.rows import Operation, Record
 from reference_impl.cluster import Cluster
-from suites.final_read import FinalRead
 from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
+from suites.trials.final_read import FinalRead
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
 

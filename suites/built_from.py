@@ -21,7 +21,7 @@ SCHEMA = "wire/schema"
 """Kafka's message definitions: one of the files, as far as this is concerned."""
 JUDGES = {
     "wire": ("suites/wire_case.py", "suites/plain_topics.py"),
-    "trial": ("suites/trial_attempt.py", "suites/plain_topics.py", "checkers/checks/*.py"),
+    "trial": ("suites/trials/attempt.py", "suites/plain_topics.py", "checkers/checks/*.py"),
 }
 """Where the running and the judging of a case begin."""
 TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "checkers", "faults", "suites")}

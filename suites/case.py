@@ -1,7 +1,7 @@
 """A case: a permanent id, the guarantees that it decides, and one function that provokes them.
 
 A function that takes `wire` is a wire case: it asks and states what must hold. Any other returns a Trial
-(suites/trial.py).
+(suites/trials/trial.py).
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ class TargetSession:
         try:
             if case.kind == "wire":
                 return attempt_wire(self, case, case_context, folder)
-            from suites.trial_attempt import attempt_trial  # the client library is loaded by the first trial
+            from suites.trials.attempt import attempt_trial  # the client library is loaded by the first trial
 
             return attempt_trial(self, case, case_context, folder)
         except HistoryWriteFailed as error:

@@ -26,7 +26,7 @@ from suites.result import CaseResult, Evidence, Reason
 from suites.wire_case import attempt
 
 if TYPE_CHECKING:
-    from suites.trial_verdict import JudgeFunction
+    from suites.trials.verdict import JudgeFunction
 
 
 class NotOurs(HistoryRefused):
@@ -92,7 +92,7 @@ def _trial(case: Case, history: History, put: JudgeFunction | None) -> Outcome:
     from checkers.linearizability.crosscheck import (
         cross_checks,  # the checkers bring a database along; wire cases need none
     )
-    from suites.trial_verdict import judged
+    from suites.trials.verdict import judged
 
     outcome = shortened(judged(case, history, put), _settings(history).get("named", {}))
     said = dict.fromkeys(opinion.sentence for opinion in cross_checks(history, outcome.anomalies))

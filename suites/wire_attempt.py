@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from faults.journal import JOURNALS
+from faults.journaled_node import journaled
 from histories.header import Header
 from histories.recorder import Recorder
 from suites.case import Case
-from suites.journaled import journaled
 from suites.outcome import Outcome
 from suites.permitted import learn
 from suites.probe.context import CaseContext

@@ -17,7 +17,7 @@ from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, Us
 from ci.reports.tally import WORDS
 from suites.case import by_id
 from suites.guarantees import registry
-from suites.trial_verdict import judged
+from suites.trials.verdict import judged
 
 if TYPE_CHECKING:
     from spark_analysis.job import HistoryResult

@@ -26,7 +26,7 @@ from suites.stored import judge_stored
 if TYPE_CHECKING:
     from checkers.judge import Judgement
     from histories.reader import History
-    from suites.trial_verdict import JudgeFunction
+    from suites.trials.verdict import JudgeFunction
 
 
 def check(

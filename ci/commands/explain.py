@@ -108,7 +108,7 @@ def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
     found = judge(history)
     told = [(anomaly, True) for anomaly in found.anomalies]
     if case is not None:
-        from suites.trial_verdict import judged
+        from suites.trials.verdict import judged
 
         outcome = judged(case, history)
         told = [(anomaly, True) for anomaly in outcome.anomalies]

@@ -18,7 +18,7 @@ from spark_analysis.canaries import CanaryResult
 from spark_analysis.job import HistoryResult, JobResult, Opened
 from spark_analysis.results import anomalies_of, availability_of, results_of
 from spark_analysis.tables import columns_of
-from suites.conclusion import KIND, TrialFacts
+from suites.trials.facts import KIND, TrialFacts
 
 SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
 LOST = Anomaly(

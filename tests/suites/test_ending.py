@@ -12,11 +12,11 @@ import pytest
 
 from histories.header import Header
 from histories.recorder import Recorder
-from suites import clients as of_clients
 from suites.cleaning import HURRIED_S, CleanupProbe, remove_created
-from suites.clients import Clients
-from suites.ground import TrialContext
 from suites.probe.context import CaseContext
+from suites.trials import clients as of_clients
+from suites.trials.clients import Clients
+from suites.trials.context import TrialContext
 from suites.workloads.context import WorkloadContext
 from suites.workloads.workload import Actor, TopicPlan, Workload
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, api_versions

@@ -6,9 +6,9 @@ import pytest
 
 from histories.header import Header
 from histories.recorder import Recorder
-from suites import final_read
-from suites.final_read import FinalRead
 from suites.probe.failures import NoResponse
+from suites.trials import final_read
+from suites.trials.final_read import FinalRead
 
 PLACE = ("t", 0)
 OLD, NEW = (1, 0), (2, 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults.journal import forget_run, pending
-from suites.journaled import journaled
+from faults.journaled_node import journaled
 
 
 class Sleeper:

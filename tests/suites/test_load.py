@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from suites import load
-from suites.conclusion import TrialFacts
-from suites.load import Load
+from suites.trials import load
+from suites.trials.facts import TrialFacts
+from suites.trials.load import Load
 
 SECOND = 1_000_000_000
 

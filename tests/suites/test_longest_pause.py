@@ -9,8 +9,8 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation
 from suites.case import Case
-from suites.conclusion import KIND, TrialFacts
-from suites.trial_verdict import judged
+from suites.trials.facts import KIND, TrialFacts
+from suites.trials.verdict import judged
 
 SECOND = 1_000_000_000
 

@@ -9,7 +9,7 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Event, Membership, Operation
 from suites.case import all_cases
-from suites.observations import AFTERWARDS_NS, observed, spans, told, undecided
+from suites.trials.observations import AFTERWARDS_NS, observed, spans, told, undecided
 
 LATE = AFTERWARDS_NS + 10**9
 

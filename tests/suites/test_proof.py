@@ -61,8 +61,18 @@ def test_a_case_with_another_text_is_another_case(old, new):
         (CASE, {"suites/wire_case.py", "suites/probe/list_offsets.py", "wire/decoder.py", "wire/schema"}),
         (
             TRIAL,
-            {"checkers/judge.py", "checkers/checks/duplicate.py", "suites/trial_verdict.py", "suites/conduct.py"}
-            | {"suites/final_read.py", "faults/proxy_process.py", "faults/kinds/drop_response.py", "wire/schema"},
+            {
+                "checkers/judge.py",
+                "checkers/checks/duplicate.py",
+                "suites/trials/verdict.py",
+                "suites/trials/run_trial.py",
+            }
+            | {
+                "suites/trials/final_read.py",
+                "faults/proxy_process.py",
+                "faults/kinds/drop_response.py",
+                "wire/schema",
+            },
         ),
     ],
 )
@@ -119,7 +129,7 @@ def shipped(monkeypatch):
 def test_a_changed_helper_leaves_the_proof_in_force_and_marks_it(shipped):
     shipped(1, 3)
     assert proof.proof_of(CASE).renewal_due == ()
-    kept = shipped(1, 3, was={"suites/wire_case.py": "other", "suites/conduct.py": "other"})
+    kept = shipped(1, 3, was={"suites/wire_case.py": "other", "suites/trials/run_trial.py": "other"})
     told = proof.proof_of(CASE, nodes=1)
     assert told.renewal_due == kept.marked(CASE) == ("suites/wire_case.py",)
     assert "renewal due: suites/wire_case.py changed since" in told.sentence

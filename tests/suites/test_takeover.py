@@ -3,7 +3,7 @@
 import pytest
 
 from histories.rows import Event, Membership
-from suites.takeover import late_reassignments
+from suites.trials.late_reassignment import late_reassignments
 
 SCHEDULE = {"windows": [{"id": "w1", "kind": "cut", "match": {"client": "*m1*"}}]}
 

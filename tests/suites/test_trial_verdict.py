@@ -15,9 +15,9 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import Client, Operation, Record
 from suites.case import Case
-from suites.conclusion import KIND, TrialFacts
-from suites.trial import Trial
-from suites.trial_verdict import judged
+from suites.trials.facts import KIND, TrialFacts
+from suites.trials.trial import Trial
+from suites.trials.verdict import judged
 from suites.workloads import SendAndRead
 
 SCHEDULE = Windows(drop_response(api="Produce", times=3))
@@ -204,7 +204,7 @@ def test_a_checker_that_fails_says_nothing_about_the_broker(tmp_path, monkeypatc
     def broken(history):
         raise RuntimeError("the checker broke")
 
-    monkeypatch.setattr("suites.trial_verdict.judge", broken)
+    monkeypatch.setattr("suites.trials.verdict.judge", broken)
     outcome = verdict(tmp_path, lose=1)
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.INCONCLUSIVE, "suite")
 

@@ -2,7 +2,7 @@
 
 from faults.kinds import edit_answer
 from suites.case import case
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import GroupChurn
 
 

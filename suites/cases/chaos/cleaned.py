@@ -4,7 +4,7 @@ from faults.kinds import edit_answer, kill
 from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import ONE_AT_A_TIME, SendAndRead
 
 SEGMENTS = (("segment.ms", "1000"), ("segment.jitter.ms", "0"))

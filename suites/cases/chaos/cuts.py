@@ -4,7 +4,7 @@ from faults.kinds import cut
 from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import GroupChurn, SendAndRead
 from suites.workloads.group_churn import SESSION_S
 

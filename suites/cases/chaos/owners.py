@@ -3,7 +3,7 @@
 from faults.kinds import drop_response
 from faults.schedule import Windows
 from suites.case import case
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import GroupChurn
 
 

@@ -5,7 +5,7 @@ from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
 from suites.probe import batch
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import ONE_AT_A_TIME, SendAndRead
 from wire import errors
 

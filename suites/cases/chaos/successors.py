@@ -5,7 +5,7 @@ from faults.schedule import Windows
 from faults.triggers import after, at_op
 from suites.case import case
 from suites.cases.chaos.replicas import FAIL_OVER_MS
-from suites.trial import Trial
+from suites.trials.trial import Trial
 from suites.workloads import Commits, Transactions
 
 

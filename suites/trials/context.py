@@ -15,7 +15,7 @@ from suites.probe.wire import Wire
 
 
 class TrialContext:
-    """What the conductor is given; made by suites/trial_attempt.py."""
+    """What the conductor is given; made by suites/trials/attempt.py."""
 
     def __init__(
         self,

@@ -15,13 +15,13 @@ from checkers.verdict import Verdict
 from histories.reader import History
 from histories.rows import Event, Membership, Operation
 from suites.case import Case
-from suites.conclusion import KIND, TrialFacts
-from suites.observations import Counts, observed, spans, told, undecided
 from suites.outcome import Outcome, failed, inconclusive
 from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.result import Evidence, Reason
 from suites.signature import of_anomalies
-from suites.takeover import late_reassignments
+from suites.trials.facts import KIND, TrialFacts
+from suites.trials.late_reassignment import late_reassignments
+from suites.trials.observations import Counts, observed, spans, told, undecided
 
 JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""

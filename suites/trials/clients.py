@@ -15,13 +15,13 @@ from histories.clock import now_ns
 from histories.rows import PartitionId
 from suites import naming
 from suites.events import TrialProgress
-from suites.ground import TrialContext
+from suites.trials.context import TrialContext
 from suites.workloads.asker import watch
 from suites.workloads.context import Lagging, WorkloadContext
 from suites.workloads.fresh import Fresh, NoFreshProgress
 from suites.workloads.workload import Actor, Workload
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
 TELL_S = 0.25
 LOOK_S = 0.05
 WATCHER = "watcher"

@@ -1,6 +1,6 @@
 """The page that owns a trial: the whole story, top to bottom.
 
-What it saw goes to the history; the verdict is read from there (suites/trial_verdict.py), so that `check` finds the
+What it saw goes to the history; the verdict is read from there (suites/trials/verdict.py), so that `check` finds the
 same.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 from faults.apply import applied
 from faults.schedule import Schedule
 from histories.clock import now_ns
-from suites.clients import Clients
-from suites.conclusion import TrialFacts
-from suites.final_read import FinalRead
-from suites.ground import TrialContext
-from suites.load import Load
-from suites.trial import Trial
+from suites.trials.clients import Clients
+from suites.trials.context import TrialContext
+from suites.trials.facts import TrialFacts
+from suites.trials.final_read import FinalRead
+from suites.trials.load import Load
+from suites.trials.trial import Trial
 
 WARM_UP_S = 30.0
 FRESH_AFTER_S = 15.0

@@ -1,4 +1,4 @@
-"""A trial: what a case under faults supplies. Who runs it, and in which phases, is suites/conduct.py."""
+"""A trial: what a case under faults supplies. Who runs it, and in which phases, is suites/trials/run_trial.py."""
 
 from __future__ import annotations
 

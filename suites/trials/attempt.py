@@ -16,9 +16,6 @@ from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
-from suites.conclusion import KIND
-from suites.conduct import run_trial
-from suites.ground import TrialContext
 from suites.naming import shortened
 from suites.offer import unsupported_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
@@ -29,10 +26,13 @@ from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence
-from suites.takeover import SESSIONS
-from suites.topic_settings import tell_settings
-from suites.trial import Trial
-from suites.trial_verdict import NO_PROGRESS, UNDISTURBED, judged
+from suites.trials.context import TrialContext
+from suites.trials.facts import KIND
+from suites.trials.late_reassignment import SESSIONS
+from suites.trials.run_trial import run_trial
+from suites.trials.topic_settings import tell_settings
+from suites.trials.trial import Trial
+from suites.trials.verdict import NO_PROGRESS, UNDISTURBED, judged
 from suites.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""A trial: clients, faults, a final read and a verdict from the history alone."""
