@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 SCHEMA = "wire/schema"
 """Kafka's message definitions: one of the files, as far as this is concerned."""
 JUDGES = {
-    "wire": ("suites/wire_case.py", "suites/plain_topics.py"),
-    "trial": ("suites/trials/attempt.py", "suites/plain_topics.py", "checkers/checks/*.py"),
+    "wire": ("suites/probe/run_case.py", "suites/probe/default_topics.py"),
+    "trial": ("suites/trials/attempt.py", "suites/probe/default_topics.py", "checkers/checks/*.py"),
 }
 """Where the running and the judging of a case begin."""
 TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "checkers", "faults", "suites")}

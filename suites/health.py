@@ -13,8 +13,8 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from suites.floor import statement
-from suites.prerequisites import step_of
 from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
+from suites.probe.prerequisites import step_of
 from suites.probe.produce import batch
 from suites.probe.promptness import is_slow, said_of
 from suites.probe.wire import Wire

@@ -13,9 +13,9 @@ from contextlib import suppress
 
 from histories.clock import now_ns
 from suites.case import Case
-from suites.condition import DIED, THIS_CASE, WELL, Condition
 from suites.health import CANNOT_WRITE, Health
 from suites.outcome import Outcome
+from suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
 from suites.result import Reason
 from suites.targets import Target, readiness
 from suites.targets.address import reached

@@ -81,7 +81,7 @@ class Failure(msgspec.Struct, frozen=True):
     harms: bool = False
     """An acknowledged record was lost, altered, doubled or reordered, or an aborted one delivered."""
     step: str = ""
-    """The step on the way to the subject of the case that went wrong, and how (suites/prerequisites.py)."""
+    """The step on the way to the subject of the case that went wrong, and how (suites/probe/prerequisites.py)."""
 
 
 class LogLine(msgspec.Struct, frozen=True):

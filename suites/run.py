@@ -22,8 +22,8 @@ from suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished
 from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from suites.floor import CORE
 from suites.interruption import Interruption
-from suites.prerequisites import owners_first
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.prerequisites import owners_first
 from suites.result import CaseResult
 from suites.selection import quick_first, select, within_budget
 from suites.session import TargetSession

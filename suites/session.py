@@ -17,12 +17,10 @@ from faults.journal import forget_run
 from faults.node_control import NodeControl
 from histories.clock import now_ns
 from histories.header import HistoryWriteFailed
-from suites import naming
 from suites.attempts import attempt_of, concluded
 from suites.case import Case
 from suites.case_result import lost, result_of
 from suites.cleaning import RESOURCES_FILE, CleanupProbe, NameJournal, RunResources, clean, names_on, remove_created
-from suites.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.disturbance import RunWideFaults
 from suites.events import CaseFinished, CaseStarted, RunEvent
 from suites.floor import CORE, required
@@ -31,12 +29,14 @@ from suites.interruption import Interruption
 from suites.liveness import Liveness
 from suites.offer import TargetSupport, unmet_need
 from suites.outcome import Outcome, inconclusive
-from suites.plain_topics import DefaultTopicsProbe, settings_for_default_topics
-from suites.prerequisites import known_from
+from suites.probe import naming
+from suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
 from suites.probe.context import CaseContext
+from suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
 from suites.probe.exchanger import LiveExchanger
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.known import Known
+from suites.probe.prerequisites import known_from
 from suites.probe.promptness import SLOW
 from suites.probe.wire import Wire
 from suites.promises import broken_promises, unkept_promises

@@ -12,18 +12,18 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
-from suites.cluster_settings import ClusterSettings
-from suites.condition import WELL
-from suites.naming import shortened
 from suites.outcome import Outcome, inconclusive
-from suites.plain_topics import DefaultTopicsProbe
+from suites.probe.cluster_settings import ClusterSettings
 from suites.probe.context import CaseContext
+from suites.probe.default_topics import DefaultTopicsProbe
 from suites.probe.failures import TranscriptMismatch
+from suites.probe.naming import shortened
 from suites.probe.replay import ReplayExchanger
+from suites.probe.run_case import attempt
+from suites.probe.target_condition import WELL
 from suites.probe.transcript import read_transcript
 from suites.proof import proof_of
 from suites.result import CaseResult, Evidence, Reason
-from suites.wire_case import attempt
 
 if TYPE_CHECKING:
     from suites.trials.verdict import JudgeFunction

@@ -13,11 +13,11 @@ from histories.header import Header
 from histories.recorder import Recorder
 from suites.case import Case
 from suites.outcome import Outcome
-from suites.permitted import learn
 from suites.probe.context import CaseContext
 from suites.probe.exchanger import LiveExchanger
+from suites.probe.permission_check import learn
+from suites.probe.run_case import attempt
 from suites.probe.transcript import TranscriptWriter
-from suites.wire_case import attempt
 
 if TYPE_CHECKING:
     from suites.session import TargetSession

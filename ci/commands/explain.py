@@ -28,7 +28,7 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from suites.case import by_id
 from suites.guarantees import Guarantee, registry
-from suites.naming import shortening_of
+from suites.probe.naming import shortening_of
 
 TEMPLATES = Path(__file__).parent.parent / "reports" / "templates"
 PATIENCE_S = 60.0

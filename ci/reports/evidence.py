@@ -11,7 +11,7 @@ from checkers.anomaly import Anomaly
 from checkers.minimise.part import CONTEXT, HistorySlice
 from histories.reader import History
 from histories.rows import Batch, Event, Membership, Operation, Record
-from suites.naming import shortening_of
+from suites.probe.naming import shortening_of
 
 FEW = 6
 """Records of one call that are told one by one."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from histories.header import HistoryRefused
 from histories.reader import History
-from suites.naming import shortening_of
+from suites.probe.naming import shortening_of
 
 WIDTH, LEFT, RIGHT = 880.0, 54.0, 12.0
 TOP, PANEL, GAP, AXIS = 26.0, 78.0, 20.0, 22.0

@@ -8,8 +8,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from suites import naming
-from suites.probe import promptness
+from suites.probe import naming, promptness
 from suites.probe.answer import Response
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
@@ -31,7 +30,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     seed: int = 0
     latency_ms: float = 1.0  # of an acknowledgement, measured before this case, without a cap
     client_id: str = "client"
-    salt: str = ""  # decides with the rest of the scene which names the run makes (suites/naming.py)
+    salt: str = ""  # decides with the rest of the scene which names the run makes (suites/probe/naming.py)
     time_ms: int = -1  # when the case began: of records that are given no time
     metadata_version: int = 12  # that the probe asks in for its own use; lower where the broker cannot do that
     target: str = ""
@@ -43,7 +42,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     topic_policy: bool = False  # the cluster states a policy that may refuse topics
     required: tuple[str, ...] = ()  # areas (suites/floor.py) in which a refusal is never excused
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
-    known: Known = Known()  # what is known of the steps that lead to its subject (suites/prerequisites.py)
+    known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 
 class CaseConditions:
@@ -97,7 +96,8 @@ class CaseConditions:
 
     @contextmanager
     def on_the_way(self, step: str) -> Iterator[None]:
-        """What goes wrong inside is a failure of this step (suites/prerequisites.py), and no statement of the case."""
+        """What goes wrong inside is a failure of this step (suites/probe/prerequisites.py), and no statement of the
+        case."""
         try:
             yield
         except BrokerAtFault as error:

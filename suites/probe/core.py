@@ -137,7 +137,7 @@ class Core(CaseConditions):
 
         `to` is a node or how to find it (default: any node); `via` names the connection, so that two labels never
         share one; `wait=False` leaves the answer under way until the case looks at it; errors in `retry_on` are asked
-        again. `step` names the step of which it is the plain form (suites/prerequisites.py).
+        again. `step` names the step of which it is the plain form (suites/probe/prerequisites.py).
         """
         self.settle()
         first_ns = 0

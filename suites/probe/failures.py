@@ -9,7 +9,7 @@ class BrokerAtFault(Exception):
     """The broker broke a promise; `kind` is a Reason kind, `evidence` the exchanges that prove it.
 
     `about` names the API and the field that were wrong (`Produce.responses.base_offset`), for the failure's signature.
-    `step` is what the case did on its way to its subject (suites/prerequisites.py), where it failed in that.
+    `step` is what the case did on its way to its subject (suites/probe/prerequisites.py), where it failed in that.
     """
 
     kind = "statement"

@@ -1,4 +1,4 @@
-"""What a run knows, when a case begins, of the steps that lead to its subject (suites/prerequisites.py)."""
+"""What a run knows, when a case begins, of the steps that lead to its subject (suites/probe/prerequisites.py)."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
-from suites.naming import shortened
 from suites.offer import unsupported_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
-from suites.permitted import not_permitted
-from suites.prerequisites import excused, step_of
 from suites.probe.context import CaseContext
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from suites.probe.naming import shortened
+from suites.probe.permission_check import not_permitted
+from suites.probe.prerequisites import excused, step_of
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence

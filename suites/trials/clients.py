@@ -13,8 +13,8 @@ from faults.clock import OperationClock
 from faults.proxy_process import FaultProxy
 from histories.clock import now_ns
 from histories.rows import PartitionId
-from suites import naming
 from suites.events import TrialProgress
+from suites.probe import naming
 from suites.trials.context import TrialContext
 from suites.workloads.asker import watch
 from suites.workloads.context import Lagging, WorkloadContext

@@ -7,8 +7,8 @@ import pytest
 from checkers.verdict import Verdict
 from suites.case import by_id
 from suites.probe import batch
+from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
-from suites.wire_case import attempt
 from tests.cases.one_partition import OnePartition
 from tests.suites.scripted import SCENE
 

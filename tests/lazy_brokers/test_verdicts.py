@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from suites import wire_case
 from suites.case import by_id
+from suites.probe import run_case
 from suites.probe.core import Core
 from tests.lazy_brokers.lazy import TRICKS
 from tests.lazy_brokers.trial import tried
@@ -164,7 +164,7 @@ def test_l15_what_is_disclaimed_is_in_the_last_line_and_was_not_decided(tmp_path
 
 
 def test_l16_a_broker_that_dies_of_a_question_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire_case, "WITNESS_S", 0.5)
+    monkeypatch.setattr(run_case, "WITNESS_S", 0.5)
     ended = tried(tmp_path, "dies", "groups/described")
     assert ended.status == 1 and ended.results["groups/described"].reason.kind in ("died", "no-answer"), ended.line
 

@@ -24,8 +24,8 @@ from suites.case import Case
 from suites.outcome import Outcome
 from suites.probe.context import CaseContext
 from suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
+from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
-from suites.wire_case import attempt
 
 NODE = 1
 STEP_S = 0.05

@@ -7,7 +7,7 @@ from suites.attempts import severity
 from suites.case import Case
 from suites.probe import COMMITTED
 from suites.probe.produce import batch
-from suites.wire_case import attempt
+from suites.probe.run_case import attempt
 from tests.suites.scripted import TOPIC, wire_to
 from wire.messages import response
 from wire.records import batches, patch

@@ -13,9 +13,9 @@ from histories.recorder import Recorder
 from suites.case import Case, by_id
 from suites.probe import batch
 from suites.probe.failures import NoResponse, NotApplicable, ProtocolBroken, StatementFalse
+from suites.probe.run_case import attempt
 from suites.trials.facts import TrialFacts
 from suites.trials.final_read import FinalRead
-from suites.wire_case import attempt
 from tests.suites.scripted import TOPIC, api_versions, metadata, produced, wire_to
 from tests.suites.test_trial_verdict import verdict
 from wire.apis import by_name

@@ -6,7 +6,7 @@ from checkers.verdict import Verdict
 from histories.header import HistoryWriteFailed
 from suites.case import Case
 from suites.probe import batch
-from suites.wire_case import attempt
+from suites.probe.run_case import attempt
 from tests.suites.scripted import TOPIC, produced, wire_to
 
 

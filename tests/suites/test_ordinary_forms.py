@@ -10,8 +10,8 @@ from suites.case import Case, by_id
 from suites.probe import batch
 from suites.probe.context import CaseContext
 from suites.probe.replay import ReplayExchanger
+from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
-from suites.wire_case import attempt
 from tests.suites import bad_broker
 from tests.suites.in_process import told, tried
 from tests.suites.scripted import TOPIC, ScriptedExchanger, produced

@@ -6,8 +6,8 @@ from checkers.verdict import Verdict
 from suites.case import Case
 from suites.probe.context import LONG_S
 from suites.probe.replay import ReplayExchanger
+from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
-from suites.wire_case import attempt
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire import errors
 from wire.messages import request, response

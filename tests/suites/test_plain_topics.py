@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from suites.cluster_settings import ClusterSettings
-from suites.plain_topics import DefaultTopicsProbe, settings_for_default_topics
+from suites.probe.cluster_settings import ClusterSettings
+from suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire.messages import response
 

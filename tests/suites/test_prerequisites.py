@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from checkers.verdict import Verdict
-from suites import prerequisites
 from suites.case import all_cases, by_id
 from suites.outcome import Outcome, failed
-from suites.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
+from suites.probe import prerequisites
 from suites.probe.known import Known, Met
+from suites.probe.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
 from suites.result import CaseResult, Failure, Reason
 from suites.stored import judge_stored
 from tests.suites import bad_broker

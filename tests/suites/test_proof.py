@@ -58,7 +58,7 @@ def test_a_case_with_another_text_is_another_case(old, new):
 @pytest.mark.parametrize(
     ("case", "files"),
     [
-        (CASE, {"suites/wire_case.py", "suites/probe/list_offsets.py", "wire/decoder.py", "wire/schema"}),
+        (CASE, {"suites/probe/run_case.py", "suites/probe/list_offsets.py", "wire/decoder.py", "wire/schema"}),
         (
             TRIAL,
             {
@@ -129,12 +129,12 @@ def shipped(monkeypatch):
 def test_a_changed_helper_leaves_the_proof_in_force_and_marks_it(shipped):
     shipped(1, 3)
     assert proof.proof_of(CASE).renewal_due == ()
-    kept = shipped(1, 3, was={"suites/wire_case.py": "other", "suites/trials/run_trial.py": "other"})
+    kept = shipped(1, 3, was={"suites/probe/run_case.py": "other", "suites/trials/run_trial.py": "other"})
     told = proof.proof_of(CASE, nodes=1)
-    assert told.renewal_due == kept.marked(CASE) == ("suites/wire_case.py",)
-    assert "renewal due: suites/wire_case.py changed since" in told.sentence
+    assert told.renewal_due == kept.marked(CASE) == ("suites/probe/run_case.py",)
+    assert "renewal due: suites/probe/run_case.py changed since" in told.sentence
     assert told.speaks_of(1) and told.speaks_of(3)
-    assert [line for line in prove.marks([CASE]) if "suites/wire_case.py" in line]
+    assert [line for line in prove.marks([CASE]) if "suites/probe/run_case.py" in line]
 
 
 def test_a_changed_text_is_not_proven(shipped):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from suites.cluster_settings import ClusterSettings
-from suites.plain_topics import DefaultTopicsProbe
+from suites.probe.cluster_settings import ClusterSettings
+from suites.probe.default_topics import DefaultTopicsProbe
 from suites.probe.failures import NotApplicable, StatementFalse
 from tests.suites.scripted import SCENE, ScriptedExchanger
 from wire import errors

@@ -12,10 +12,10 @@ from suites.probe import batch
 from suites.probe.exchanger import ConnectRefused
 from suites.probe.failures import TranscriptMismatch
 from suites.probe.replay import ReplayExchanger
+from suites.probe.run_case import attempt
 from suites.probe.transcript import TranscriptWriter, read_transcript
 from suites.probe.wire import Wire
 from suites.stored import judge_stored
-from suites.wire_case import attempt
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
 
 

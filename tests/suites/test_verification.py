@@ -10,8 +10,8 @@ from checkers.verdict import Verdict
 from suites.case import by_id
 from suites.outcome import Outcome
 from suites.probe.context import CaseContext
+from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
-from suites.wire_case import attempt
 from tests.suites.in_process import NODE, InProcess, told
 from wire import errors
 from wire.frames import decode_request, encode_response

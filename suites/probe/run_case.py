@@ -15,17 +15,17 @@ import msgspec
 from checkers.verdict import Verdict
 from faults.node_control import NodeControl
 from suites.case import Case
-from suites.condition import DIED, WELL, Condition, on_tape
-from suites.harm import harm_in
-from suites.naming import shortened
 from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
-from suites.parts import with_parts
-from suites.prerequisites import excused, step_of
 from suites.probe.core import SOFTWARE
 from suites.probe.exchanger import Exchanger
 from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
+from suites.probe.harm import harm_in
+from suites.probe.naming import shortened
 from suites.probe.nodes import Nodes
+from suites.probe.parts import with_parts
+from suites.probe.prerequisites import excused, step_of
 from suites.probe.produce import case_time
+from suites.probe.target_condition import DIED, WELL, Condition, on_tape
 from suites.probe.wire import Wire
 from suites.result import Evidence, Reason
 from wire.messages import request

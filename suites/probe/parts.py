@@ -6,8 +6,8 @@ import msgspec
 
 from checkers.verdict import Verdict
 from suites.outcome import Outcome
-from suites.prerequisites import step_of
 from suites.probe.failures import BrokerAtFault
+from suites.probe.prerequisites import step_of
 from suites.probe.wire import Wire
 from suites.result import Failure, Reason
 from suites.signature import signature

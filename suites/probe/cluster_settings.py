@@ -15,7 +15,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """How a cluster is set up, as far as a probe has to mind it; kept with each history."""
 
     topic_settings: dict[str, str] = {}
-    """What a topic is told to be as Kafka's (suites/plain_topics.py)."""
+    """What a topic is told to be as Kafka's (suites/probe/default_topics.py)."""
     longest_transaction_ms: int | None = None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suites.cluster_settings import ClusterSettings
+from suites.probe.cluster_settings import ClusterSettings
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.producer import Producer
 from suites.probe.wire import Wire
