@@ -27,7 +27,7 @@ from histories.reader import History
 from histories.recorder import Recorder
 from histories.rows import TABLES, Operation, Record
 from suites.result import CaseResult
-from suites.stored import judge_stored
+from suites.running.rejudge import judge_stored
 
 RUN_LIMIT_S = 7_200.0
 ENOUGH, ENOUGH_DURING = 2_000, 100

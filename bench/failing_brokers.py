@@ -20,7 +20,7 @@ from histories.tempdirs import Scratch
 from suites import mutants
 from suites.case import Case, by_id
 from suites.events import PhaseChanged
-from suites.run import Options, Run
+from suites.running.run import Options, Run
 
 MOST = 2.0
 LAZY = Path(__file__).parents[1] / "tests" / "lazy_brokers" / "lazy.py"

@@ -26,9 +26,9 @@ from bench.relay import Relay
 from checkers.verdict import Verdict
 from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
-from suites.plugin import arguments
 from suites.proof_notes import Note
 from suites.release_notes import ReleaseNotes
+from suites.running.plugin import arguments
 from suites.targets import open_target
 from wire.client import Connection
 from wire.messages import request
@@ -110,7 +110,7 @@ def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
         return
     shelf.forget_what_is_said_again()
     with Scratch("unusual") as folder, _target(setup, Path(folder)) as target:
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
+        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
         words += ["-p", "suites.proof_notes", "--notes", str(shelf.path), "--target", target]
         words += ["--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in missing), *arguments()]

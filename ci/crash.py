@@ -20,9 +20,9 @@ from histories.header import HistoryRefused
 from histories.reader import History
 from histories.rows import Exchange, Operation
 from suites.case import by_id
-from suites.earlier import Earlier
 from suites.events import RunStarted
 from suites.result import Attempt, CaseResult, Evidence, Failure, Reason
+from suites.running.earlier import Earlier
 
 SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """What a process sends itself by a mistake in native code; the suite is written in Python."""

@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Reporter:
-    """Receives the events of suites.plugin, keeps the story, feeds the writers, seals the run folder."""
+    """Receives the events of suites.running.plugin, keeps the story, feeds the writers, seals the run folder."""
 
     def __init__(self, state: RunState, asked: Mapping[str, Any]) -> None:
         self.state = state

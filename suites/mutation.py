@@ -26,7 +26,7 @@ from histories.tempdirs import Scratch
 from suites import mutants, proof
 from suites.case import Case, all_cases
 from suites.result import CaseResult
-from suites.run import Options, Run
+from suites.running.run import Options, Run
 
 WORKERS = 2
 UNDECIDED = 0.02

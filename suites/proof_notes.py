@@ -1,6 +1,6 @@
 """A pytest plugin that writes down what each case did: the raw material of the proof record.
 
-python -P -m pytest -p suites.plugin -p suites.proof_notes --notes notes.jsonl --target kafka:4.4.0
+python -P -m pytest -p suites.running.plugin -p suites.proof_notes --notes notes.jsonl --target kafka:4.4.0
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from suites.built_from import text_hash, under_hash
 from suites.events import CaseFinished, RunEvent, RunStarted
-from suites.plugin import RUN
+from suites.running.plugin import RUN
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -27,11 +27,11 @@ from suites import proof, releases
 from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases
 from suites.mutants import CLUSTER_NEEDS, bugs_of, planted
-from suites.plugin import arguments
 from suites.proof import EDITED_RESPONSE, KafkaPass
 from suites.proof_notes import Note
 from suites.proof_page import TABLE, page
-from suites.selection import select
+from suites.running.plugin import arguments
+from suites.running.selection import select
 from suites.since import number
 
 REFERENCE = "reference"
@@ -172,7 +172,17 @@ class Work:
         if not cases:
             return
         with Scratch("prove") as folder:
-            words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
+            words = [
+                sys.executable,
+                "-P",
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "suites.running.plugin",
+            ]
             words += ["-p", "suites.proof_notes", "--notes", str(self._path), "--target", target]
             words += [
                 "--run-dir",

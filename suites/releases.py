@@ -20,9 +20,9 @@ from pathlib import Path
 
 from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
-from suites.plugin import arguments
 from suites.release_notes import ReleaseNotes, defects, findings
 from suites.release_page import page, problems
+from suites.running.plugin import arguments
 from suites.since import number
 
 RELEASES = (
@@ -58,7 +58,7 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     shelf.forget_what_is_said_again()
     before = len(shelf.path.read_bytes())
     with Scratch("releases") as folder:
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
+        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
         words += ["-p", "suites.proof_notes", "--notes", str(shelf.path), "--target", f"kafka:{shelf.release}"]
         words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in cases), *arguments()]

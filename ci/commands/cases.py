@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 
-from suites import promises
 from suites.case import all_cases
 from suites.guarantees import registry
+from suites.running import claims
 
 
 def names() -> list[str]:
     """Every name that a case may be called by, with the claims and the required areas: those are cases of no file."""
-    return [case.id for case in all_cases()] + promises.names()
+    return [case.id for case in all_cases()] + claims.names()
 
 
 def list_page() -> str:

@@ -21,7 +21,7 @@ from ci.reports.findings import STATUS, STRICT, Finding, Findings
 from ci.reports.tally import Tally
 from ci.run_folder import find
 from suites.result import CaseResult
-from suites.stored import judge_stored
+from suites.running.rejudge import judge_stored
 
 if TYPE_CHECKING:
     from checkers.judge import Judgement

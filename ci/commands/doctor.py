@@ -45,7 +45,7 @@ def _must_be_over(run: Path) -> None:
 def _clean_run(run: Path) -> int:
     """Undoes what a killed run left of its faults; removes the data of its nodes, and from the cluster the topics and
     groups that it wrote down, and nothing else."""
-    from suites.cleaning import RESOURCES_FILE, clean_run
+    from suites.running.cleanup import RESOURCES_FILE, clean_run
 
     shutil.rmtree(run / "target" / "data", ignore_errors=True)
     for sentence in heal_run(run):

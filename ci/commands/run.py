@@ -16,8 +16,8 @@ from ci.errors import UserError, nearest
 from ci.reports.known import KnownFailures
 from ci.reports.run_state import suite_version
 from histories.tempdirs import Scratch
-from suites import floor
 from suites.case import CASES
+from suites.running import requirements
 from suites.targets import open_target
 
 LARGEST_SEED = 2**31 - 1
@@ -35,7 +35,7 @@ def run(
     keep: str,
     runs: str,
     unproven: str = "warn",
-    require: str = floor.CORE,
+    require: str = requirements.CORE,
     min_decided: float = 0.0,
 ) -> int:
     """Runs the trial and returns its exit status."""
@@ -74,8 +74,8 @@ def _must_match(pattern: str, ids: Collection[str]) -> None:
 
 def _must_be_areas(require: str) -> None:
     try:
-        floor.parse(require)
-    except floor.UnknownArea as error:
+        requirements.parse(require)
+    except requirements.UnknownArea as error:
         raise UserError(f"--require: {error}.") from None
 
 

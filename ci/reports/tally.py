@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime
 from checkers.verdict import Verdict
 from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
 from ci.reports.known import KnownFailures, StaleEntry
-from suites.promises import NAMES_BEGIN
 from suites.result import CaseResult
+from suites.running.claims import NAMES_BEGIN
 
 SAID_ONCE = {"disclaimed": "disclaimed", "no-permission": "no permission"}
 """Reasons that are one decision of somebody, whatever the number of cases: the last line names what they are about."""

@@ -40,7 +40,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     our_timers: bool = False  # the brokers were started with short timers, and must tell them
     chosen: tuple[str, ...] = ()  # broker settings that the user chose
     topic_policy: bool = False  # the cluster states a policy that may refuse topics
-    required: tuple[str, ...] = ()  # areas (suites/floor.py) in which a refusal is never excused
+    required: tuple[str, ...] = ()  # areas (suites/running/requirements.py) in which a refusal is never excused
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 

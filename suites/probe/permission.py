@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from suites.floor import AREAS
 from suites.probe.answer import PendingExchange
 from suites.probe.rendering import errors_in
+from suites.running.requirements import AREAS
 from wire import errors
 from wire.messages import Struct
 

@@ -16,7 +16,7 @@ from suites.probe.permission import Permissions, wants
 from suites.probe.wire import Wire
 
 if TYPE_CHECKING:
-    from suites.session import TargetSession
+    from suites.running.session import TargetSession
 
 IN_TRANSACTION, PLAIN = "InitProducerId with a transactional id", "InitProducerId"
 UNKNOWN_EPOCH = 1

@@ -22,7 +22,7 @@ from suites.result import CaseResult, Failure, Reason
 from suites.signature import signature
 
 NEEDS = "needs"
-DATA = "requires/data"  # found when the run begins (suites/health.py), before any case
+DATA = "requires/data"  # found when the run begins (suites/running/health.py), before any case
 BY_SENTENCE = "statement"
 
 

@@ -15,8 +15,8 @@ from typing import Literal
 
 from faults.node_control import NodeControl
 from histories.tempdirs import Scratch
-from suites.offer import TargetSupport, broken_claims
 from suites.probe import naming
+from suites.running.support import TargetSupport, broken_claims
 from suites.targets import Target, TargetProblem, open_target, readiness
 from suites.targets.apache import jvm
 

@@ -16,7 +16,6 @@ from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
-from suites.offer import unsupported_apis
 from suites.outcome import Outcome, failed, inconclusive, not_applicable
 from suites.probe.context import CaseContext
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -26,6 +25,7 @@ from suites.probe.prerequisites import excused, step_of
 from suites.probe.promptness import counted_ms
 from suites.probe.wire import Wire
 from suites.result import Evidence
+from suites.running.support import unsupported_apis
 from suites.trials.context import TrialContext
 from suites.trials.facts import KIND
 from suites.trials.late_reassignment import SESSIONS
@@ -36,7 +36,7 @@ from suites.trials.verdict import NO_PROGRESS, UNDISTURBED, judged
 from suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from suites.session import TargetSession
+    from suites.running.session import TargetSession
 
 SYSTEM = frozenset({"proxy"})
 

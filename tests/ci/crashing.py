@@ -12,7 +12,7 @@ import pytest
 
 from suites.case import Case
 from suites.outcome import Outcome
-from suites.session import TargetSession
+from suites.running.session import TargetSession
 
 PATIENCE_S = 20.0
 

@@ -20,7 +20,7 @@ from suites import mutation
 from suites.case import by_id
 from suites.events import CaseFinished
 from suites.exit_status import FAILED
-from suites.run import Options, Run
+from suites.running.run import Options, Run
 
 SEED = 7
 #: planted bug -> (case, how its failure must be named)

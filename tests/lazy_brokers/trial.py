@@ -11,7 +11,7 @@ from pathlib import Path
 from ci.reports.run_state import RunState
 from suites.case import by_id
 from suites.result import CaseResult
-from suites.run import Options, Run
+from suites.running.run import Options, Run
 
 LAZY = Path(__file__).with_name("lazy.py")
 

@@ -160,14 +160,14 @@ def test_no_end_confirms_nothing_and_a_disagreement_is_ours(told, monkeypatch, a
 
 
 def test_a_stored_failure_is_shown_with_the_second_opinion(told, monkeypatch, program):
-    from suites import stored
     from suites.outcome import Outcome
+    from suites.running import rejudge
     from suites.trials import verdict
 
     history = told(*BROKEN["stale-read"])
     found = Outcome(Verdict.FAIL, anomalies=tuple(judge(history, LOG_CHECKS).anomalies))
     monkeypatch.setattr(verdict, "judged", lambda *_: found)
-    outcome = stored._trial(None, history, None)
+    outcome = rejudge._trial(None, history, None)
 
     assert outcome.verdict is Verdict.FAIL
     assert [(line.what, line.text[:27]) for line in outcome.evidence] == [

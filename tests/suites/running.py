@@ -11,7 +11,7 @@ from faults.schedule import Schedule, Window
 from suites.case import Case, by_id
 from suites.events import RunEvent
 from suites.result import CaseResult
-from suites.run import Options, Run
+from suites.running.run import Options, Run
 
 
 def results_of(

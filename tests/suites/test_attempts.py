@@ -6,9 +6,9 @@ import pytest
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.verdict import Verdict
-from suites.attempts import attempt_of, concluded, severity
 from suites.outcome import Outcome
 from suites.result import Reason
+from suites.running.attempts import attempt_of, concluded, severity
 
 PHANTOM = Anomaly(
     name="phantom", guarantee="rec-001", topic="t", partition=0, offsets=(3,), values=(9,), operations=(9,),

@@ -7,7 +7,7 @@ import pytest
 
 from suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
 from suites.guarantees import UnknownGuarantee, guarantee, registry
-from suites.selection import UnknownSelection, quick_first, select, within_budget
+from suites.running.selection import UnknownSelection, quick_first, select, within_budget
 
 
 def test_every_file_of_every_area_is_found():

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from suites.case import Case
-from suites.offer import TargetSupport, broken_claims, unmet_need
 from suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, withheld_apis
 from suites.probe.default_topics import DefaultTopicsProbe
+from suites.running.support import TargetSupport, broken_claims, unmet_need
 from tests.suites.scripted import SCENE, ScriptedExchanger, wire_to
 from wire.apis import ALL
 from wire.messages import response

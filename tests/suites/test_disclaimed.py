@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from suites.case import all_cases
-from suites.features import FEATURES
-from suites.offer import TargetSupport, unmet_need, unsupported_apis
+from suites.running.features import FEATURES
+from suites.running.support import TargetSupport, unmet_need, unsupported_apis
 from suites.targets import CAPABILITIES
 from suites.targets import FEATURES as CLAIMED
 from wire.apis import ALL

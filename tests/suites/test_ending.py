@@ -12,8 +12,8 @@ import pytest
 
 from histories.header import Header
 from histories.recorder import Recorder
-from suites.cleaning import HURRIED_S, CleanupProbe, remove_created
 from suites.probe.context import CaseContext
+from suites.running.cleanup import HURRIED_S, CleanupProbe, remove_created
 from suites.trials import clients as of_clients
 from suites.trials.clients import Clients
 from suites.trials.context import TrialContext

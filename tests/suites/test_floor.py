@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites import floor
-from suites.offer import TargetSupport
+from suites.running import requirements
+from suites.running.support import TargetSupport
 from wire.apis import ALL, by_name
 
 EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
@@ -19,12 +19,12 @@ def offer(*without: str, capabilities: frozenset[str] = MADE, **versions: tuple[
 
 
 def missed(require: str, offered: TargetSupport, claims: dict[str, bool] | None = None) -> dict[str, str]:
-    return floor.missing_apis(floor.required(floor.parse(require), offered, claims or {}), offered)
+    return requirements.missing_apis(requirements.required(requirements.parse(require), offered, claims or {}), offered)
 
 
 def test_who_offers_everything_is_above_the_floor() -> None:
     assert missed("core", offer()) == {}
-    assert missed(",".join(floor.AREAS), offer()) == {}
+    assert missed(",".join(requirements.AREAS), offer()) == {}
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_none_asks_for_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["", ",", "core,none", "none,core", "telepathy", "core,,telepathy"])
 def test_what_is_not_understood_is_named(text: str) -> None:
-    with pytest.raises(floor.UnknownArea, match="none alone"):
-        floor.parse(text)
+    with pytest.raises(requirements.UnknownArea, match="none alone"):
+        requirements.parse(text)

@@ -3,11 +3,11 @@
 import pytest
 
 from checkers.verdict import Verdict
-from suites.attempts import severity
 from suites.case import Case
 from suites.probe import COMMITTED
 from suites.probe.produce import batch
 from suites.probe.run_case import attempt
+from suites.running.attempts import severity
 from tests.suites.scripted import TOPIC, wire_to
 from wire.messages import response
 from wire.records import batches, patch

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from checkers.verdict import Verdict
-from suites import health
 from suites.case import Case
 from suites.probe.run_case import attempt
+from suites.running import health
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 from tests.suites.scripted import TOPIC, wire_to

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from checkers.verdict import Verdict
-from suites import health
 from suites.case import Case
 from suites.probe import batch
+from suites.running import health
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 from wire.messages import request

@@ -12,14 +12,14 @@ from faults.client_aliases import ClientAliases
 from faults.proxy_process import FaultProxy
 from faults.schedule import Schedule
 from suites.case import all_cases, by_id
-from suites.cleaning import NAMES, NameJournal, clean
-from suites.disturbance import RunWideFaults
 from suites.outcome import failed
 from suites.probe import naming
 from suites.probe.context import CaseContext
 from suites.probe.run_case import attempt
 from suites.probe.wire import Wire
 from suites.result import Evidence
+from suites.running.cleanup import NAMES, NameJournal, clean
+from suites.running.run_wide_faults import RunWideFaults
 from tests.suites.in_process import NODE, InProcess
 from tests.suites.scripted import SCENE, wire_to
 from wire.messages import response

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from checkers.verdict import Verdict
-from suites import plugin
-from suites.stored import judge_stored
+from suites.running import plugin
+from suites.running.rejudge import judge_stored
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -25,7 +25,7 @@ def command(run_dir: Path, *arguments: str) -> list[str]:
         "-m",
         "pytest",
         "-p",
-        "suites.plugin",
+        "suites.running.plugin",
         "-p",
         "no:cacheprovider",
         "-q",

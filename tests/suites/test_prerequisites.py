@@ -14,7 +14,7 @@ from suites.probe import prerequisites
 from suites.probe.known import Known, Met
 from suites.probe.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
 from suites.result import CaseResult, Failure, Reason
-from suites.stored import judge_stored
+from suites.running.rejudge import judge_stored
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 

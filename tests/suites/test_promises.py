@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from checkers.verdict import Verdict
-from suites.promises import unkept_promises
 from suites.result import CaseResult, Reason
+from suites.running.claims import unkept_promises
 
 
 def results(*verdicts: tuple[str, Verdict, str]) -> list[CaseResult]:

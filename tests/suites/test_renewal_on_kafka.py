@@ -14,9 +14,9 @@ import pytest
 
 from suites.case import all_cases
 from suites.mutants import CLUSTER_NEEDS
-from suites.plugin import arguments
 from suites.proof import record
 from suites.proof_notes import Note
+from suites.running.plugin import arguments
 
 BUDGET_S = 150.0
 LIMIT_S = 280.0
@@ -47,7 +47,7 @@ def test_cases_that_are_due_for_renewal_still_pass_on_kafka(tmp_path, request):
         return
     taken = sample(marked)
     notes = tmp_path / "notes.jsonl"
-    words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.plugin"]
+    words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
     words += ["-p", "suites.proof_notes", "--notes", str(notes), "--target", "kafka:4.4.0", "--unproven", "fail"]
     words += ["--run-dir", str(tmp_path / "run"), *(f"--select={case.id}" for case in taken), *arguments()]
     try:

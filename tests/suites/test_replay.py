@@ -15,7 +15,7 @@ from suites.probe.replay import ReplayExchanger
 from suites.probe.run_case import attempt
 from suites.probe.transcript import TranscriptWriter, read_transcript
 from suites.probe.wire import Wire
-from suites.stored import judge_stored
+from suites.running.rejudge import judge_stored
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
 
 
@@ -133,7 +133,7 @@ def test_a_stored_case_knows_how_many_addresses_it_had(tmp_path, monkeypatch):
         for entry in exchanger.tape:
             writer(entry)
         writer.close()
-    monkeypatch.setattr("suites.stored.by_id", lambda: {case.id: case})
+    monkeypatch.setattr("suites.running.rejudge.by_id", lambda: {case.id: case})
     again = judge_stored(tmp_path / "h")
     assert (again.verdict, again.reason) == (live.verdict, live.reason)
 

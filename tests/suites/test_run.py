@@ -11,8 +11,8 @@ from checkers.verdict import Verdict
 from suites.case import Case
 from suites.events import CaseFinished, RunEvent, RunFinished
 from suites.result import CaseResult
-from suites.run import Options, Run
-from suites.session import TargetSession
+from suites.running.run import Options, Run
+from suites.running.session import TargetSession
 from suites.targets import TargetNotReady, TargetProblem, open_target
 
 

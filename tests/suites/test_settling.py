@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.settling import WITHIN_S, restore_preferred_leaders
+from suites.running.preferred_leaders import WITHIN_S, restore_preferred_leaders
 from tests.suites.scripted import wire_to
 from wire.messages import response
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suites.case import BadCase, Case, case
-from suites.offer import TargetSupport, unmet_need
+from suites.running.support import TargetSupport, unmet_need
 from suites.targets import open_target
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from histories.clock import now_ns
-from suites import watch
 from suites.probe.traffic import Traffic
-from suites.watch import Watch
+from suites.running import death_watch
+from suites.running.death_watch import Watch
 
 
 class Listener:
@@ -36,7 +36,7 @@ def listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def posted(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    monkeypatch.setattr(watch, "LOOKS_S", 0.2)
+    monkeypatch.setattr(death_watch, "LOOKS_S", 0.2)
     made = Watch()
     made.post([listener.place])
     yield made

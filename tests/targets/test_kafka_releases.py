@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.offer import TargetSupport, broken_claims
+from suites.running.support import TargetSupport, broken_claims
 from suites.since import number
 from suites.targets import TargetNotBuilt, open_target
 from suites.targets.apache import offered, settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.session import TargetSession
+from suites.running.session import TargetSession
 from suites.targets import UnknownTarget, open_target, readiness
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from suites import session
+from suites.running import session
 from suites.workloads.context import WorkloadContext
 
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from ci.child import command
-from suites.plugin import arguments
+from suites.running.plugin import arguments
 from suites.targets import open_target
 
 INCONCLUSIVE_ONLY = 6

@@ -10,7 +10,6 @@ import msgspec
 from checkers.verdict import Verdict
 from histories.header import HistoryRefused
 from histories.reader import History
-from suites.attempts import attempt_of, severity
 from suites.case import Case, by_id
 from suites.outcome import Outcome, inconclusive
 from suites.probe.cluster_settings import ClusterSettings
@@ -24,6 +23,7 @@ from suites.probe.target_condition import WELL
 from suites.probe.transcript import read_transcript
 from suites.proof import proof_of
 from suites.result import CaseResult, Evidence, Reason
+from suites.running.attempts import attempt_of, severity
 
 if TYPE_CHECKING:
     from suites.trials.verdict import JudgeFunction

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from suites.case import NEEDS, Case
-from suites.features import disclaimed
 from suites.result import Reason
+from suites.running.features import disclaimed
 from wire.apis import by_name
 
 #: A claimed feature is there when all of these APIs are offered; a finalized feature must be on where it is named.

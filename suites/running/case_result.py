@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from checkers.verdict import Verdict
 from histories.clock import now_ns
-from suites.attempts import severity
 from suites.case import Case
-from suites.log_lines import folded
 from suites.outcome import Outcome
 from suites.proof import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
+from suites.running.attempts import severity
+from suites.running.log_lines import folded
 from suites.signature import derived
 from suites.targets import Target
 
 if TYPE_CHECKING:
-    from suites.session import TargetSession
+    from suites.running.session import TargetSession
 
 LOG_LINES_KEPT = 60
 ALARMS_SHOWN = 5

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from checkers.verdict import Verdict
 from histories.clock import now_ns
-from suites import features
-from suites.features import of_case
-from suites.floor import AREAS, missing_apis, required, statement
-from suites.offer import TargetSupport, broken_claims, is_chosen
 from suites.outcome import failed
 from suites.result import CaseResult
+from suites.running import features
+from suites.running.features import of_case
+from suites.running.requirements import AREAS, missing_apis, required, statement
+from suites.running.support import TargetSupport, broken_claims, is_chosen
 from suites.targets import FEATURES
 
 #: Reasons of the not applicable that are the broker's doing.

@@ -13,13 +13,13 @@ from contextlib import suppress
 
 from histories.clock import now_ns
 from suites.case import Case
-from suites.health import CANNOT_WRITE, Health
 from suites.outcome import Outcome
 from suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
 from suites.result import Reason
+from suites.running.death_watch import Place, Watch
+from suites.running.health import CANNOT_WRITE, Health
 from suites.targets import Target, readiness
 from suites.targets.address import reached
-from suites.watch import Place, Watch
 
 HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 """What a schedule needs that ends a node, or freezes it."""

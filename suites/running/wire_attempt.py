@@ -20,7 +20,7 @@ from suites.probe.run_case import attempt
 from suites.probe.transcript import TranscriptWriter
 
 if TYPE_CHECKING:
-    from suites.session import TargetSession
+    from suites.running.session import TargetSession
 
 
 def attempt_wire(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:

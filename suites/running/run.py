@@ -14,19 +14,19 @@ import msgspec
 
 from checkers.verdict import Verdict
 from histories.tempdirs import holding
-from suites import promises
 from suites.case import Case
-from suites.disturbance import open_run_wide_faults
-from suites.earlier import Earlier
 from suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
 from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
-from suites.floor import CORE
-from suites.interruption import Interruption
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.prerequisites import owners_first
 from suites.result import CaseResult
-from suites.selection import quick_first, select, within_budget
-from suites.session import TargetSession
+from suites.running import claims
+from suites.running.earlier import Earlier
+from suites.running.interruption import Interruption
+from suites.running.requirements import CORE
+from suites.running.run_wide_faults import open_run_wide_faults
+from suites.running.selection import quick_first, select, within_budget
+from suites.running.session import TargetSession
 from suites.targets import TargetNotReady, TargetProblem, open_target
 
 WIRE_S = 0.4
@@ -75,7 +75,7 @@ class Run:
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
         """The cases of this run in their order: by selection, profile and budget. Raises UnknownSelection."""
-        taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, promises.names())
+        taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims.names())
         budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
         if self.options.refute:
             taken = [case for case in taken if case.tampered_responses]

@@ -17,17 +17,8 @@ from faults.journal import forget_run
 from faults.node_control import NodeControl
 from histories.clock import now_ns
 from histories.header import HistoryWriteFailed
-from suites.attempts import attempt_of, concluded
 from suites.case import Case
-from suites.case_result import lost, result_of
-from suites.cleaning import RESOURCES_FILE, CleanupProbe, NameJournal, RunResources, clean, names_on, remove_created
-from suites.disturbance import RunWideFaults
 from suites.events import CaseFinished, CaseStarted, RunEvent
-from suites.floor import CORE, required
-from suites.health import Health
-from suites.interruption import Interruption
-from suites.liveness import Liveness
-from suites.offer import TargetSupport, unmet_need
 from suites.outcome import Outcome, inconclusive
 from suites.probe import naming
 from suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
@@ -39,12 +30,29 @@ from suites.probe.known import Known
 from suites.probe.prerequisites import known_from
 from suites.probe.promptness import SLOW
 from suites.probe.wire import Wire
-from suites.promises import broken_promises, unkept_promises
 from suites.result import Attempt, CaseResult, Evidence
-from suites.settling import restore_preferred_leaders
+from suites.running.attempts import attempt_of, concluded
+from suites.running.case_result import lost, result_of
+from suites.running.claims import broken_promises, unkept_promises
+from suites.running.cleanup import (
+    RESOURCES_FILE,
+    CleanupProbe,
+    NameJournal,
+    RunResources,
+    clean,
+    names_on,
+    remove_created,
+)
+from suites.running.health import Health
+from suites.running.interruption import Interruption
+from suites.running.liveness import Liveness
+from suites.running.preferred_leaders import restore_preferred_leaders
+from suites.running.requirements import CORE, required
+from suites.running.run_wide_faults import RunWideFaults
+from suites.running.support import TargetSupport, unmet_need
+from suites.running.wire_attempt import attempt_wire
 from suites.targets import Target, TargetProblem
 from suites.targets.address import reached
-from suites.wire_attempt import attempt_wire
 
 ATTEMPTS = 3
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again

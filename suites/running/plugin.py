@@ -1,6 +1,6 @@
 """The pytest plugin: one item a case, one target for the session, events for whoever listens, an exit status to trust.
 
-    python -P -m pytest -p suites.plugin --target reference --select 'offsets/*'
+    python -P -m pytest -p suites.running.plugin --target reference --select 'offsets/*'
 
 Without --target it does nothing. `--deselect` is pytest's own option; here it takes names of cases.
 """
@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from suites import floor
 from suites.case import CASES, BadCase, Case, cases_in
-from suites.earlier import Earlier
 from suites.events import RunEvent
 from suites.exit_status import USAGE
-from suites.floor import CORE
-from suites.run import Options, Run
-from suites.selection import PROFILES, UnknownSelection
+from suites.running import requirements
+from suites.running.earlier import Earlier
+from suites.running.requirements import CORE
+from suites.running.run import Options, Run
+from suites.running.selection import PROFILES, UnknownSelection
 from suites.since import release_of
 from suites.targets import ALLOWANCES, FEATURES
 
@@ -211,8 +211,8 @@ def _options(config: pytest.Config) -> Options:
 
 def _required(text: str) -> tuple[str, ...]:
     try:
-        return floor.parse(text)
-    except floor.UnknownArea as error:
+        return requirements.parse(text)
+    except requirements.UnknownArea as error:
         raise pytest.UsageError(f"--require: {error}") from error
 
 
