@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from histories.tempdirs import Scratch
-from suites import mutants
 from suites.case import Case, by_id
 from suites.events import PhaseChanged
+from suites.proving import mutants
 from suites.running.run import Options, Run
 
 MOST = 2.0

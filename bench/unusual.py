@@ -26,8 +26,8 @@ from bench.relay import Relay
 from checkers.verdict import Verdict
 from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
-from suites.proof_notes import Note
-from suites.release_notes import ReleaseNotes
+from suites.proving.notes import Note
+from suites.proving.release_notes import ReleaseNotes
 from suites.running.plugin import arguments
 from suites.targets import open_target
 from wire.client import Connection
@@ -111,7 +111,7 @@ def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     shelf.forget_what_is_said_again()
     with Scratch("unusual") as folder, _target(setup, Path(folder)) as target:
         words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-        words += ["-p", "suites.proof_notes", "--notes", str(shelf.path), "--target", target]
+        words += ["-p", "suites.proving.notes", "--notes", str(shelf.path), "--target", target]
         words += ["--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in missing), *arguments()]
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)

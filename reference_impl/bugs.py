@@ -22,7 +22,7 @@ class Bug:
     seen: str = ""
     every: int = 1
     shows: tuple[str, ...] = ("statement",)
-    """By what a case that catches it fails: an anomaly, or why a question failed (suites/mutants.py)."""
+    """By what a case that catches it fails: an anomaly, or why a question failed (suites/proving/mutants.py)."""
     caught_by: tuple[str, ...] = ()
     """Cases of the suite that must fail, beside those that name the bug themselves."""
 

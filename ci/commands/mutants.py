@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from suites import proof
-from suites.mutants import Mutant, catchers, mutants
+from suites.proving import proof_record
+from suites.proving.mutants import Mutant, catchers, mutants
 
 INDENT = " " * 8
 
 
 def page() -> str:
     """A paragraph a bug: id and story, the guarantee that it violates, where it was seen, the cases that catch it."""
-    seen_to_fail = proof.record()
+    seen_to_fail = proof_record.record()
     blocks = []
     for mutant in mutants().values():
         names = {case.id for _, case in catchers(mutant.id)}

@@ -9,7 +9,7 @@ from checkers.verdict import Verdict
 from histories.clock import now_ns
 from suites.case import Case
 from suites.outcome import Outcome
-from suites.proof import proof_of
+from suites.proving.proof_record import proof_of
 from suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
 from suites.running.attempts import severity
 from suites.running.log_lines import folded

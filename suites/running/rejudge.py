@@ -21,7 +21,7 @@ from suites.probe.replay import ReplayExchanger
 from suites.probe.run_case import attempt
 from suites.probe.target_condition import WELL
 from suites.probe.transcript import read_transcript
-from suites.proof import proof_of
+from suites.proving.proof_record import proof_of
 from suites.result import CaseResult, Evidence, Reason
 from suites.running.attempts import attempt_of, severity
 

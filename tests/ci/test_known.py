@@ -14,7 +14,7 @@ from ci.errors import FAILED, PASSED, UserError
 from ci.reports.known import KnownFailures, lines_to_record
 from ci.reports.tally import Tally
 from suites.case import by_id
-from suites.mutation import results as tried
+from suites.proving.mutation import results as tried
 from suites.result import CaseResult, Failure, Reason
 
 TODAY = date(2026, 11, 21)

@@ -16,10 +16,10 @@ import pytest
 
 from checkers.verdict import Verdict
 from histories.tempdirs import Scratch
-from suites import mutation
 from suites.case import by_id
 from suites.events import CaseFinished
 from suites.exit_status import FAILED
+from suites.proving import mutation
 from suites.running.run import Options, Run
 
 SEED = 7

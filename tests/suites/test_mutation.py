@@ -11,7 +11,7 @@ import pytest
 
 from checkers.anomaly import Anomaly
 from checkers.verdict import Verdict
-from suites import mutants, mutation
+from suites.proving import mutants, mutation
 from suites.result import Reason
 
 SAMPLE = 6

@@ -7,12 +7,12 @@ import ast
 import msgspec
 import pytest
 
-from suites import built_from, proof, prove
-from suites.built_from import text_hash, text_of, under_hash
 from suites.case import by_id
-from suites.proof import KafkaPass, ProofRecord
-from suites.proof_notes import Note
-from suites.prove import Work
+from suites.proving import case_dependencies, proof_record, prove
+from suites.proving.case_dependencies import text_hash, text_of, under_hash
+from suites.proving.notes import Note
+from suites.proving.proof_record import KafkaPass, ProofRecord
+from suites.proving.prove import Work
 
 CASE = by_id()["offsets/by-time-within-a-batch"]
 TRIAL = by_id()["idempotence/lost-ack"]
@@ -77,12 +77,13 @@ def test_a_case_with_another_text_is_another_case(old, new):
     ],
 )
 def test_what_runs_and_judges_a_case_lies_under_it(case, files):
-    assert files <= built_from.under(case)
-    assert case.file.relative_to(built_from.ROOT).as_posix() in built_from.under(case)
+    assert files <= case_dependencies.under(case)
+    assert case.file.relative_to(case_dependencies.ROOT).as_posix() in case_dependencies.under(case)
 
 
 def test_faults_and_checkers_judge_no_wire_case():
-    assert not [file for file in built_from.under(CASE) if file.startswith(("faults/", "checkers/checks", "suites/ca"))
+    assert not [file for file in case_dependencies.under(CASE)
+                if file.startswith(("faults/", "checkers/checks", "suites/ca"))
                 and file != "suites/cases/offsets/by_time.py"]  # fmt: skip
 
 
@@ -101,12 +102,12 @@ def test_of_a_file_of_cases_counts_what_they_share(tmp_path, old, new, same):
         folder = tmp_path / str(number) / "suites/cases/a"
         folder.mkdir(parents=True)
         (folder / "one.py").write_text(source)
-        said.append(built_from.state_of(["suites/cases/a/one.py"], tmp_path / str(number)))
+        said.append(case_dependencies.state_of(["suites/cases/a/one.py"], tmp_path / str(number)))
     assert (said[0] == said[1]) is same
 
 
 def test_what_is_there_for_the_type_checker_alone_is_not_followed():
-    nodes = list(built_from._nodes(ast.parse("if TYPE_CHECKING:\n    import a\ndef f():\n    import b\n")))
+    nodes = list(case_dependencies._nodes(ast.parse("if TYPE_CHECKING:\n    import a\ndef f():\n    import b\n")))
     assert [node.names[0].name for node in nodes if isinstance(node, ast.Import)] == ["b"]
 
 
@@ -120,7 +121,7 @@ def shipped(monkeypatch):
         kept.states["then"] = {**kept.states[now], **(was or {})}
         for count in nodes:
             kept.passed(CASE, KafkaPass("4.4.0", count, "2026-11-21", "then"))
-        monkeypatch.setattr(proof, "record", lambda: kept)
+        monkeypatch.setattr(proof_record, "record", lambda: kept)
         return kept
 
     return made
@@ -128,9 +129,9 @@ def shipped(monkeypatch):
 
 def test_a_changed_helper_leaves_the_proof_in_force_and_marks_it(shipped):
     shipped(1, 3)
-    assert proof.proof_of(CASE).renewal_due == ()
+    assert proof_record.proof_of(CASE).renewal_due == ()
     kept = shipped(1, 3, was={"suites/probe/run_case.py": "other", "suites/trials/run_trial.py": "other"})
-    told = proof.proof_of(CASE, nodes=1)
+    told = proof_record.proof_of(CASE, nodes=1)
     assert told.renewal_due == kept.marked(CASE) == ("suites/probe/run_case.py",)
     assert "renewal due: suites/probe/run_case.py changed since" in told.sentence
     assert told.speaks_of(1) and told.speaks_of(3)
@@ -140,14 +141,14 @@ def test_a_changed_helper_leaves_the_proof_in_force_and_marks_it(shipped):
 def test_a_changed_text_is_not_proven(shipped):
     kept = shipped(1)
     kept.cases[CASE.id].text = "of before"
-    assert proof.proof_of(CASE) is None
+    assert proof_record.proof_of(CASE) is None
     assert prove.marks([CASE])[0] == f"{CASE.id}: not proven as it is written now"
 
 
 @pytest.mark.parametrize(("proven", "target", "speaks"), [(3, 3, True), (3, 1, False), (1, 1, True), (1, 3, False)])
 def test_a_pass_speaks_of_the_setting_that_it_was_seen_in(shipped, proven, target, speaks):
     shipped(proven)
-    told = proof.proof_of(CASE, target)
+    told = proof_record.proof_of(CASE, target)
     assert told.speaks_of(target) is speaks
     assert f"Apache Kafka 4.4.0, {'three nodes' if proven == 3 else 'one node'} (2026-11-21)" in told.sentence
 
@@ -179,7 +180,7 @@ def work(tmp_path, monkeypatch):
     def made(*notes, tail=b"", record=None):
         path = tmp_path / "notes.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in notes) + tail)
-        monkeypatch.setattr(proof, "read", lambda path: record or ProofRecord())
+        monkeypatch.setattr(proof_record, "read", lambda path: record or ProofRecord())
         begun = Work([CASE], path)
         begun.asked = []
         monkeypatch.setattr(begun, "_run", lambda target, cases, *more: begun.asked.append((target, len(cases), *more)))
@@ -192,7 +193,7 @@ def test_what_a_kill_left_is_taken_in_and_a_line_cut_off_is_not(work):
     begun = work(note(attempt=2), note(SICK, "fail"), note("reference", "fail", refuted=True), tail=b'{"case":"offs')
     entry = begun.record.entry(CASE)
     assert [str(one) for one in entry.passes] == ["Apache Kafka 4.4.0, one node (2026-11-23, at the second attempt)"]
-    assert entry.fails_with == ["M30b", proof.EDITED_RESPONSE]
+    assert entry.fails_with == ["M30b", proof_record.EDITED_RESPONSE]
     assert begun._passed(CASE, KAFKA) and not begun._passed(CASE, "kafka:4.4.0?nodes=3")
 
 

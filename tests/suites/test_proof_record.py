@@ -1,9 +1,9 @@
 """The record that ships is about the cases as they are: one that has changed since can only warn, which nobody sees."""
 
-from suites import proof_page, prove
 from suites.case import all_cases
-from suites.proof import proof_of, record
-from suites.proof_page import only_edited
+from suites.proving import page, prove
+from suites.proving.page import only_edited
+from suites.proving.proof_record import proof_of, record
 
 MOST_ONLY_EDITED = 29
 """May only fall: an edited answer shows that a statement is looked at, not that the case provokes the fault."""
@@ -33,4 +33,4 @@ def test_every_pass_says_what_lay_under_the_case() -> None:
 
 
 def test_the_table_in_the_documents_is_of_this_record() -> None:
-    assert proof_page.TABLE.read_text(encoding="utf-8") == proof_page.page(all_cases(), record())
+    assert page.TABLE.read_text(encoding="utf-8") == page.page(all_cases(), record())

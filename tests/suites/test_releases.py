@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suites import releases
-from suites.built_from import text_hash
 from suites.case import all_cases, by_id
 from suites.guarantees import registry
-from suites.proof_notes import Note
-from suites.release_notes import Defect, ReleaseNotes, defects, findings
-from suites.release_page import page, problems, section
+from suites.proving import releases
+from suites.proving.case_dependencies import text_hash
+from suites.proving.notes import Note
+from suites.proving.release_notes import Defect, ReleaseNotes, defects, findings
+from suites.proving.release_page import page, problems, section
 from suites.since import number
 
 CASE = by_id()["offsets/newest-time"]

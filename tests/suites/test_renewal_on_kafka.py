@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from suites.case import all_cases
-from suites.mutants import CLUSTER_NEEDS
-from suites.proof import record
-from suites.proof_notes import Note
+from suites.proving.mutants import CLUSTER_NEEDS
+from suites.proving.notes import Note
+from suites.proving.proof_record import record
 from suites.running.plugin import arguments
 
 BUDGET_S = 150.0
@@ -48,7 +48,7 @@ def test_cases_that_are_due_for_renewal_still_pass_on_kafka(tmp_path, request):
     taken = sample(marked)
     notes = tmp_path / "notes.jsonl"
     words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-    words += ["-p", "suites.proof_notes", "--notes", str(notes), "--target", "kafka:4.4.0", "--unproven", "fail"]
+    words += ["-p", "suites.proving.notes", "--notes", str(notes), "--target", "kafka:4.4.0", "--unproven", "fail"]
     words += ["--run-dir", str(tmp_path / "run"), *(f"--select={case.id}" for case in taken), *arguments()]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from checkers.verdict import Verdict
-from suites.built_from import text_hash
 from suites.case import Case
-from suites.proof_notes import Note
+from suites.proving.case_dependencies import text_hash
+from suites.proving.notes import Note
 from suites.since import number
 
 DEFECTS = Path(__file__).with_name("release_defects.toml")

@@ -1,14 +1,14 @@
 """Runs every case on Apache Kafka's releases, and writes which do not pass where, and why.
 
-    python -P -m suites.releases                      # make releases: what is not noted yet, then the page
-    python -P -m suites.releases 3.6.2 4.0.1          # only these releases; the page is of all that is noted
-    python -P -m suites.releases --wire               # without the trials, which take ten times as long
-    python -P -m suites.releases --page               # runs nothing
+    python -P -m suites.proving.releases                      # make releases: what is not noted yet, then the page
+    python -P -m suites.proving.releases 3.6.2 4.0.1          # only these releases; the page is of all that is noted
+    python -P -m suites.proving.releases --wire               # without the trials, which take ten times as long
+    python -P -m suites.proving.releases --page               # runs nothing
 
 One node each. Verdicts are kept as they fall (runs/kafka-releases/VERSION.jsonl) and hold for a case as it is
 written: said again, the command runs what is new, changed or was inconclusive. Writes docs/apache-kafka-releases.md.
-Exit status 1 when a failure is explained by nothing in suites/release_defects.toml, or an entry there explains none.
-"""
+Exit status 1 when a failure is explained by nothing in suites/proving/release_defects.toml, or an entry there explains
+none. """
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from histories.tempdirs import Scratch
 from suites.case import Case, all_cases
-from suites.release_notes import ReleaseNotes, defects, findings
-from suites.release_page import page, problems
+from suites.proving.release_notes import ReleaseNotes, defects, findings
+from suites.proving.release_page import page, problems
 from suites.running.plugin import arguments
 from suites.since import number
 
@@ -31,7 +31,7 @@ RELEASES = (
 )
 """The newest patch of each, and earlier ones where a patch mended what a broker promises."""
 NOTES = Path("runs", "kafka-releases")
-PAGE = Path(__file__).parent.parent / "docs" / "apache-kafka-releases.md"
+PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-releases.md"
 RUN_LIMIT_S = 4 * 3600.0
 
 
@@ -59,7 +59,7 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     before = len(shelf.path.read_bytes())
     with Scratch("releases") as folder:
         words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-        words += ["-p", "suites.proof_notes", "--notes", str(shelf.path), "--target", f"kafka:{shelf.release}"]
+        words += ["-p", "suites.proving.notes", "--notes", str(shelf.path), "--target", f"kafka:{shelf.release}"]
         words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in cases), *arguments()]
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
@@ -71,7 +71,7 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.releases", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.releases", description=__doc__.split("\n", 1)[0])
     parser.add_argument("releases", nargs="*", metavar="VERSION", help=f"of: {', '.join(RELEASES)}")
     parser.add_argument("--wire", action="store_true", help="wire cases alone")
     parser.add_argument("--page", action="store_true", help="write the page from what is noted")

@@ -1,7 +1,7 @@
 """Puts every planted bug on trial with the cases that name it, and the healthy broker with the same cases.
 
-    python -P -m suites.mutation                  # make mutants: all of them, five times each
-    python -P -m suites.mutation M05 M09 --times 1
+    python -P -m suites.proving.mutation                  # make mutants: all of them, five times each
+    python -P -m suites.proving.mutation M05 M09 --times 1
 
 Cases that name a bug are run, the quick ones first, until one shows it. Exit status 1 when a bug was not shown every
 time, or the healthy broker failed a case or left more than 2 % of them undecided. Writes docs/mutants.md.
@@ -23,8 +23,8 @@ import msgspec
 
 from checkers.verdict import Verdict
 from histories.tempdirs import Scratch
-from suites import mutants, proof
 from suites.case import Case, all_cases
+from suites.proving import mutants, proof_record
 from suites.result import CaseResult
 from suites.running.run import Options, Run
 
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{len(wanted) - len(missed)} of {len(wanted)} bugs caught {options.times} times of {options.times}; "
           f"{time.monotonic() - began:.0f} s with {options.workers} workers")  # fmt: skip
     if options.table:
-        seen = {name: entry.fails_with for name, entry in proof.record().cases.items()}
+        seen = {name: entry.fails_with for name, entry in proof_record.record().cases.items()}
         options.table.write_text(mutants.page(seen), "utf-8")
     return 1 if missed or bad else 0
 
@@ -143,7 +143,7 @@ def _line(mutant: str, tries: Sequence[Attempted]) -> bool:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.mutation", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.mutation", description=__doc__.split("\n", 1)[0])
     parser.add_argument("mutants", nargs="*", metavar="BUG", help="which ones (default: all)")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--clean", type=int, default=5, help="runs of the healthy broker with the same cases")

@@ -1,9 +1,9 @@
 """The proof record: where each case, as it is written now, passed on Apache Kafka, and what has been seen to fail it.
 
-suites/proof_record.json is generated (`make prove`) and ships with the suite. An entry is about the case's own text: a
-case that is not in it, or has changed since, can only warn, for nobody has seen a correct broker pass it. What changed
-under a case since it passed (suites/built_from.py) makes the pass due for renewal: it still counts, and every report
-says so. A pass speaks of the setting that it was seen in: one node, or a cluster.
+suites/proving/proof_record.json is generated (`make prove`) and ships with the suite. An entry is about the case's own
+text: a case that is not in it, or has changed since, can only warn, for nobody has seen a correct broker pass it. What
+changed under a case since it passed (suites/proving/case_dependencies.py) makes the pass due for renewal: it still
+counts, and every report says so. A pass speaks of the setting that it was seen in: one node, or a cluster.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from suites.built_from import changed, state_of, text_hash, under
 from suites.case import Case, all_cases
+from suites.proving.case_dependencies import changed, state_of, text_hash, under
 from suites.result import KafkaProof
 
 RECORD = Path(__file__).with_name("proof_record.json")

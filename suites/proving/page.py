@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suites.case import Case
-from suites.proof import EDITED_RESPONSE, ProofRecord
+from suites.proving.proof_record import EDITED_RESPONSE, ProofRecord
 
-TABLE = Path(__file__).parent.parent / "docs" / "what-makes-each-case-fail.md"
+TABLE = Path(__file__).parents[2] / "docs" / "what-makes-each-case-fail.md"
 HEAD = """\
 # What makes each case fail
 

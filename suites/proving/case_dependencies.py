@@ -16,7 +16,7 @@ from pathlib import Path
 
 from suites.case import Case, is_case
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SCHEMA = "wire/schema"
 """Kafka's message definitions: one of the files, as far as this is concerned."""
 JUDGES = {

@@ -1,8 +1,8 @@
 """Makes the proof record: which cases pass on Apache Kafka, and which planted bug or edited answer makes each one fail.
 
-    python -P -m suites.prove                                    # make prove: whatever is not shown, or due for renewal
-    python -P -m suites.prove kafka:4.4.0 reference --select 'offsets/*'
-    python -P -m suites.prove --marked                           # says what is due, and runs nothing
+    python -P -m suites.proving.prove                                    # make prove: whatever is not shown, or due for
+    renewal python -P -m suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
+    python -P -m suites.proving.prove --marked                           # says what is due, and runs nothing
 
 A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
 is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
@@ -23,13 +23,13 @@ import msgspec
 
 from checkers.verdict import Verdict
 from histories.tempdirs import Scratch
-from suites import proof, releases
-from suites.built_from import text_hash, under_hash
 from suites.case import Case, all_cases
-from suites.mutants import CLUSTER_NEEDS, bugs_of, planted
-from suites.proof import EDITED_RESPONSE, KafkaPass
-from suites.proof_notes import Note
-from suites.proof_page import TABLE, page
+from suites.proving import proof_record, releases
+from suites.proving.case_dependencies import text_hash, under_hash
+from suites.proving.mutants import CLUSTER_NEEDS, bugs_of, planted
+from suites.proving.notes import Note
+from suites.proving.page import TABLE, page
+from suites.proving.proof_record import EDITED_RESPONSE, KafkaPass
 from suites.running.plugin import arguments
 from suites.running.selection import select
 from suites.since import number
@@ -59,14 +59,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems = work.problems(options.targets)
     print("\n".join(problems) or f"{len(cases)} cases: each is proven on {', '.join(options.targets)}")
     if newer := [one for one in releases.RELEASES if number(one) > number(RELEASES[0])]:
-        print(f"Newer than any Kafka that cases are proven on: {', '.join(newer)} (RELEASES in suites/prove.py)")
+        print(
+            f"Newer than any Kafka that cases are proven on: {', '.join(newer)} (RELEASES in suites/proving/prove.py)"
+        )
     return 1 if problems else 0
 
 
 def marks(cases: Sequence[Case]) -> list[str]:
     """What keeps this suite from being handed out: cases that are not proven, or whose proof is due for renewal."""
-    record = proof.record()
-    found = [f"{case.id}: not proven as it is written now" for case in cases if not proof.proof_of(case)]
+    record = proof_record.record()
+    found = [f"{case.id}: not proven as it is written now" for case in cases if not proof_record.proof_of(case)]
     due = {case.id: files for case in cases if (files := record.marked(case))}
     if due:
         changed = sorted({file for files in due.values() for file in files})
@@ -79,7 +81,7 @@ class Work:
 
     def __init__(self, cases: Sequence[Case], notes: Path, again: bool = False) -> None:
         self.cases = list(cases)
-        self.record = proof.read(proof.RECORD)
+        self.record = proof_record.read(proof_record.RECORD)
         self._path = notes
         self._last: dict[tuple[str, str, bool], Note] = {}
         self._read = 0
@@ -165,7 +167,7 @@ class Work:
 
     def _untold(self, case: Case) -> bool:
         entry = self.record.entry(case)
-        return bool(case.tampered_responses) and (entry is None or entry.lies != proof.tampered_hash(case))
+        return bool(case.tampered_responses) and (entry is None or entry.lies != proof_record.tampered_hash(case))
 
     def _run(self, target: str, cases: Sequence[Case], *more: str) -> None:
         """One run, each verdict noted as it falls. Its exit status says nothing here: failing may be what was asked."""
@@ -183,7 +185,7 @@ class Work:
                 "-p",
                 "suites.running.plugin",
             ]
-            words += ["-p", "suites.proof_notes", "--notes", str(self._path), "--target", target]
+            words += ["-p", "suites.proving.notes", "--notes", str(self._path), "--target", target]
             words += [
                 "--run-dir",
                 str(Path(folder, "run")),
@@ -212,7 +214,7 @@ class Work:
         self.record.cases = {name: entry for name, entry in self.record.cases.items() if name in known}
         for entry in self.record.cases.values():
             entry.passes = [seen for seen in entry.passes if seen.release in RELEASES]
-        proof.write(proof.RECORD, self.record)
+        proof_record.write(proof_record.RECORD, self.record)
         TABLE.write_text(page(all_cases(), self.record), encoding="utf-8")
 
     def problems(self, targets: Sequence[str]) -> list[str]:
@@ -238,7 +240,7 @@ class Work:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.prove", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.prove", description=__doc__.split("\n", 1)[0])
     parser.add_argument("targets", nargs="*", default=[*TARGETS], metavar="TARGET", help=f"of: {', '.join(TARGETS)}")
     parser.add_argument("--select", action="append", default=[])
     parser.add_argument("--deselect", action="append", default=[])

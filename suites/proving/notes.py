@@ -1,6 +1,6 @@
 """A pytest plugin that writes down what each case did: the raw material of the proof record.
 
-python -P -m pytest -p suites.running.plugin -p suites.proof_notes --notes notes.jsonl --target kafka:4.4.0
+python -P -m pytest -p suites.running.plugin -p suites.proving.notes --notes notes.jsonl --target kafka:4.4.0
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suites.built_from import text_hash, under_hash
 from suites.events import CaseFinished, RunEvent, RunStarted
+from suites.proving.case_dependencies import text_hash, under_hash
 from suites.running.plugin import RUN
 
 
