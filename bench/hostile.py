@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
 from bench.hostile_witness import Latency, Witness, Wronged
-from reference_impl.cluster import Cluster
+from reference_impl.broker.cluster import Cluster
 from wire import apis
 from wire.client import Connection
 from wire.messages import request

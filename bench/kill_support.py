@@ -18,7 +18,7 @@ from histories.header import Header
 from histories.payload import KEYS
 from histories.recorder import Recorder
 from histories.rows import Operation, Record
-from reference_impl.cluster import Cluster
+from reference_impl.broker.cluster import Cluster
 from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.trials.final_read import FinalRead

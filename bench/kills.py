@@ -42,7 +42,7 @@ from bench.kill_load import Load
 from bench.kill_report import Course
 from bench.kill_support import Trouble, all_in_sync, control, final_read, make_topic, recorded, wait_for
 from histories.recorder import Recorder
-from reference_impl.cluster import Cluster, ClusterFailed
+from reference_impl.broker.cluster import Cluster, ClusterFailed
 from reference_impl.group.placement import partition_for
 
 TOPIC, PARTITIONS = "t", 3

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.kill_support import QUICK, Trouble, placement, wait_for
-from reference_impl.cluster import Cluster
+from reference_impl.broker.cluster import Cluster
 from wire.client import Connection
 from wire.messages import request
 from wire.records import Record, build_batch

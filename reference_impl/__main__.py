@@ -11,9 +11,11 @@ import signal
 import sys
 from pathlib import Path
 
-from reference_impl import bugs, cluster, open_files, powercut
-from reference_impl.config import BrokerConfig
-from reference_impl.node import Node
+from reference_impl import bugs
+from reference_impl.broker import cluster
+from reference_impl.broker.node import Node
+from reference_impl.log import open_files, powercut
+from reference_impl.settings.config import BrokerConfig
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from reference_impl import bugs
 from reference_impl.clock import Clock
-from reference_impl.config import TopicRules
 from reference_impl.control.image import NOBODY, Placement
 from reference_impl.log import batch as batches
 from reference_impl.log import truncation
@@ -23,6 +22,7 @@ from reference_impl.log.producers import DuplicateBatch, ProducerTable, Rejected
 from reference_impl.log.segment import Aborted
 from reference_impl.log.validate import Rejected, check_frame, validate
 from reference_impl.replica.leading import Leading, Proposal
+from reference_impl.settings.config import TopicRules
 from wire import errors, records
 
 

@@ -21,7 +21,7 @@ from wire import apis
 from wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 HandlerResult = Struct | None | Awaitable[Struct | None]
 Handler = Callable[[Struct, "Context"], HandlerResult]

@@ -12,8 +12,8 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.resources import Resource, find, unborn
-from reference_impl.topic_rules import Fault
+from reference_impl.settings.resources import Resource, find, unborn
+from reference_impl.settings.topic_rules import Fault
 from wire import errors
 from wire.messages import Struct, response
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from reference_impl.api import Context, handles
-from reference_impl.node import Node
+from reference_impl.broker.node import Node
 from wire import errors
 from wire.messages import Struct, response
 

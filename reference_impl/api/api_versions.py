@@ -13,8 +13,8 @@ import re
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.emulated import levels
-from reference_impl.node import Node
+from reference_impl.broker.node import Node
+from reference_impl.settings.emulated import levels
 from wire import errors
 from wire.messages import Struct, response
 

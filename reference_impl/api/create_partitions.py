@@ -11,8 +11,8 @@ from collections import Counter
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.node import Node
-from reference_impl.topic_rules import Fault, assignment_fault, batch_fault
+from reference_impl.broker.node import Node
+from reference_impl.settings.topic_rules import Fault, assignment_fault, batch_fault
 from wire import errors
 from wire.messages import Struct, response
 

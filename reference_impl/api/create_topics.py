@@ -16,9 +16,9 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
+from reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
 from reference_impl.settings.topic import TOPIC_SETTINGS
-from reference_impl.topic_rules import (
+from reference_impl.settings.topic_rules import (
     Fault,
     assignment_fault,
     batch_fault,

@@ -10,9 +10,9 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
+from reference_impl.broker.node import Node
 from reference_impl.control.image import Topic
-from reference_impl.node import Node
-from reference_impl.topic_rules import Fault
+from reference_impl.settings.topic_rules import Fault
 from wire import errors
 from wire.messages import ZERO_UUID, Struct, request, response
 

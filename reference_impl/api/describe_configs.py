@@ -11,9 +11,9 @@ from typing import Any
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.resources import DEFAULT, GROUP, TOPIC, Resource, find
+from reference_impl.settings.resources import DEFAULT, GROUP, TOPIC, Resource, find
 from reference_impl.settings.setting import TYPE_CODES, Setting
-from reference_impl.topic_rules import Fault, name_fault
+from reference_impl.settings.topic_rules import Fault, name_fault
 from wire import errors
 from wire.messages import Struct, response
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from reference_impl.api import Context, handles
 from reference_impl.api.metadata import TOPIC_OPERATIONS, described
+from reference_impl.broker.node import Node
 from reference_impl.control.image import Topic
-from reference_impl.node import Node
-from reference_impl.topic_rules import name_fault
+from reference_impl.settings.topic_rules import name_fault
 from wire import errors
 from wire.messages import Struct, response
 

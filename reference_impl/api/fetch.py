@@ -18,9 +18,10 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 
-from reference_impl import bugs, hints
+from reference_impl import bugs
 from reference_impl.api import Context, handles
-from reference_impl.fetch_sessions import NO_SESSION, Incremental, Opening, SessionError, SessionPartition
+from reference_impl.api.fetch_sessions import NO_SESSION, Incremental, Opening, SessionError, SessionPartition
+from reference_impl.broker import hints
 from reference_impl.log import spoil
 from reference_impl.log.epochs import UNKNOWN
 from reference_impl.partition import Partition

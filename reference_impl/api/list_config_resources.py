@@ -7,7 +7,7 @@ unsupported type: UNSUPPORTED_VERSION.
 from __future__ import annotations
 
 from reference_impl.api import Context, handles
-from reference_impl.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from reference_impl.settings.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from wire import errors
 from wire.messages import Struct, response
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from reference_impl import bugs
 from reference_impl.api import Context, handles
+from reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
 from reference_impl.control.image import NOBODY, Topic
-from reference_impl.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
-from reference_impl.topic_rules import collision, name_fault
+from reference_impl.settings.topic_rules import collision, name_fault
 from wire import errors
 from wire.messages import ZERO_UUID, Struct, response
 

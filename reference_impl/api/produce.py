@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
-from reference_impl import bugs, hints
+from reference_impl import bugs
 from reference_impl.api import CloseConnection, Context, handles
+from reference_impl.broker import hints
+from reference_impl.broker.node import Node
 from reference_impl.log import batch as batches
 from reference_impl.log.validate import Rejected, check_frame
-from reference_impl.node import Node
 from reference_impl.partition import Partition
 from reference_impl.replica.waiting import LogPosition, mark, settled
 from wire import errors

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from reference_impl import bugs
 from reference_impl.clock import Clock
-from reference_impl.config import BrokerConfig
 from reference_impl.control import elections
 from reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
 from reference_impl.control.journal import MetadataJournal
 from reference_impl.control.spread import spread
+from reference_impl.settings.config import BrokerConfig
 from wire import errors
 
 log = logging.getLogger("controller")

@@ -21,7 +21,7 @@ from wire.messages import Struct, request
 
 if TYPE_CHECKING:
     from reference_impl.api import Context
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 log = logging.getLogger("membership")
 

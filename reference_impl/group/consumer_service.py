@@ -20,7 +20,7 @@ from reference_impl.log.validate import Rejected
 from wire import errors
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 log = logging.getLogger("groups")
 

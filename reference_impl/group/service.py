@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reference_impl import bugs
+from reference_impl.broker.loading import Loads, read_through
 from reference_impl.group import layout, rebalance, retention
 from reference_impl.group.alarms import Alarms
 from reference_impl.group.classic import ClassicGroup, GroupState
@@ -26,14 +27,13 @@ from reference_impl.group.layout import CommittedOffset, OffsetKey
 from reference_impl.group.offsets import Offsets
 from reference_impl.group.placement import partition_for
 from reference_impl.group.restoring import Groups, Restored
-from reference_impl.loading import Loads, read_through
 from reference_impl.log.validate import Rejected
 from wire import errors
 from wire.records import Record, build_batch
 
 if TYPE_CHECKING:
+    from reference_impl.broker.node import Node
     from reference_impl.clock import Timer
-    from reference_impl.node import Node
     from reference_impl.partition import Partition
 
 OFFSETS_TOPIC = "__consumer_offsets"

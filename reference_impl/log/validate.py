@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reference_impl import bugs
-from reference_impl.config import TopicRules
 from reference_impl.log import batch as batches
 from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, read_header
 from reference_impl.log.survey import BrokenRecords, Survey, survey
+from reference_impl.settings.config import TopicRules
 from wire import errors, records
 from wire.compression import NAMES, DecompressionFailed, decompress
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from reference_impl.api import Served
+from reference_impl.log.open_files import most_connections
 from reference_impl.net.budget import Budget
 from reference_impl.net.server import ClientConnection
-from reference_impl.open_files import most_connections
 from wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 log = logging.getLogger("listener")
 

@@ -11,7 +11,7 @@ from wire.conversation import ConnectionFailed
 from wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 _TIMEOUT_S = 3.0
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from reference_impl import bugs
 from reference_impl.api import CloseConnection, Context
-from reference_impl.dispatch import dispatch
+from reference_impl.broker.dispatch import dispatch
 from wire import frames
 from wire.codec import Malformed, decode_prefix
 from wire.messages import Struct, response

@@ -10,8 +10,8 @@ from wire import errors
 from wire.messages import request
 
 if TYPE_CHECKING:
+    from reference_impl.broker.node import Node
     from reference_impl.clock import Timer
-    from reference_impl.node import Node
     from reference_impl.partition import Partition
     from reference_impl.replica.leading import Proposal
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reference_impl import bugs
-from reference_impl.config import TopicRules
 from reference_impl.control.image import NOBODY, JsonRecord, Topic
 from reference_impl.log.recovery import open_log
 from reference_impl.partition import Partition
 from reference_impl.replica.fetcher import Fetcher
 from reference_impl.replica.serving import FollowerSession
+from reference_impl.settings.config import TopicRules
 from wire import errors
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 log = logging.getLogger("replicas")
 _TOPIC_ID = "topic-id"

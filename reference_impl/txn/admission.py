@@ -15,7 +15,7 @@ from wire import errors
 from wire.messages import request
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 _STATE_TOPIC = "__transaction_state"
 _VERSION = 5

@@ -21,7 +21,7 @@ from wire import errors
 from wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 _STATE_TOPIC = "__transaction_state"
 _VERSION = 1

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reference_impl import bugs
+from reference_impl.broker.loading import Loads, read_through
 from reference_impl.group.placement import partition_for
-from reference_impl.loading import Loads, read_through
 from reference_impl.log.validate import Rejected
 from reference_impl.txn import layout, state, version2
 from reference_impl.txn.admission import asked, for_append
@@ -25,8 +25,8 @@ from wire import errors
 from wire.records import Batch, Record, build_batch
 
 if TYPE_CHECKING:
+    from reference_impl.broker.node import Node
     from reference_impl.clock import Timer
-    from reference_impl.node import Node
     from reference_impl.partition import Partition
 
 STATE_TOPIC = "__transaction_state"

@@ -8,10 +8,10 @@ import pytest
 
 from reference_impl import bugs
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import NOBODY, Placement
 from reference_impl.control.journal import MetadataJournal
+from reference_impl.settings.config import BrokerConfig
 from wire import errors
 
 EVER = 1 << 60

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reference_impl.cluster import Cluster
+from reference_impl.broker.cluster import Cluster
 from tests.reference_cluster.test_real_processes import control, placement
 from tests.reference_impl.brokers import Deadline
 from tests.reference_impl.test_full_disk import fill_up, small_disk

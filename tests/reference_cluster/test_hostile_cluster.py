@@ -11,8 +11,8 @@ import pytest
 
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
-from reference_impl.channel import MOST_CONNECTIONS, SOCKET
-from reference_impl.cluster import Cluster
+from reference_impl.broker.channel import MOST_CONNECTIONS, SOCKET
+from reference_impl.broker.cluster import Cluster
 from wire import apis
 from wire.client import Connection
 from wire.messages import request

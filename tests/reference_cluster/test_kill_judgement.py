@@ -15,7 +15,7 @@ from bench.kill_support import rows_of_send
 from histories.header import Header
 from histories.recorder import Recorder
 from histories.rows import Batch, Client, Operation, Record
-from reference_impl import powercut
+from reference_impl.log import powercut
 from reference_impl.log.batch import read_header
 from reference_impl.log.partition_log import LogSettings
 from reference_impl.log.recovery import open_log

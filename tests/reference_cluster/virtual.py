@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig, TopicRules
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import NOBODY
 from reference_impl.control.journal import MetadataJournal
@@ -25,6 +24,7 @@ from reference_impl.replica.following import Following
 from reference_impl.replica.leading import Proposal
 from reference_impl.replica.serving import FollowerSession, as_response
 from reference_impl.replica.waiting import LogPosition, mark
+from reference_impl.settings.config import BrokerConfig, TopicRules
 from wire import errors
 from wire.messages import Struct
 from wire.records import Record, batches, build_batch

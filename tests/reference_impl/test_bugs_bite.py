@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from reference_impl import api, bugs
+from reference_impl.broker.node import Node
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
-from reference_impl.node import Node
+from reference_impl.settings.config import BrokerConfig
 from wire import apis, records
 from wire.messages import Struct, request
 

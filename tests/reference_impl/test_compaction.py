@@ -358,8 +358,8 @@ def test_every_planted_bug_of_compaction_changes_what_is_left(bug: str, tmp_path
 
 
 def test_the_cleaner_works_in_steps_and_stops(tmp_path: Path) -> None:
-    from reference_impl.config import BrokerConfig
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
+    from reference_impl.settings.config import BrokerConfig
 
     clock = ManualClock(T)
     node = Node(BrokerConfig(tmp_path), clock, random.Random(1))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from reference_impl.api.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
+from reference_impl.broker.node import Node
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
-from reference_impl.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
 from reference_impl.net.budget import Budget
 from reference_impl.net.server import ClientConnection
-from reference_impl.node import Node
+from reference_impl.settings.config import BrokerConfig
 from wire import frames
 from wire.messages import child, request
 from wire.records import Record, build_batch

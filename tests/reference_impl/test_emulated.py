@@ -10,7 +10,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from reference_impl import api, emulated
+from reference_impl import api
+from reference_impl.settings import emulated
 from tests.reference_impl.brokers import BrokerProcess, Deadline
 from wire import apis, errors
 from wire.client import Connection

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
+from reference_impl.broker.node import Node
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
 from reference_impl.control.journal import MetadataJournal
 from reference_impl.log.batch import read_header
 from reference_impl.log.epochs import LeaderEpochs
 from reference_impl.log.partition_log import LogSettings
 from reference_impl.log.recovery import open_log
 from reference_impl.log.segment import Aborted, Segment
-from reference_impl.node import Node
+from reference_impl.settings.config import BrokerConfig
 from tests.reference_impl.brokers import BrokerProcess, Deadline
 from wire import errors
 from wire.client import Connection

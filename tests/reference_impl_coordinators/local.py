@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from reference_impl import api
+from reference_impl.broker.node import Node
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
-from reference_impl.node import Node
+from reference_impl.settings.config import BrokerConfig
 from wire import apis, errors
 from wire.messages import Struct, request
 from wire.records import Batch, Record, build_batch

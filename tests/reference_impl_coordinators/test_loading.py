@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from reference_impl import api, loading
+from reference_impl import api
+from reference_impl.broker import loading
+from reference_impl.broker.dispatch import dispatch
+from reference_impl.broker.node import CONSUMER_OFFSETS, Node
 from reference_impl.clock import ManualClock, SystemClock
-from reference_impl.config import BrokerConfig
-from reference_impl.dispatch import dispatch
 from reference_impl.group import layout
 from reference_impl.group.layout import CommittedOffset, OffsetKey
-from reference_impl.node import CONSUMER_OFFSETS, Node
+from reference_impl.settings.config import BrokerConfig
 from tests.reference_impl_coordinators.local import COMMIT, Local
 from wire import apis, errors
 from wire.messages import Struct, request

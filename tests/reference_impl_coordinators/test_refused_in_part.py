@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reference_impl import coordinated
-from reference_impl.coordinated import BY_API, answer
+from reference_impl.broker import coordinated
+from reference_impl.broker.coordinated import BY_API, answer
 from reference_impl.txn.admission import asked
 from wire import errors
 from wire.messages import Struct, request, response

@@ -16,10 +16,10 @@ from typing import Any
 
 from checkers.verdict import Verdict
 from reference_impl import bugs
+from reference_impl.broker.node import Node
 from reference_impl.clock import ManualClock
-from reference_impl.config import BrokerConfig
 from reference_impl.net.server import ClientConnection
-from reference_impl.node import Node
+from reference_impl.settings.config import BrokerConfig
 from suites.case import Case
 from suites.outcome import Outcome
 from suites.probe.context import CaseContext

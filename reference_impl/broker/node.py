@@ -17,25 +17,26 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Any
 
-from reference_impl import api, emulated
-from reference_impl.channel import ControlChannel
-from reference_impl.chores import Chores
-from reference_impl.cleaner import Cleaner
+from reference_impl import api
+from reference_impl.api.fetch_sessions import FetchSessions
+from reference_impl.broker.channel import ControlChannel
+from reference_impl.broker.chores import Chores
 from reference_impl.clock import Clock, SystemClock
-from reference_impl.config import BrokerConfig
 from reference_impl.control.controller import Controller
 from reference_impl.control.image import JsonRecord, Topic
 from reference_impl.control.journal import MetadataJournal
 from reference_impl.control.membership import BrokerMembership
 from reference_impl.control.topics import Topics
-from reference_impl.fetch_sessions import FetchSessions
 from reference_impl.group.placement import partition_for
+from reference_impl.log.cleaner import Cleaner
 from reference_impl.log.validate import Rejected
 from reference_impl.net.listener import Listener
 from reference_impl.net.peers import Peers
 from reference_impl.partition import Partition
 from reference_impl.replica.keeper import IsrKeeper
 from reference_impl.replica.replicas import Replicas
+from reference_impl.settings import emulated
+from reference_impl.settings.config import BrokerConfig
 from wire import errors
 from wire.messages import request
 

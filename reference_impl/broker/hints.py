@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reference_impl.control.image import NOBODY
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
     from wire.messages import Struct
 
 

@@ -7,8 +7,8 @@ A node alone has its answers at once, but for what its coordinators are still re
 
 from __future__ import annotations
 
-from reference_impl import coordinated
 from reference_impl.api import Context, HandlerResult, Served
+from reference_impl.broker import coordinated
 from reference_impl.log.validate import Rejected
 from wire.messages import Struct
 

@@ -23,7 +23,7 @@ from wire import errors
 from wire.messages import Struct, response
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
 
 log = logging.getLogger("coordinator")
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"

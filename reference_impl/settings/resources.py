@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from reference_impl.config import BrokerConfig
+from reference_impl.broker.node import Node
 from reference_impl.control.image import Topic
-from reference_impl.node import Node
 from reference_impl.settings.broker import BROKER_SETTINGS
+from reference_impl.settings.config import BrokerConfig
 from reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
 from reference_impl.settings.setting import InvalidSetting, Setting
 from reference_impl.settings.topic import TOPIC_SETTINGS
-from reference_impl.topic_rules import Fault, name_fault
+from reference_impl.settings.topic_rules import Fault, name_fault
 from wire import errors
 from wire.messages import ZERO_UUID
 

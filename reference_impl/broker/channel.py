@@ -24,7 +24,7 @@ from reference_impl.clock import ManualClock, SystemClock
 from reference_impl.group.placement import partition_for
 
 if TYPE_CHECKING:
-    from reference_impl.node import Node
+    from reference_impl.broker.node import Node
     from reference_impl.partition import Partition
 
 SOCKET = "control.sock"

@@ -1,0 +1,1 @@
+"""One broker process: what it serves, its chores, its place in the cluster."""
