@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from tests.trouble.runs import brokertrial, only_run
+from tests.e2e.failure_modes.runs import brokertrial, only_run
 
-FACADE = Path(__file__).parents[1] / "targets" / "facade.py"
+FACADE = Path(__file__).parents[2] / "targets" / "facade.py"
 REFERENCE = [sys.executable, "-P", "-m", "reference_impl", "node", "--node-id={node}", "--port={port}", "--data={data}"]
 PASS, NOT_APPLICABLE = "pass", "not applicable"
 

@@ -1,4 +1,4 @@
-// A kfake (franz-go's broker for tests) as a program, so that the suite can put it on trial: see docs/strangers.md.
+// A kfake (franz-go's broker for tests) as a program, so that the suite can put it on trial: see docs/third-party-brokers.md.
 package main
 
 import (

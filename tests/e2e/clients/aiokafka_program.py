@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError
 
-from tests.clients.story import DEADLINE_S, PARTITIONS, Again, main
+from tests.e2e.clients.story import DEADLINE_S, PARTITIONS, Again, main
 
 T = TypeVar("T")
 QUICK = {"retry_backoff_ms": 50, "metadata_max_age_ms": 2000, "request_timeout_ms": 10_000}

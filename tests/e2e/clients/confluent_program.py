@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from tests.clients.story import DEADLINE_S, PARTITIONS, Again, main
+from tests.e2e.clients.story import DEADLINE_S, PARTITIONS, Again, main
 
 QUICK = {"reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50, "log_level": 0}
 CALL_S = 10.0

@@ -13,7 +13,7 @@ import pytest
 from suites.probe.context import CaseContext
 from suites.probe.wire import Wire
 from suites.targets import Target, open_target
-from tests.trouble.runs import COMMAND, begun, brokertrial, ended, only_run
+from tests.e2e.failure_modes.runs import COMMAND, begun, brokertrial, ended, only_run
 
 CASES = ("--select", "commits/from-outside", "--select", "idempotence/lost-ack")
 

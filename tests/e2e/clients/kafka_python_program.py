@@ -20,7 +20,7 @@ from kafka.admin import NewTopic
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 from kafka.structs import OffsetAndMetadata
 
-from tests.clients.story import DEADLINE_S, PARTITIONS, Again, main
+from tests.e2e.clients.story import DEADLINE_S, PARTITIONS, Again, main
 
 QUICK = {"reconnect_backoff_ms": 20, "reconnect_backoff_max_ms": 200, "retry_backoff_ms": 50}
 CALL_S, LOST_S = 20.0, 30.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from suites.targets.ports import free_ports
-from tests.trouble.runs import COMMAND, begun, ended, only_run, until
+from tests.e2e.failure_modes.runs import COMMAND, begun, ended, only_run, until
 
 SOON_S = 25.0
 """One answer that is waited for in vain takes nearly as long, and there are many to wait for."""

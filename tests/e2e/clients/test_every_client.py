@@ -17,11 +17,11 @@ from random import Random
 
 import pytest
 
-from tests.clients.ground import Ground, Storm, prepared
-from tests.go_client.test_go_client import built
-from tests.java_client.test_java_client import compiled
+from tests.e2e.clients.ground import Ground, Storm, prepared
+from tests.e2e.go_client.test_go_client import built
+from tests.e2e.java_client.test_java_client import compiled
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WITHIN_S, UNDER_KILLS_S, LEAST_KILLS = 600, 20, 3
 
 

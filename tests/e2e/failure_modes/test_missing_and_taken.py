@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trouble.runs import brokertrial, one_line
+from tests.e2e.failure_modes.runs import brokertrial, one_line
 
 NEVER_READY = 7
 ONE_CASE = ("--select", "offsets/newest-time")

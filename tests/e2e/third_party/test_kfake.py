@@ -1,4 +1,5 @@
-"""A broker by other hands, franz-go's kfake, is put on trial however it is started; docs/strangers.md has full runs."""
+"""A broker by other hands, franz-go's kfake, is put on trial however it is started; docs/third-party-brokers.md has
+full runs."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suites.targets.ports import free_ports
-from tests.trouble.runs import brokertrial, only_run
+from tests.e2e.failure_modes.runs import brokertrial, only_run
 
 HERE = Path(__file__).parent
 WITHIN_S = 600

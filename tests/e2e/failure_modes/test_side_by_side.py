@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.trouble.runs import COMMAND
+from tests.e2e.failure_modes.runs import COMMAND
 
 CASES = ("--select", "idempotence/lost-ack", "--select", "offsets/by-time-within-a-batch", "--seed", "7")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from suites.targets.ports import free_ports
+from tests.e2e.failure_modes.runs import brokertrial, one_line
 from tests.targets.impostors import endless, http_by_lines, listening, silent, tls
-from tests.trouble.runs import brokertrial, one_line
 
 Converse = Callable[[socket.socket], None]
 NEVER_READY = 7
