@@ -86,13 +86,13 @@ class CaseConditions:
         except BrokerAtFault as error:
             if self.permissions.excuse(error.ops):
                 raise
+            error.part = what
+            self.kept.append(error)
             if (self._exchanger.clock()[0] - began_ns) / 1e9 > LONG_S:
                 self._long_parts += 1
                 if self._long_parts > MOST_LONG_PARTS:
                     raise
             self._open_answers = before
-            error.part = what
-            self.kept.append(error)
 
     @contextmanager
     def on_the_way(self, step: str) -> Iterator[None]:

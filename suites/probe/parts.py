@@ -13,13 +13,15 @@ from suites.result import Failure, Reason
 from suites.signature import signature
 
 SHOWN = 8
+STATEMENT = BrokerAtFault.kind
 
 
 def with_parts(ended: Outcome, wire: Wire) -> Outcome:
     """The outcome of the case with what was false in its parts, in the order in which it was found.
 
     One statement that is false in several parts is one failure: it names the others. What was proven stands, whatever
-    kept the case from its end.
+    kept the case from its end. A statement behind the parts presupposes them, for a request that was wrongly accepted
+    leaves something behind: it is no failure of its own.
     """
     if not wire.kept:
         return ended
@@ -32,9 +34,12 @@ def with_parts(ended: Outcome, wire: Wire) -> Outcome:
         else:
             found[failure.signature] = failure
     failures = [_with_others(one, also.get(one.signature, [])) for one in found.values()]
-    failures += [one for one in ended.failures if one.signature not in found]
-    unfinished = ended.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE) and ended.reason
-    warned = (f"the case did not come to its end: {unfinished.sentence}",) if unfinished else ()
+    behind = [one for one in ended.failures if one.signature not in found]
+    presupposing = ended.reason is not None and ended.reason.kind == STATEMENT
+    failures += [] if presupposing else behind
+    warned = tuple(f"also false, which may follow from that: {one.sentence}" for one in behind if presupposing)
+    if ended.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE) and ended.reason:
+        warned = (f"the case did not come to its end: {ended.reason.sentence}",)
     return msgspec.structs.replace(
         ended,
         verdict=Verdict.FAIL,

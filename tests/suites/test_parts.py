@@ -50,14 +50,26 @@ def test_all_that_is_wrong_is_listed_and_each_has_its_own_signature():
     assert [line.what for line in second.evidence] == ["request", "answer"]
 
 
-def test_what_ends_the_case_comes_last():
+def test_a_statement_behind_the_parts_presupposes_them():
     def case(wire):
         with wire.part("one"):
             wire.ask(request("ListGroups"))
         wire.must(False, "it is no good")
         raise AssertionError("it goes no further")
 
-    assert [one.signature for one in tried(case).failures][1:] == ["statement:it is no good"]
+    outcome = tried(case)
+    assert len(outcome.failures) == 1
+    assert outcome.warnings == ("also false, which may follow from that: it is no good",)
+
+
+def test_silence_behind_the_parts_comes_last():
+    def case(wire):
+        with wire.part("one"):
+            wire.ask(request("ListGroups"))
+        wire.ask(request("DescribeCluster"))
+
+    outcome = tried(case, DescribeCluster=lambda asked: None)
+    assert [one.signature for one in outcome.failures][1:] == ["no-answer:DescribeCluster"]
 
 
 def test_what_was_proven_stands_though_the_case_does_not_come_to_its_end():
