@@ -5,7 +5,8 @@
 
 Every commit carries an id of its own in its metadata, so that each answer names its commit, and zones decide
 (checkers/linearizability/registers.py). Judged for commits outside transactions, where every answer names a known
-commit. Source: Gibbons and Korach 1997; catalogue cmt-002, cmt-017.
+commit.
+Source: Gibbons and Korach 1997; catalogue cmt-002, cmt-017.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,7 +56,7 @@ def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
 def accesses_of(projections: Mapping[str, pa.Table], group: str, topic: str, partition: int) -> list[Access]:
     """The accesses of one register of the first history."""
     register = (0, group, topic, partition)
-    commits, recalls = (_by_register(projections[name]).get(register, []) for name in ("commits", "recalls"))
+    commits, recalls = (_by_register(projections[name]).get(register, []) for name in ("commits", "offset_fetches"))
     return _accesses(commits, recalls)
 
 

@@ -90,7 +90,7 @@ def _together(projections: Mapping[str, pa.Table]) -> tuple[Int64Array, LogOpera
     parts = [
         _columns(projections["appends"], APPEND),
         _columns(projections["ends"], EXACT),
-        _columns(projections["end_observations"], SAW),
+        _columns(projections["sights"], SAW),
     ]
     number, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return number, LogOperations(*columns)
