@@ -9,7 +9,8 @@
 
 The proof is exact (checkers/linearizability/log.py). Appends count as done at their return only when all in-sync
 replicas acknowledged them. Reads and high watermarks show that the log was at least that long; a listed end shows how
-long it was. Source: Herlihy and Wing 1990; KIP-207 for listed ends; Kafka documentation, design.html#semantics.
+long it was.
+Source: Herlihy and Wing 1990; KIP-207 for listed ends; Kafka documentation, design.html#semantics.
 """
 
 from collections.abc import Iterator, Mapping
