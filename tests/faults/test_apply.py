@@ -300,8 +300,8 @@ def test_any_draws_the_same_node_from_the_same_seed(links: Any, node_controls: A
 
 def test_the_proxy_ends_with_whoever_started_it(fake: Any) -> None:
     code = (
-        "import os, sys; from faults.proxy_process import Links\n"
-        f"links = Links.start([('127.0.0.1', {fake.ports[1]})])\n"
+        "import os, sys; from faults.proxy_process import FaultProxy\n"
+        f"links = FaultProxy.start([('127.0.0.1', {fake.ports[1]})])\n"
         "print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)

@@ -66,7 +66,7 @@ def test_what_others_stand_on_is_made_once():
             return frame
 
     Counting()._make_what_it_names("SELECT d.block FROM dirty d, prints p, recreated r, writers w")
-    assert sorted(made) == ["dirty", "prints", "producers", "recreated", "writers"]
+    assert sorted(made) == ["block_fingerprints", "dirty", "producers", "recreated", "writers"]
 
 
 def test_the_projections_are_the_same(engines):

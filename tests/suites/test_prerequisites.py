@@ -18,7 +18,7 @@ from suites.running.rejudge import judge_stored
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 
-PROBE = Path(prerequisites.__file__).parent / "probe"
+PROBE = Path(prerequisites.__file__).parent
 GONE = "write: no-answer"
 
 

@@ -53,7 +53,7 @@ def test_a_setting_may_be_refused_but_not_one_that_was_accepted_before() -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "scene"), [(errors.POLICY_VIOLATION, POLICY), (errors.CLUSTER_AUTHORIZATION_FAILED, SCENE)]
+    ("code", "case_context"), [(errors.POLICY_VIOLATION, POLICY), (errors.CLUSTER_AUTHORIZATION_FAILED, SCENE)]
 )
 def test_a_policy_that_is_stated_and_a_permission_that_nobody_requires_are_no_failure(code: int, case_context) -> None:
     with pytest.raises(NotApplicable):
