@@ -37,6 +37,8 @@ LEADER_UNSETTLED = (
     errors.FENCED_LEADER_EPOCH,
     errors.UNKNOWN_LEADER_EPOCH,
 )
+#: A leader that is just elected may not know yet how far its followers have come (KIP-207).
+END_UNSETTLED = (*LEADER_UNSETTLED, errors.OFFSET_NOT_AVAILABLE)
 RETRY_S = 30.0
 SOFTWARE = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
 """What ordinary clients say; a name of our own would tell a broker who asks."""

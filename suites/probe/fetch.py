@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Self
 
 from suites.probe.answer import PendingExchange, Response
-from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.core import END_UNSETTLED, LEADER_UNSETTLED, Core
 from suites.probe.failures import ProtocolBroken, StatementFalse
 from suites.probe.rendering import at_path
 from wire.messages import request
@@ -306,7 +306,7 @@ class FetchFamily(Core):
             asked,
             to=lambda: self.leader(topic, partition),
             via=via,
-            retry_on=LEADER_UNSETTLED,
+            retry_on=END_UNSETTLED,
             refresh=lambda: self.refresh_metadata(topic),
             step="" if isolation == COMMITTED else "ends",
         ).must_succeed()

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Literal, Self
 
 from suites.probe.answer import Response
-from suites.probe.core import LEADER_UNSETTLED, Core
+from suites.probe.core import END_UNSETTLED, Core
 from suites.probe.fetch import COMMITTED, UNCOMMITTED
-from wire import errors
 from wire.messages import request
 
-#: A leader that is just elected may not know yet how far its followers have come (KIP-207).
-END_UNSETTLED = (*LEADER_UNSETTLED, errors.OFFSET_NOT_AVAILABLE)
 SPECIAL = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
 OffsetTime = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]
 ROW = "topics[0].partitions[0]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suites.probe.admin import AdminFamily
-from suites.probe.core import LEADER_UNSETTLED
+from suites.probe.core import END_UNSETTLED
 from suites.probe.failures import NotApplicable
 from wire import errors
 from wire.messages import request
@@ -119,7 +119,7 @@ class TopicsFamily(AdminFamily):
         self.ask(
             asked,
             to=lambda: self.leader(topic, partition),
-            retry_on=LEADER_UNSETTLED,
+            retry_on=END_UNSETTLED,
             refresh=lambda: self.refresh_metadata(topic),
             step="ends",
         ).must_succeed()
