@@ -7,7 +7,7 @@ import sys
 
 MANY_FIRST_TIMES = """
 import importlib, sys, threading
-from faults import leaks
+from faults import proxy_bypass
 sys.setswitchinterval(1e-6)
 
 def first():
@@ -15,7 +15,7 @@ def first():
     detector.saw_librdkafka("c", '{"brokers": {"b": {"nodename": "h:1", "tx": 1}}}')
 
 for _ in range(150):
-    detector = importlib.reload(leaks).LeakDetector()
+    detector = importlib.reload(proxy_bypass).BypassDetector()
     together = threading.Barrier(6)
     threads = [threading.Thread(target=first) for _ in range(6)]
     for thread in threads: thread.start()
