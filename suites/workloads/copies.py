@@ -12,11 +12,12 @@ from confluent_kafka import KafkaException, TopicPartition
 from histories.clock import now_ns
 from histories.rows import Operation, PartitionId
 from suites.workloads.context import Lagging, WorkloadContext
+from suites.workloads.copying import Copying
 from suites.workloads.fresh import Fresh
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import bystanders
 from suites.workloads.transactional_session import CALL_S, TransactionalSession, TransactionalSessions
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from suites.workloads.workload import Actor
 
 READER = "the copiers"
 MOST_BETWEEN_POLLS_MS = 30_000
@@ -25,7 +26,7 @@ OffsetsByPartition = dict[PartitionId, list[int]]
 
 
 @dataclass(frozen=True)
-class Copies(Workload):
+class Copies(Copying):
     """Each input is in the output exactly once, for readers at read_committed.
 
     A copier aborts each fourth transaction on purpose and asks the group where to go on, so that offsets that came into
@@ -33,20 +34,12 @@ class Copies(Workload):
     the least: of the twenty transactions of a trial under load, a share left to chance was now and then none.
     """
 
+    reader = READER
     copiers: int = 2
     producers: int = 2
-    partitions: int = 3
     abort_each: int = 4
     rate: float = 120.0
     """Inputs a second of each producer."""
-
-    @property
-    def topics(self) -> tuple[TopicPlan, ...]:
-        return (TopicPlan("topic", self.partitions), TopicPlan("output", self.partitions))
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return ("group",)
 
     @property
     def transactional_ids(self) -> tuple[str, ...]:
@@ -66,10 +59,6 @@ class Copies(Workload):
 
     def must_move(self, context: WorkloadContext) -> list[str]:
         return ["copies", "copies taken back"]
-
-    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
-        source = next(iter(context.topics))
-        return {READER: {place: end for place, end in context.acked_offsets().items() if place[0] == source}}
 
     def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
         inputs, outputs = (

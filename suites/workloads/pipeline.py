@@ -9,14 +9,14 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from histories.rows import PartitionId
 from suites.workloads.committing import commit_positions
 from suites.workloads.context import Lagging, WorkloadContext
+from suites.workloads.copying import Copying
 from suites.workloads.fresh import Fresh
 from suites.workloads.group_churn import MOST_BETWEEN_POLLS_MS, SESSION_S
 from suites.workloads.reader import Reader, Stream
 from suites.workloads.sending import ONE_AT_A_TIME, bystanders
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from suites.workloads.workload import Actor
 from suites.workloads.writer import RecordProducer
 
 READER = "the pipeline"
@@ -26,25 +26,18 @@ ACKNOWLEDGED_S = 30.0
 
 
 @dataclass(frozen=True)
-class Pipeline(Workload):
+class Pipeline(Copying):
     """Each member copies what a poll brought, waits until all of it is acknowledged, and commits then.
 
     Twice is right: a member that fell out between the two leaves the copies to be made again.
     """
 
+    reader = READER
     members: int = 3
     producers: int = 2
     partitions: int = 4
     rate: float = 100.0
     """Inputs a second of each producer."""
-
-    @property
-    def topics(self) -> tuple[TopicPlan, ...]:
-        return (TopicPlan("topic", self.partitions), TopicPlan("output", self.partitions))
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return ("group",)
 
     @property
     def apis(self) -> dict[str, int]:
@@ -59,10 +52,6 @@ class Pipeline(Workload):
 
     def must_move(self, context: WorkloadContext) -> list[str]:
         return [COPIED]
-
-    def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
-        source = next(iter(context.topics))
-        return {READER: {place: end for place, end in context.acked_offsets().items() if place[0] == source}}
 
     def fresh(self, fresh: Fresh, context: WorkloadContext, names: dict[str, str], lags: list[Lagging]) -> None:
         fresh.send(context.places)
