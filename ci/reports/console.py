@@ -92,9 +92,8 @@ class ConsoleWriter:
 
     def _announce(self, run: RunStarted) -> None:
         self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
-        self._say(
-            f"{len(run.cases)} cases, profile {run.profile}, about {duration(run.estimate_s)}; {self._state.place}"
-        )
+        within = duration(run.estimate_s)
+        self._say(f"{len(run.cases)} cases, profile {run.profile}, within about {within}; {self._state.place}")
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
                 f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
