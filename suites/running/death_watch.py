@@ -23,49 +23,49 @@ BETWEEN_LOOKS_S = 0.02
 Place = tuple[str, int]
 
 
-class Sentry(threading.Thread):
-    """Stands at one node until its connection ends, and then looks whether anybody listens there."""
+class NodeWatcher(threading.Thread):
+    """Holds a connection to one node; when it ends, looks whether anybody listens there."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(name="sentry", daemon=True)
+        super().__init__(name="death watch", daemon=True)
         self.place = place
         self._line = socket.create_connection(place, timeout=CONNECTS_WITHIN_S)
         self._line.settimeout(None)
-        self._dismissed = False
-        self._understood = threading.Event()
+        self._ended_by_us = False
+        self._looked = threading.Event()
         self.ended_ns = 0
-        """When its connection ended; 0 while it stands."""
+        """When its connection ended; 0 while it is open."""
         self.died = False
 
     def run(self) -> None:
         with contextlib.suppress(OSError):
             while self._line.recv(4096):
                 pass
-        if not self._dismissed:
+        if not self._ended_by_us:
             self.ended_ns = now_ns()
             self.died = _refuses(self.place)
-        self._understood.set()
+        self._looked.set()
         self._line.close()
 
     @property
-    def stands(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether its connection is open."""
-        return not self._understood.is_set() and not self._has_ended()
+        return not self._looked.is_set() and not self._has_ended()
 
     def saw_a_death(self) -> bool:
         """Whether the node died; waits a second where its connection has only just ended."""
         if self._has_ended():
-            self._understood.wait(LOOKS_S + CONNECTS_WITHIN_S + 1)
+            self._looked.wait(LOOKS_S + CONNECTS_WITHIN_S + 1)
         return self.died
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """Ends its connection, from our side."""
-        self._dismissed = True
+        self._ended_by_us = True
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
 
     def _has_ended(self) -> bool:
-        if self.ended_ns or self._understood.is_set():
+        if self.ended_ns or self._looked.is_set():
             return True
         try:
             return bool(select.select([self._line], [], [], 0)[0])
@@ -73,33 +73,33 @@ class Sentry(threading.Thread):
             return True
 
 
-class Watch:
-    """A sentry at each node; a death counts from when they were posted."""
+class DeathWatch:
+    """A watcher at each node; a death counts from the last call of `watch`."""
 
     def __init__(self) -> None:
-        self._sentries: list[Sentry] = []
+        self._watchers: list[NodeWatcher] = []
 
-    def post(self, places: Iterable[Place]) -> None:
-        """Sees to it that a sentry stands at each of these nodes, and nowhere else; where none can, none does."""
+    def watch(self, places: Iterable[Place]) -> None:
+        """Watches these nodes and no others; one that takes no connection is not watched."""
         wanted = dict.fromkeys(places)
-        standing = [sentry for sentry in self._sentries if sentry.stands and sentry.place in wanted]
-        for sentry in self._sentries:
-            if sentry not in standing:
-                sentry.dismiss()
-        for place in wanted.keys() - {sentry.place for sentry in standing}:
+        kept = [watcher for watcher in self._watchers if watcher.is_connected and watcher.place in wanted]
+        for watcher in self._watchers:
+            if watcher not in kept:
+                watcher.stop()
+        for place in wanted.keys() - {watcher.place for watcher in kept}:
             with contextlib.suppress(OSError):
-                sentry = Sentry(place)
-                sentry.start()
-                standing.append(sentry)
-        self._sentries = standing
+                watcher = NodeWatcher(place)
+                watcher.start()
+                kept.append(watcher)
+        self._watchers = kept
 
     def death_ns(self) -> int:
-        """When the first node died since the sentries were posted; 0 where none is known to have died."""
-        return min((sentry.ended_ns for sentry in self._sentries if sentry.saw_a_death()), default=0)
+        """When the first node died since the last call of `watch`; 0 where none is known to have died."""
+        return min((watcher.ended_ns for watcher in self._watchers if watcher.saw_a_death()), default=0)
 
-    def dismiss(self) -> None:
-        """Nobody stands anywhere: what dies now was killed by us."""
-        self.post(())
+    def stop(self) -> None:
+        """Watches no node: what dies now was killed by us."""
+        self.watch(())
 
 
 def _refuses(place: Place) -> bool:

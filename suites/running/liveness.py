@@ -16,7 +16,7 @@ from suites.case import Case
 from suites.outcome import Outcome
 from suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
 from suites.result import Reason
-from suites.running.death_watch import Place, Watch
+from suites.running.death_watch import DeathWatch, Place
 from suites.running.health import CANNOT_WRITE, Health
 from suites.targets import Target, readiness
 from suites.targets.address import reached
@@ -38,11 +38,11 @@ class Liveness:
         self._health = health
         self._bootstrap = bootstrap
         self._places: list[Place] = []
-        self._watch = Watch()
+        self._watch = DeathWatch()
         self._hurt = self._looked = False
         self._condition = WELL
         self._heard_ns = now_ns()
-        self._ails = ""
+        self._health_problem = ""
         """What its own health command said last."""
         self._lost_in = ""
         """The case since which it takes no record, where it could not be started anew."""
@@ -50,11 +50,11 @@ class Liveness:
     def open(self) -> None:
         """What is wrong from the beginning is no case's doing."""
         self._health.open()
-        self._ails = self._target.ails()
+        self._health_problem = self._target.health_problem()
 
     def close(self) -> None:
-        """Nobody watches any more."""
-        self._watch.dismiss()
+        """Stops watching the nodes."""
+        self._watch.stop()
 
     def lacking(self, case: Case) -> Reason | None:
         """Why a case cannot be judged on a target that takes no record; it is asked each time whether it does again."""
@@ -69,19 +69,19 @@ class Liveness:
         )
 
     def begin(self, case: Case) -> None:
-        """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `spare`."""
+        """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `expect_faults`."""
         self._looked, self._condition, self._hurt = False, WELL, case.hurts
         self._health.measure_again()
         if case.kind == "trial":
-            self._watch.dismiss()
+            self._watch.stop()
         else:
-            self._stand_watch()
+            self._watch_nodes()
 
-    def spare(self, needs: frozenset[str]) -> None:
+    def expect_faults(self, needs: frozenset[str]) -> None:
         """What the faults of a trial need: where that hurts no node, a node that dies was killed by a request."""
         if not needs & HURTS:
             self._hurt = False
-            self._stand_watch()
+            self._watch_nodes()
 
     def look(self) -> Condition:
         """How the target fares, now that a case which hurt no node has asked its last."""
@@ -103,7 +103,7 @@ class Liveness:
             self.look()
         return self._condition.upon(outcome)
 
-    def cure(self, case: Case) -> tuple[str, ...]:
+    def restart_if_sick(self, case: Case) -> tuple[str, ...]:
         """Starts a target anew that is sick, or whose log raised the alarm; a warning says so."""
         now, since = now_ns(), self._heard_ns
         self._heard_ns = now
@@ -116,7 +116,7 @@ class Liveness:
             return ()
         why = self._condition.sentence if sick else f"its log raised the alarm: {alarms[0].text}"
         if self._target.restartable:
-            self._watch.dismiss()
+            self._watch.stop()
             self._target.restart()
             self._renew()
             if self._health.is_well:
@@ -151,14 +151,14 @@ class Liveness:
     def _sickness(self) -> Condition:
         if (fault := self._health.fault(lambda: not self._target.alive())) is not None:
             return Condition("sick", f"since {THIS_CASE} the target takes no record: {fault.sentence}")
-        before, self._ails = self._ails, self._target.ails()
-        if self._ails and not before:
-            return Condition("sick", f"since {THIS_CASE} its own health command fails: {self._ails}")
+        before, self._health_problem = self._health_problem, self._target.health_problem()
+        if self._health_problem and not before:
+            return Condition("sick", f"since {THIS_CASE} its own health command fails: {self._health_problem}")
         return WELL
 
     # what is done about it
 
-    def _stand_watch(self) -> None:
+    def _watch_nodes(self) -> None:
         if self.blind:
             return
         if not self._places:
@@ -166,7 +166,7 @@ class Liveness:
             with suppress(readiness.NotYet):
                 told = readiness.ask(self._places[0]).brokers.values()
                 self._places = [reached(*place, self._target.reach) for place in told] or self._places
-        self._watch.post(self._places)
+        self._watch.watch(self._places)
 
     def _recover(self) -> None:
         """Its own supervisor, if it has one, was waited for long enough."""
@@ -177,5 +177,5 @@ class Liveness:
     def _renew(self) -> None:
         self._places = []
         self._health.restarted()
-        self._ails = self._target.ails()
+        self._health_problem = self._target.health_problem()
         self._heard_ns = now_ns()

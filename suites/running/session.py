@@ -245,9 +245,9 @@ class TargetSession:
                 unsettled = self._bring_back(case)
                 outcome = self.liveness.after(outcome)
                 attempts.append(attempt_of(outcome, self.seed + number - 1, self._folder(case, number)))
-                cured = self.liveness.cure(case)
-                unsettled += self._unsettled() if cured else ()
-                warned = (*outcome.warnings, *cured, *unsettled, *self.health.slowness())
+                restarted = self.liveness.restart_if_sick(case)
+                unsettled += self._unsettled() if restarted else ()
+                warned = (*outcome.warnings, *restarted, *unsettled, *self.health.slowness())
                 outcome = msgspec.structs.replace(outcome, warnings=warned)
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
                     break

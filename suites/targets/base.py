@@ -162,7 +162,7 @@ class Target(ABC):
         """Ends every node, however it fares, and starts it with its data; raises TargetNotReady where that fails."""
         raise TargetNotReady(f"{self.name} cannot be started anew from here")
 
-    def ails(self) -> str:
+    def health_problem(self) -> str:
         """What its own health command finds wrong; empty where it has none, or finds nothing."""
         return ""
 

@@ -156,7 +156,7 @@ class FileTarget(ProcessTarget):
             node.restart()
         self.wait_until_ready()
 
-    def ails(self) -> str:
+    def health_problem(self) -> str:
         for node in self._places if self.file.health else ():
             command = fill(self.file.health, self._values(node))
             try:

@@ -50,7 +50,7 @@ def attempt_trial(session: TargetSession, case: Case, case_context: CaseContext,
             return lack
         for name, at_most in trial.settings:
             wire.needs_setting(name, at_most=at_most)
-        session.liveness.spare(trial.schedule.needs())
+        session.liveness.expect_faults(trial.schedule.needs())
         topics, names = _names(trial, wire)
         if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
             return not_applicable("no-permission", f"no permission: {lack_of}")

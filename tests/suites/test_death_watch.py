@@ -10,7 +10,7 @@ import pytest
 from histories.clock import now_ns
 from suites.probe.traffic import Traffic
 from suites.running import death_watch
-from suites.running.death_watch import Watch
+from suites.running.death_watch import DeathWatch
 
 
 class Listener:
@@ -35,48 +35,48 @@ def listener() -> Iterator[Listener]:
 
 
 @pytest.fixture
-def posted(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+def watch(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeathWatch]:
     monkeypatch.setattr(death_watch, "LOOKS_S", 0.2)
-    made = Watch()
-    made.post([listener.place])
+    made = DeathWatch()
+    made.watch([listener.place])
     yield made
-    made.dismiss()
+    made.stop()
 
 
-def test_one_that_is_gone_and_back_has_died(listener: Listener, posted: Watch) -> None:
+def test_one_that_is_gone_and_back_has_died(listener: Listener, watch: DeathWatch) -> None:
     line, before = listener.accept(), now_ns()
     listener.socket.close()
     line.close()
-    assert before < posted.death_ns() < now_ns()
+    assert before < watch.death_ns() < now_ns()
     back = Listener(listener.place[1])
-    assert posted.death_ns(), "what is known stays known"
-    posted.post([listener.place])
-    assert not posted.death_ns(), "until somebody stands there again"
-    posted.dismiss()
+    assert watch.death_ns(), "what is known stays known"
+    watch.watch([listener.place])
+    assert not watch.death_ns(), "until somebody stands there again"
+    watch.stop()
     back.socket.close()
 
 
-def test_one_that_closes_what_is_idle_lives(listener: Listener, posted: Watch) -> None:
+def test_one_that_closes_what_is_idle_lives(listener: Listener, watch: DeathWatch) -> None:
     listener.accept().close()
-    assert not posted.death_ns()
+    assert not watch.death_ns()
 
 
-def test_one_that_stands_has_seen_nothing(posted: Watch) -> None:
-    assert not posted.death_ns()
+def test_one_that_stands_has_seen_nothing(watch: DeathWatch) -> None:
+    assert not watch.death_ns()
 
 
-def test_what_we_end_ourselves_is_no_death(listener: Listener, posted: Watch) -> None:
-    posted.dismiss()
+def test_what_we_end_ourselves_is_no_death(listener: Listener, watch: DeathWatch) -> None:
+    watch.stop()
     listener.socket.close()
-    assert not posted.death_ns()
+    assert not watch.death_ns()
 
 
 def test_a_node_that_cannot_be_reached_is_not_watched() -> None:
     nobody = Listener()
     nobody.socket.close()
-    watching = Watch()
-    watching.post([nobody.place])
-    assert not watching.death_ns()
+    watch = DeathWatch()
+    watch.watch([nobody.place])
+    assert not watch.death_ns()
 
 
 def test_what_was_sent_and_answered_after_the_death_has_no_part_in_it() -> None:
