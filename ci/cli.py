@@ -19,27 +19,45 @@ STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 118}, epilog=STATUSES)
 @click.version_option(suite_version(), prog_name="brokertrial")
 def cli() -> None:
-    """Puts a Kafka-compatible broker on trial: real clients, real faults, a recorded history, a verdict with proof."""
+    """Tests a Kafka-compatible broker with real clients and injected faults, records a history, and checks it against
+    Kafka's guarantees."""
 
 
 @cli.command()
-@click.option("--target", required=True, metavar="TARGET", help="What to try: see `brokertrial targets`.")
-@click.option("--select", multiple=True, metavar="AREA/NAME", help="Only these cases; * is a wildcard. Repeatable.")
-@click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Not these cases. Repeatable.")
-@click.option("--profile", type=click.Choice(["smoke", "full"]), default=None, help="How much: smoke (2 min) or full.")
 @click.option(
-    "--budget", type=float, metavar="MIN", help="Leave out, and list, what does not fit into so many minutes."
+    "--target", required=True, metavar="TARGET", help="Broker to test; `brokertrial targets` lists the forms."
 )
-@click.option("--seed", type=int, help="Of everything random; printed and kept when it is not given.")
-@click.option("--known", type=click.Path(dir_okay=False), metavar="FILE", help="Failures that are known (TOML).")
 @click.option(
-    "--claims", type=click.Path(dir_okay=False), metavar="FILE", help="What the target claims to offer (TOML)."
+    "--select", multiple=True, metavar="AREA/NAME", help="Run only these cases (* is a wildcard). Repeatable."
+)
+@click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Skip these cases. Repeatable.")
+@click.option(
+    "--profile",
+    type=click.Choice(["smoke", "full"]),
+    default=None,
+    help="Size of the run: smoke (about 2 minutes) or full.",
+)
+@click.option(
+    "--budget", type=float, metavar="MIN", help="Time budget in minutes; cases that do not fit are skipped and listed."
+)
+@click.option("--seed", type=int, help="Random seed. If omitted, one is chosen, printed and stored in run.json.")
+@click.option(
+    "--known",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Known failures (TOML); only new failures turn the run red.",
+)
+@click.option(
+    "--claims",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Features that the target claims to support (TOML).",
 )
 @click.option(
     "--require",
     default="core",
     metavar="AREA,...",
-    help="Areas that the target must offer: core, names such as transactions, or none.",
+    help="API areas that the target must support: core, area names such as transactions, or none.",
     show_default=True,
 )
 @click.option(
@@ -50,14 +68,14 @@ def cli() -> None:
     help="Exit with 6 if fewer than PERCENT of the must cases were decided.",
 )
 @click.option(
-    "--keep", type=click.Choice(["all", "failed"]), default="all", help="Whose histories stay.", show_default=True
+    "--keep", type=click.Choice(["all", "failed"]), default="all", help="Which histories to keep.", show_default=True
 )
 @click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Where run folders go.", show_default=True
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
 )
 @click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
-    """Drive a broker, judge what was seen, write a run folder with the report."""
+    """Run cases against a broker and write a run folder with the report."""
     from ci.commands.run import run as command
 
     sys.exit(command(**options))
@@ -65,13 +83,23 @@ def run(**options: Any) -> None:
 
 @cli.command()
 @click.argument("place", metavar="RUN[/CASE]|HISTORY|FILE")
-@click.option("--format", "form", type=click.Choice(["jepsen", "jsonl"]), help="FILE is somebody else's history.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jepsen", "jsonl"]),
+    help="Format of FILE, a history recorded by another harness.",
+)
 @click.option("--engine", type=click.Choice(["duckdb", "spark", "oracle"]), default="duckdb", show_default=True)
-@click.option("--assume", default="", metavar="NAME=VALUE,...", help="Of FILE: acks, isolation, idempotence, ...")
-@click.option("--strict", is_flag=True, help="Judge what Kafka permits as well: for tests of checkers.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: the verdict, and every anomaly.")
+@click.option(
+    "--assume",
+    default="",
+    metavar="NAME=VALUE,...",
+    help="Client settings that FILE does not state: acks, isolation, idempotence, ...",
+)
+@click.option("--strict", is_flag=True, help="Also report behaviour that Kafka allows (for testing checkers).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the verdict and all anomalies.")
 def check(place: str, **options: Any) -> None:
-    """Judge a stored history again, without a broker; or one that another harness wrote (docs/formats.md)."""
+    """Re-check a stored history without a broker, or a history of another harness (docs/formats.md)."""
     from ci.commands.check import check as command
 
     sys.exit(command(place, **options))
@@ -80,9 +108,9 @@ def check(place: str, **options: Any) -> None:
 @cli.command()
 @click.argument("place", metavar="RUN/CASE")
 @click.argument("anomaly", required=False)
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Where the page goes.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
 def explain(place: str, anomaly: str | None, html: str | None) -> None:
-    """Tell the story of one anomaly (its name, or its number), with the picture; without one, list them."""
+    """Explain one anomaly (by name or number) with a timeline; without ANOMALY, list them."""
     from ci.commands.explain import explain as command
 
     sys.exit(command(place, anomaly, Path(html) if html else None))
@@ -91,10 +119,10 @@ def explain(place: str, anomaly: str | None, html: str | None) -> None:
 @cli.command()
 @click.argument("places", metavar="RUN...", nargs=-1, required=True)
 @click.option("--master", default="local[*]", show_default=True, help="local[N], spark://HOST:PORT, yarn, k8s://...")
-@click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Results: a folder or a URI.")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark. Repeatable.")
+@click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Output folder or URI.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="Spark setting. Repeatable.")
 def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...]) -> None:
-    """Judge runs of any size on Spark, and profile their availability; folders, or URIs that Spark can read."""
+    """Check many runs on Spark and profile their availability; takes folders or URIs."""
     from ci.commands.analyze import analyze as command
 
     sys.exit(command(places, master, out, conf))
@@ -102,19 +130,19 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 
 @cli.command()
 @click.argument("place", metavar="RUN/CASE")
-@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often.")
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repetitions.")
 @click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Where run folders go.", show_default=True
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
 )
 def replay(place: str, times: int, runs: str) -> None:
-    """Provoke one case again with the same target, seed and schedule; says k of N."""
+    """Replay one case with the same target, seed and fault schedule; reports k of N reproduced."""
     from ci.commands.replay import replay as command
 
     sys.exit(command(place, times, Path(runs)))
 
 
 @cli.command()
-@click.option("--coverage", is_flag=True, help="The guarantees that a case decides, and those that none does.")
+@click.option("--coverage", is_flag=True, help="Show which guarantees are covered by cases, and which are not.")
 def cases(coverage: bool) -> None:
     """List the cases: id, level, guarantees, statement, needs."""
     from ci.commands.cases import coverage_page, list_page
@@ -132,16 +160,16 @@ def targets(example: bool) -> None:
 
 
 @cli.command()
-@click.option("--target", metavar="TARGET", help="Start it once and try every ability that it has.")
+@click.option("--target", metavar="TARGET", help="Start this target once and test its capabilities.")
 @click.option(
     "--clean",
     metavar="[RUN]",
     is_flag=False,
     flag_value="",
-    help="Remove what killed runs left: temporary folders; of RUN also faults, data, and names on a cluster.",
+    help="Remove leftovers of killed runs: temporary folders and, for RUN, faults, data, topics and groups.",
 )
 def doctor(target: str | None, clean: str | None) -> None:
-    """Say what this machine can do, and what each missing thing costs."""
+    """Show what this machine supports, and what each missing tool costs."""
     from ci.commands.doctor import doctor as command
 
     sys.exit(command(target, clean))
@@ -161,7 +189,7 @@ def _passes_on(name: str, module: str, text: str) -> None:
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
-    """Run the bundled broker: broker node --data DIR, or broker --nodes 3. With --mutants: its planted bugs."""
+    """Run the bundled broker (`broker node --data DIR`, `broker --nodes 3`); `--mutants` lists its planted bugs."""
     from ci.child import run_module
 
     if arguments == ("--mutants",):
@@ -176,7 +204,7 @@ _passes_on("proxy", "faults.proxy", "Run the Kafka-aware fault proxy by itself."
 
 
 def _not_built(name: str) -> None:
-    """A name that is kept for a later version: it says so, and does not pretend."""
+    """Reserved for a later version."""
 
     @cli.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
