@@ -10,6 +10,8 @@ from suites.result import Evidence, Failure, Reason
 from suites.signature import signature
 
 FATAL = ("died", "sick")
+NO_PROGRESS = "no-progress-after-heal"
+"""The anomaly of a target that lives, and lets neither the clients of a workload nor fresh ones get anywhere."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -29,6 +31,11 @@ class Outcome(msgspec.Struct, frozen=True):
     def fatal(self) -> bool:
         """Whether a failure is about the target and no statement of the case: whatever request does this is one."""
         return self.verdict is Verdict.FAIL and self.reason is not None and self.reason.kind in FATAL
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the target was found to let nobody get anywhere: it need not be waited for as long again."""
+        return any(anomaly.name == NO_PROGRESS for anomaly in self.anomalies)
 
 
 def passed() -> Outcome:

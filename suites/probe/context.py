@@ -59,6 +59,8 @@ class CaseConditions:
         self._named = 0
         self.at_most_s: float | None = None
         """What its owner waits for one answer, where that is not the patience that the target's latency asks for."""
+        self.until_at_most_s: float | None = None
+        """What its owner waits for something to come about, where that is less than the step itself would."""
         self.named: dict[str, str] = {}
         """Every name of our own, and the short name that reports show for it."""
 
@@ -196,6 +198,7 @@ class CaseConditions:
     def _limit(self, within: float) -> float:
         """Seconds for something to come about; on a slow target as many more as one answer may take."""
         slow = promptness.is_slow(self.case_context.latency_ms)
+        within = min(within, self.until_at_most_s or within)
         return within + (self.patience_s if slow else self.slack_s)
 
     # statements that are about more than one answer

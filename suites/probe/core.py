@@ -142,7 +142,7 @@ class Core(CaseConditions):
         again. `step` names the step of which it is the plain form (suites/probe/prerequisites.py).
         """
         self.settle()
-        first_ns = 0
+        first_ns, within_s = 0, min(within_s, self.until_at_most_s or within_s)
         while True:
             line = self._line(via, to() if callable(to) else to)
             chosen = self._version(line, asked._api) if version is None else version

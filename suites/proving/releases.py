@@ -8,7 +8,7 @@
 One node each. Verdicts are kept as they fall (runs/kafka-releases/VERSION.jsonl) and hold for a case as it is
 written: said again, the command runs what is new, changed or was inconclusive. Writes docs/apache-kafka-releases.md.
 Exit status 1 when a failure is explained by nothing in suites/proving/release_defects.toml, or an entry there explains
-none. """
+none."""
 
 from __future__ import annotations
 

@@ -30,7 +30,11 @@ QUICK_MS = 20.0
 UNKNOWN_MS = 50.0
 """A target that cannot even acknowledge is judged by the cases, with patience."""
 READ_WITHIN_S = 5.0
+ANSWERS_WITHIN_S = 10.0
+"""Besides the time that the request names itself; a target that is slow in everything has its own patience."""
 SICK_AFTER_S = 5.0
+STUCK_ANSWERS_WITHIN_S = 3.0
+"""Where a trial has just found that nobody gets anywhere, and has waited for long."""
 REFUSES_FOR_S = 20.0
 """An error code is a word that a client has to take: it is asked again for longer than where nothing is said at all."""
 
@@ -51,6 +55,7 @@ class Health:
         self._fault: BrokerAtFault | None = None
         self._step = ""
         self._not_before = 0.0
+        self._answers_within_s = ANSWERS_WITHIN_S
         self._was_well = False
         self.unwritable: BrokerAtFault | None = None
         """Why not one record could be written when the run began."""
@@ -70,17 +75,25 @@ class Health:
         failures = tuple(replace(one, step=self._step) for one in made.failures)
         return [replace(made, evidence=self.unwritable.evidence, failures=failures)]
 
-    def fault(self, gone: Callable[[], bool]) -> BrokerAtFault | None:
+    def fault(self, gone: Callable[[], bool], stuck: bool = False) -> BrokerAtFault | None:
         """Why the target takes no record any more, or gives none back, though it did; None where it is well.
 
-        It is asked for a while, on new connections and a new topic; a target that is gone altogether is not.
+        It is asked for a while, on new connections and a new topic; a target that is gone altogether is not. `stuck`:
+        it was just found that nobody gets anywhere, so that it is asked with less patience.
         """
-        self.measure()
-        if self._fault is None or not self._was_well:
-            return None
-        self._topic = ""
-        self._settle(SICK_AFTER_S if isinstance(self._fault, NoResponse) else REFUSES_FOR_S, gone)
-        return self._fault
+        if stuck:
+            self._answers_within_s = STUCK_ANSWERS_WITHIN_S
+            self._let_go()
+        try:
+            self.measure()
+            if self._fault is None or not self._was_well:
+                return None
+            self._topic, self._answers_within_s = "", min(self._answers_within_s, SICK_AFTER_S)
+            silent = stuck or isinstance(self._fault, NoResponse)
+            self._settle(SICK_AFTER_S if silent else REFUSES_FOR_S, gone)
+            return self._fault
+        finally:
+            self._answers_within_s = ANSWERS_WITHIN_S
 
     def measure(self) -> None:
         """Takes the latency anew: the median of a few acknowledgements, or the first if that was quick.
@@ -122,10 +135,11 @@ class Health:
 
     def restarted(self) -> None:
         """The target was started anew: it is asked on new connections, and as patiently as at first."""
+        began = time.monotonic()
         self._let_go()
         self._not_before = 0.0
         self.measure()
-        self._settle(SETTLES_WITHIN_S, lambda: False)
+        self._settle(SETTLES_WITHIN_S - (time.monotonic() - began), lambda: False)
 
     @property
     def is_well(self) -> bool:
@@ -144,10 +158,13 @@ class Health:
     def _acknowledged_ms(self) -> float:
         if self._wire is None:
             self._wire = self._probe()
-        wire = self._wire
+        wire, within_s = self._wire, self._answers_within_s
+        if not is_slow(self.latency_ms):
+            wire.at_most_s = wire.until_at_most_s = within_s
         self._topic = self._topic or wire.new_topic()
         self._written += 1
-        answer = wire.produce(self._topic, batch(str(self._written), timestamp=wire.now_ms())).must_succeed()
+        record = batch(str(self._written), timestamp=wire.now_ms())
+        answer = wire.produce(self._topic, record, timeout_ms=int(within_s * 1000)).must_succeed()
         self._offset = answer.offset
         return answer.took_ms
 

@@ -83,10 +83,10 @@ class Liveness:
             self._hurt = False
             self._watch_nodes()
 
-    def look(self) -> Condition:
+    def look(self, stuck: bool = False) -> Condition:
         """How the target fares, now that a case which hurt no node has asked its last."""
         self._looked = True
-        self._condition = self._death() or self._sickness()
+        self._condition = self._death() or self._sickness(stuck)
         if self._condition.kind != "died" and (gone := self._death()) is not None:
             self._condition = gone
         return self._condition
@@ -98,9 +98,9 @@ class Liveness:
         if self.blind:
             self._health.measure()
         elif self._hurt:  # every node has been brought back
-            self._condition = self._sickness()
+            self._condition = self._sickness(outcome.is_stuck)
         else:
-            self.look()
+            self.look(outcome.is_stuck)
         return self._condition.upon(outcome)
 
     def restart_if_sick(self, case: Case) -> tuple[str, ...]:
@@ -148,8 +148,8 @@ class Liveness:
         except readiness.NotYet:
             return False
 
-    def _sickness(self) -> Condition:
-        if (fault := self._health.fault(lambda: not self._target.alive())) is not None:
+    def _sickness(self, stuck: bool = False) -> Condition:
+        if (fault := self._health.fault(lambda: not self._target.alive(), stuck)) is not None:
             return Condition("sick", f"since {THIS_CASE} the target takes no record: {fault.sentence}")
         before, self._health_problem = self._health_problem, self._target.health_problem()
         if self._health_problem and not before:

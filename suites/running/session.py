@@ -242,11 +242,11 @@ class TargetSession:
                 with self.run_wide_faults.around(case) if self.run_wide_faults else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
                 self._interruption.check()
-                unsettled = self._bring_back(case)
+                self._bring_back()
                 outcome = self.liveness.after(outcome)
                 attempts.append(attempt_of(outcome, self.seed + number - 1, self._folder(case, number)))
                 restarted = self.liveness.restart_if_sick(case)
-                unsettled += self._unsettled() if restarted else ()
+                unsettled = self._unsettled() if self.health.is_well and (restarted or case.hurts) else ()
                 warned = (*outcome.warnings, *restarted, *unsettled, *self.health.slowness())
                 outcome = msgspec.structs.replace(outcome, warnings=warned)
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
@@ -292,15 +292,14 @@ class TargetSession:
         cleanup_probe.hurried = self._interruption.came
         return cleanup_probe
 
-    def _bring_back(self, case: Case) -> tuple[str, ...]:
-        """Every node serves again and leads what it led; what kept them from it is a warning."""
+    def _bring_back(self) -> None:
+        """Every node serves again."""
         if not self.target.alive():
             self.target.recover()
             forget_run(self.run_dir)
-        return self._unsettled() if case.hurts else ()
 
     def _unsettled(self) -> tuple[str, ...]:
-        """What of several nodes does not lead again what it led; waits for that."""
+        """What of several nodes does not lead again what it led, a warning; waits for that."""
         if len(self.node_controls()) < 2:
             return ()
         unsettled = restore_preferred_leaders(self.unrecorded("settling"), self.offer.nodes)

@@ -16,7 +16,7 @@ from histories.header import Header, HistoryWriteFailed
 from histories.reader import History
 from histories.recorder import Recorder
 from suites.case import Case, by_id
-from suites.outcome import Outcome, failed, inconclusive, not_applicable
+from suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive, not_applicable
 from suites.probe.context import CaseContext
 from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from suites.probe.naming import shortened
@@ -32,7 +32,7 @@ from suites.trials.late_reassignment import SESSIONS
 from suites.trials.run_trial import run_trial
 from suites.trials.topic_settings import tell_settings
 from suites.trials.trial import Trial
-from suites.trials.verdict import NO_PROGRESS, UNDISTURBED, judged
+from suites.trials.verdict import UNDISTURBED, judged
 from suites.workloads.workload import Workload
 
 if TYPE_CHECKING:

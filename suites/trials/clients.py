@@ -15,6 +15,7 @@ from histories.clock import now_ns
 from histories.rows import PartitionId
 from suites.events import TrialProgress
 from suites.probe import naming
+from suites.probe.wire import Wire
 from suites.trials.context import TrialContext
 from suites.workloads.asker import watch
 from suites.workloads.context import Lagging, WorkloadContext
@@ -29,6 +30,8 @@ STOP_S = 120.0
 """For all clients together, from the word to stop: a call of a client library that meets no answer ends by then."""
 QUIET_S = 30.0
 """The same while no client ends and nothing is acknowledged."""
+FRESH_ANSWER_S = 5.0
+"""For one answer to a fresh client, besides what its request may wait for: it asks again as long as there is time."""
 HURRY_S = 5.0
 """The same when the verdict is certain already."""
 GIVE_UP_S = 3.0
@@ -105,9 +108,8 @@ class Clients:
         deadline_ns = now_ns() + int(within_s * 1e9)
         while True:
             try:
-                self._workload.fresh(
-                    Fresh(self._ground.wire, self.context), self.context, self._ground.names, self._lags
-                )
+                fresh = Fresh(self._fresh_wire, self.context)
+                self._workload.fresh(fresh, self.context, self._ground.names, self._lags)
                 return ""
             except NoFreshProgress as problem:
                 if unless():
@@ -115,6 +117,11 @@ class Clients:
                 if now_ns() > deadline_ns:
                     return str(problem)
             self._never.wait(0.5)
+
+    def _fresh_wire(self, client: str) -> Wire:
+        wire = self._ground.wire(client)
+        wire.at_most_s = self._ground.limit(FRESH_ANSWER_S)
+        return wire
 
     def give_up(self) -> None:
         """The run is interrupted: no client waits for answers any more, and nobody waits long for a client."""

@@ -18,6 +18,8 @@ METADATA_VERSION = 8
 """Late enough for leader epochs (from 7), early enough for every broker."""
 AGREEMENT_NS = 30_000_000_000
 """For all nodes to name the same leaders, after everything was healed."""
+AGREEMENT_AT_LEAST_NS = 10_000_000_000
+"""The same, from the final read on, where the heal was long ago."""
 READING_NS = 25_000_000_000
 """What the wait for open transactions leaves of the time, so that all can still be read."""
 
@@ -41,10 +43,11 @@ class FinalRead:
         self.hanging: dict[PartitionId, str] = {}
         """Partitions whose last stable offset stays below the end, long after every transaction must have ended."""
 
-    def everything(self, places: list[PartitionId], within_s: float, transactions: bool) -> None:
+    def everything(self, places: list[PartitionId], within_s: float, transactions: bool, healed_ns: int = 0) -> None:
         """Reads each partition from log start to end; what cannot be read within the time is told, not raised."""
-        deadline_ns = now_ns() + int(within_s * 1e9)
-        places = self._await_agreement(places, min(deadline_ns - READING_NS, now_ns() + AGREEMENT_NS))
+        deadline_ns, healed_ns = now_ns() + int(within_s * 1e9), healed_ns or now_ns()
+        agreed_ns = max(healed_ns + AGREEMENT_NS, now_ns() + AGREEMENT_AT_LEAST_NS)
+        places = self._await_agreement(places, min(deadline_ns - READING_NS, agreed_ns))
         passes = [("final", UNCOMMITTED)] + ([("final-committed", COMMITTED)] if transactions else [])
         for client, isolation in passes:
             self._recorder.add(Client(client=client, library="wire", isolation=f"read_{isolation}", mode="assign"))

@@ -45,15 +45,28 @@ class Load:
     def leads_nowhere(self, faults: Faults) -> bool:
         """Whether the target is dead, or was silent to everybody for long, by no fault that holds a node down."""
         now, held = now_ns(), faults.holds_a_node
-        if held or self._clients.acked != self._acked:
-            self._acked, self._moved_ns = self._clients.acked, now
+        if held:
+            self._moved_ns = now
         if faults.active:
             self._disturbed_ns = now
-        if now - self._moved_ns > self._ground.limit(QUIET_S) * 1e9:
+        if self.is_silent():
             since_ns = max(self._moved_ns, self._disturbed_ns)
             self.undisturbed_since_ns = since_ns if since_ns < now else 0
             return True
         return self.died(held)
+
+    def recovery_began_ns(self) -> int:
+        """Everything is healed: since when nothing is in the way, which may have been before."""
+        since_ns = self.undisturbed_since_ns or now_ns()
+        self._moved_ns = since_ns
+        return since_ns
+
+    def is_silent(self) -> bool:
+        """Whether nothing at all has been acknowledged for long."""
+        now = now_ns()
+        if self._clients.acked != self._acked:
+            self._acked, self._moved_ns = self._clients.acked, now
+        return now - self._moved_ns > self._ground.limit(QUIET_S) * 1e9
 
     def died(self, held: bool = False) -> bool:
         """Whether the target is found dead again and again, and no fault holds a node down."""

@@ -35,7 +35,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
 
     Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too.
     """
-    seen = TrialFacts(latency_ms=trial_context.case_context.latency_ms)
+    seen, healed_ns = TrialFacts(latency_ms=trial_context.case_context.latency_ms), 0
     with trial_context.links() as links:
         clients = Clients(trial.workload, trial_context, links)
         load = Load(clients, trial_context)
@@ -65,6 +65,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                 )
                 seen.faults_over_ns = now_ns()
             # leaving the block heals, and reads back that it did
+            healed_ns = now_ns()
             seen.take_faults(faults.hits, faults.unhealed, faults.failed)
 
             trial_context.phase("recovery")
@@ -82,7 +83,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
             seen.take_clients(clients.stop(load.died), clients.problems, clients.acked, clients.context.hung_calls)
 
         trial_context.phase("final read")
-        _read_everything(trial, trial_context, clients, seen)
+        _read_everything(trial, trial_context, clients, seen, healed_ns)
         seen.take_links(links.leaks(), links.lag()["p99"])
         links.flush(last=True)
         links.drain(trial_context.recorder.add)
@@ -118,8 +119,8 @@ def _recover(trial: Trial, trial_context: TrialContext, clients: Clients, seen: 
 
     Where those do make progress, clients that have taken over from hung ones get the same time again.
     """
-    _await(trial, trial_context, clients, seen, load, load.undisturbed_since_ns or now_ns())
-    if not (seen.stuck or seen.behind):
+    _await(trial, trial_context, clients, seen, load, load.recovery_began_ns())
+    if seen.fresh or not (seen.stuck or seen.behind):
         return
     seen.alive = trial_context.alive()
     if seen.certain:
@@ -136,21 +137,37 @@ def _recover(trial: Trial, trial_context: TrialContext, clients: Clients, seen: 
 def _await(
     trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts, load: Load, since_ns: int
 ) -> None:
-    """Waits, within the limit, for progress everywhere, and then for every reader to catch up; for none if it died."""
+    """Waits, within the limit, for progress everywhere, and then for every reader to catch up; for none if it died.
+
+    A target that is silent to everybody is tried by fresh clients meanwhile: what they meet by the limit is certain.
+    """
     limit_s = trial_context.limit(trial.recovery_s)
-    clients.until(lambda: not clients.stuck(since_ns) or load.died(), _left_s(since_ns + int(limit_s * 1e9)))
+    limit_ns = since_ns + int(limit_s * 1e9)
+
+    def moves() -> bool:
+        return not clients.stuck(since_ns)
+
+    clients.until(lambda: moves() or load.died() or load.is_silent(), _left_s(limit_ns))
+    seen.alive = moves() or trial_context.alive()
+    if not (moves() or seen.certain) and load.is_silent():
+        seen.fresh = clients.fresh_start(_left_s(limit_ns), unless=moves)
+        if not seen.fresh:
+            clients.until(lambda: moves() or load.died(), _left_s(limit_ns))
     seen.stuck = clients.stuck(since_ns)
-    seen.behind = clients.readers_behind(0.0 if seen.stuck else limit_s)
+    seen.behind = [] if seen.fresh else clients.readers_behind(0.0 if seen.stuck else limit_s)
 
 
-def _read_everything(trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts) -> None:
+def _read_everything(
+    trial: Trial, trial_context: TrialContext, clients: Clients, seen: TrialFacts, healed_ns: int
+) -> None:
     """The final read. What is certain already does not wait for transactions to time out, and says nothing of them."""
     wire = trial_context.wire()
     if seen.certain:
-        wire.at_most_s = CERTAIN_ANSWER_S
+        wire.at_most_s = wire.until_at_most_s = CERTAIN_ANSWER_S
     final = FinalRead(wire, trial_context.recorder)
     within_s = CERTAIN_READ_S if seen.certain else FINAL_READ_S
-    final.everything(clients.places, trial_context.limit(within_s), bool(trial.workload.transactional_ids))
+    transactions = bool(trial.workload.transactional_ids)
+    final.everything(clients.places, trial_context.limit(within_s), transactions, healed_ns)
     seen.take_final_read(final.incomplete, {} if seen.certain else final.hanging)
     seen.take_malformed(final.malformed)
 

@@ -15,7 +15,7 @@ from checkers.verdict import Verdict
 from histories.reader import History
 from histories.rows import Event, Membership, Operation
 from suites.case import Case
-from suites.outcome import Outcome, failed, inconclusive
+from suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive
 from suites.probe.promptness import SLOW, is_slow, said_of
 from suites.result import Evidence, Reason
 from suites.signature import of_anomalies
@@ -28,7 +28,7 @@ JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 
 SHOWN_ANOMALIES = 3
 SHOWN_STUCK = 3
-NO_PROGRESS, UNDISTURBED = "no-progress-after-heal", "Before any fault"
+UNDISTURBED = "Before any fault"
 LAG_MS = 50.0
 
 

@@ -29,6 +29,7 @@ from wire import errors
 from wire.records import Record as WireRecord
 
 CLIENT = "fresh"
+SEND_MS = 5_000
 READ_S = 15.0
 JOIN_S = 20.0
 AGAIN = (errors.REBALANCE_IN_PROGRESS, errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_ID)
@@ -188,7 +189,7 @@ class Fresh:
         op, call_ns, outcome, offset = self._context.recorder.next_op(), now_ns(), "info", None
         try:
             if producer is None:
-                answer = wire.produce(topic, batch(records=[record]), partition)
+                answer = wire.produce(topic, batch(records=[record]), partition, timeout_ms=SEND_MS)
             else:
                 answer = producer.send(topic, partition=partition, records=[record], timestamp=timestamp)
             offset, outcome = answer.offset, "ok"

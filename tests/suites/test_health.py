@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from checkers.verdict import Verdict
 from suites.case import Case
 from suites.probe.run_case import attempt
@@ -98,3 +100,18 @@ def test_a_target_that_does_not_answer_is_not_waited_for_before_every_case(monke
     now[0] += 400.0
     watched.measure()
     assert exchanger.seen.count("Produce") == 2
+
+
+@pytest.mark.parametrize(("stuck", "most_s"), [(True, 15), (False, 40)])
+def test_where_nobody_got_anywhere_a_silent_target_is_waited_for_less(monkeypatch, stuck, most_s):
+    """A trial has waited for half a minute already; each more of these was paid three times over."""
+    answers = []
+    wire, exchanger = wire_to(Produce=lambda asked: answers.pop() if answers else None)
+    monkeypatch.setattr(health.time, "monotonic", lambda: exchanger.ns / 1e9)
+    monkeypatch.setattr(wire, "new_topic", lambda: TOPIC)
+    watched = health.Health(lambda: wire)
+    watched._was_well = True
+    assert watched.fault(lambda: False, stuck) is not None
+    assert not watched.is_well
+    assert exchanger.seen.count("Produce") >= 2
+    assert most_s / 2 < exchanger.ns / 1e9 < most_s
