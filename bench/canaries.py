@@ -1,6 +1,6 @@
 """Chooses the canaries of `brokertrial analyze`: random small histories in which, together, all checks find something.
 
-    python bench/canaries.py        writes spark_analysis/canaries.json; to be run again when a check is added
+python bench/canaries.py        writes spark_analysis/canaries.json; to be run again when a check is added
 """
 
 import importlib.util

@@ -10,7 +10,7 @@ it takes effect. after: an N that certainly holds once it has.
 The history is linearizable iff no operation q returned before another p was called with after(q) > before(p)
 (checkers/linearizability/precedence.py), and (q, p) is the proof. An append without an answer may take effect at any
 later time: never a q. The theorem needs appends that do not overlap, and exact ends on batch boundaries: that is tested
-first. """
+first."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
