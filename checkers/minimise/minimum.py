@@ -50,11 +50,12 @@ class Minimum:
         counts = {name: self.part.count(name) for name in ("batches", "memberships")}
         counts["events"] = sum(kind != CONTEXT for kind in self.part.tables["events"]["kind"].to_pylist())
         sizes = [(self.part.operations, "operations"), *((count, name) for name, count in counts.items())]
-        what = ", ".join(f"{count:,} {name if count > 1 else SINGULAR[name]}" for count, name in sizes if count)
-        size = f"{what}, out of a history of {self.before:,} operations, still show it"
+        parts = [f"{count:,} {name if count > 1 else SINGULAR[name]}" for count, name in sizes if count]
+        what = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+        size = f"Minimised from {self.before:,} operations to {what}"
         if self.complete:
-            return f"{size}; without any one of them, it is gone."
-        return f"{size}; the search was stopped before its end, so that fewer may do."
+            return f"{size}; removing any one hides the anomaly."
+        return f"{size}; the search was stopped early, so fewer may suffice."
 
 
 class NotMinimised(Exception):
@@ -119,15 +120,17 @@ class _Oracle:
         """The narrowest part in which a check finds it; from then on, this check is the one that is asked."""
         for number, read in enumerate(slices(self._history, self._wanted)):
             if number >= NARROW and not self._go_on():
-                raise NotMinimised("There was no time to look through the whole history, and its parts do not show it.")
+                raise NotMinimised(
+                    "Not minimised: the time was up before the anomaly was found in a part of the history."
+                )
             part = read()
             for check in self._checks:
                 if self._found(check, [part]) == [True]:
                     self._checks = [check]
                     return part
         raise NotMinimised(
-            f"The {self._wanted.name} does not follow from the operations alone, so that nothing can be left out: "
-            "it was found in how the trial went on."
+            f"Not minimised: {self._wanted.name} does not follow from the operations alone; "
+            "it rests on facts of the trial."
         )
 
     def shown(self, parts: Sequence[HistorySlice]) -> list[bool]:

@@ -1,27 +1,27 @@
-"""`brokertrial explain`: the story of one anomaly, from the promise to the few operations that break it."""
+"""`brokertrial explain`: one anomaly with its guarantee and minimal counterexample, or a case of single requests."""
 
 from __future__ import annotations
 
 import textwrap
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import click
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
 from checkers.check import all_checks
 from checkers.judge import judge
 from checkers.linearizability.crosscheck import CrossCheck, cross_checks
-from checkers.minimise.minimum import Minimum, NotMinimised, minimise
+from checkers.minimise.minimum import Minimum, NotMinimised
+from ci.commands.explain_exchanges import explain_exchanges
 from ci.errors import PASSED, UserError, nearest
+from ci.reports.counterexample import smallest
 from ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
 from ci.reports.evidence_picture import draw
+from ci.reports.report import environment, style
 from ci.reports.run_state import suite_version
 from ci.run_folder import RunLocation, find
 from histories.header import HistoryRefused
@@ -30,38 +30,49 @@ from suites.case import by_id
 from suites.guarantees import Guarantee, registry
 from suites.probe.naming import shortening_of
 
-TEMPLATES = Path(__file__).parent.parent / "reports" / "templates"
 PATIENCE_S = 60.0
-"""How long a history is made smaller before the story is told with what there is."""
+"""How long a history is minimised; then the smallest part so far is shown."""
 INDENT = "  "
-WHOSE = {
-    "broker": "the broker's",
-    "client": "a client's: the broker is not accused",
-    "unknown": "not to be told from this history: the broker is not accused",
+ATTRIBUTION = {
+    "broker": "broker",
+    "client": "client (not a broker failure)",
+    "unknown": "unknown from this history (not counted against the broker)",
 }
 
 
 def explain(text: str, which: str | None, html: Path | None = None) -> int:
-    """Prints the story of one anomaly and writes its page; without `which`, lists the anomalies of the case."""
+    """Explains one anomaly and writes its page; without `which`, lists the anomalies of the case.
+
+    A case of single requests is explained whole; `which` then numbers an exchange.
+    """
     place = find(text)
     history = _history(place, text)
+    if (case := by_id().get(history.header.case)) is not None and case.kind == "wire":
+        page = _page_of(html, place, history, "")
+        explain_exchanges(text, history, which, page)
+        return PASSED
     anomalies = _anomalies(history)
     if which is None:
         _list(text, anomalies)
         return PASSED
     number = chosen(which, [anomaly for anomaly, _ in anomalies])
     explanation = Explanation(text, history, *anomalies[number], number + 1, len(anomalies))
-    page = html or _beside(place, history) / f"explain-{history.header.case.replace('/', '.')}-{number + 1}.html"
-    if not page.parent.is_dir():
-        raise UserError(f"{page} cannot be written: there is no folder {page.parent}.")
+    page = _page_of(html, place, history, f"-{number + 1}")
     drawing = page.with_name(f"{page.stem}-porcupine.html")
     explanation.cross_check(drawing)
     _write(page, explanation.page())
     click.echo(explanation.text())
-    click.echo(f"Picture\n{INDENT}{page}")
+    click.echo(f"Page\n{INDENT}{page}")
     if explanation.drawn is not None:
-        click.echo(f"{INDENT}{explanation.drawn}  (porcupine's)")
+        click.echo(f"{INDENT}{explanation.drawn}  (Porcupine visualisation)")
     return PASSED
+
+
+def _page_of(html: Path | None, place: RunLocation, history: History, number: str) -> Path:
+    page = html or _beside(place, history) / f"explain-{history.header.case.replace('/', '.')}{number}.html"
+    if not page.parent.is_dir():
+        raise UserError(f"{page} cannot be written: there is no folder {page.parent}.")
+    return page
 
 
 def chosen(which: str, anomalies: Sequence[Anomaly]) -> int:
@@ -100,11 +111,6 @@ def _history(place: RunLocation, text: str) -> History:
 def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
     """What the history shows, and whether it is held against the broker: first what the verdict rests on."""
     case = by_id().get(history.header.case)
-    if case is not None and case.kind == "wire":
-        raise UserError(
-            f"{case.id} asks for single answers and has no anomalies to explain.",
-            f"`brokertrial check {history.folder}` shows the answer that is wrong, field by field.",
-        )
     found = judge(history)
     told = [(anomaly, True) for anomaly in found.anomalies]
     if case is not None:
@@ -120,9 +126,11 @@ def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
 
 def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:
     for number, (anomaly, held) in enumerate(anomalies, start=1):
-        note = "" if held else "  (permitted)"
+        note = "" if held else "  (informational)"
         click.echo(f"{number:>4}  {anomaly.name}{note}  [{anomaly.guarantee}]  {anomaly.sentence}")
-    click.echo(f"{len(anomalies)} in all. One of them: brokertrial explain {text} NUMBER" if anomalies else "Nothing.")
+    click.echo(
+        f"{len(anomalies)} in all. Explain one: brokertrial explain {text} NUMBER" if anomalies else "No anomaly."
+    )
 
 
 def _beside(place: RunLocation, history: History) -> Path:
@@ -137,27 +145,9 @@ def _write(page: Path, content: str) -> None:
         raise UserError(f"{page} cannot be written: {problem.strerror}.", "--html FILE puts it elsewhere.") from None
 
 
-def smallest(history: History, anomaly: Anomaly, held: bool, patience_s: float) -> Minimum:
-    """The minimised history; the search ends after so many seconds with what there is."""
-    deadline = time.monotonic() + patience_s
-    return minimise(history, anomaly, lambda: time.monotonic() < deadline, judged=held)
-
-
-def first_proof(folder: Path, anomaly: Anomaly, patience_s: float = 2.0) -> str:
-    """The picture of an anomaly with its size, as HTML, within about so many seconds; empty where none can be drawn."""
-    try:
-        history = History.open(folder, allow_incomplete=True)
-        minimum = smallest(history, anomaly, True, patience_s)
-        return (
-            f'<p class="quiet">{escape(minimum.sentence)}</p>{draw(evidence_timeline(history, anomaly, minimum.part))}'
-        )
-    except Exception:  # noqa: BLE001 - a report without a picture is better than no report
-        return ""
-
-
 @dataclass
 class Explanation:
-    """Everything that is told of one anomaly, as text and as a page."""
+    """One anomaly with all that explains it, as text and as a page."""
 
     place: str
     history: History
@@ -187,7 +177,7 @@ class Explanation:
     @property
     def size(self) -> str:
         """How small the history became, or why it did not."""
-        return self.whole if self.minimum is None else self.minimum.sentence[0].upper() + self.minimum.sentence[1:]
+        return self.whole if self.minimum is None else self.minimum.sentence
 
     @property
     def promise(self) -> Guarantee | None:
@@ -202,7 +192,7 @@ class Explanation:
         return own.definition.strip() if own else named[0].definition.strip() if named else ""
 
     def cross_check(self, drawing: Path) -> None:
-        """Asks porcupine about the minimised history, of which it may draw its own picture."""
+        """Asks Porcupine about the minimised history; it may draw a visualisation of its own."""
         part = self.minimum.part if self.minimum is not None else None
         scratch = drawing.parent / f".{drawing.stem}"
         opinions = cross_checks(self.history, [self.anomaly], scratch, part=part)
@@ -216,18 +206,18 @@ class Explanation:
     @property
     def second(self) -> str:
         if self.opinion is None:
-            return "Not a question of the order of operations on one object: porcupine has no model to judge it by."
+            return "Not a linearizability property; no Porcupine model applies."
         return self.opinion.sentence
 
     def text(self) -> str:
-        """The story for a terminal."""
+        """For a terminal."""
         blocks = [
             ("", [f"{self.anomaly.name} ({self.number} of {self.total}) in {self.history.header.case}"]),
-            ("What Kafka promises", list(self._promised())),
-            ("What was seen", [*_filled(self.anomaly.sentence), f"Whose doing: {WHOSE[self.anomaly.attribution]}."]),
-            ("The smallest part that shows it", [*_filled(self.size), *rows(self.proof)]),
-            ("What the faults did", list(self._faults())),
-            ("A second opinion", _filled(self.second)),
+            ("Guarantee", list(self._promised())),
+            ("Observed", [*_filled(self.anomaly.sentence), f"Attribution: {ATTRIBUTION[self.anomaly.attribution]}."]),
+            ("Minimal counterexample", [*_filled(self.size), *rows(self.proof)]),
+            ("Faults", list(self._faults())),
+            ("Cross-check", _filled(self.second)),
         ]
         return (
             "\n\n".join(
@@ -252,26 +242,29 @@ class Explanation:
             yield "No fault was active between the first and the last of these operations."
 
     def page(self) -> str:
-        """The story as one file that works offline."""
-        environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-        return environment.get_template("explain.html.j2").render(
-            anomaly=self.anomaly,
-            case=self.history.header.case,
-            header=self.history.header,
-            number=self.number,
-            total=self.total,
-            whose=WHOSE[self.anomaly.attribution],
-            promise=self.promise,
-            definition=self.definition,
-            size=self.size,
-            proof=self.proof,
-            lines=self.proof.lines,
-            picture=Markup(draw(self.proof)),
-            opinion=self.second,
-            drawn=self.drawn.name if self.drawn else "",
-            commands=[f"brokertrial explain {self.place} {self.number}", f"brokertrial check   {self.place}"],
-            version=suite_version(),
-            style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        """As one file that works offline."""
+        return (
+            environment()
+            .get_template("explain.html.j2")
+            .render(
+                anomaly=self.anomaly,
+                case=self.history.header.case,
+                header=self.history.header,
+                number=self.number,
+                total=self.total,
+                attribution=ATTRIBUTION[self.anomaly.attribution],
+                promise=self.promise,
+                definition=self.definition,
+                size=self.size,
+                proof=self.proof,
+                lines=self.proof.lines,
+                picture=Markup(draw(self.proof)),
+                opinion=self.second,
+                drawn=self.drawn.name if self.drawn else "",
+                commands=[f"brokertrial explain {self.place} {self.number}", f"brokertrial check   {self.place}"],
+                version=suite_version(),
+                style=style(),
+            )
         )
 
 
@@ -287,7 +280,7 @@ def rows(proof: EvidenceTimeline) -> list[str]:
 def _row(proof: EvidenceTimeline, line: TimelineEntry) -> list[str]:
     returned = f"to {proof.seconds(line.end)} s" if line.end is not None else "no return" if line.op is not None else ""
     at = f"{proof.seconds(line.begin)} s" if line.begin is not None else ""
-    origin = f"(op {line.op}){'  <- proves it' if line.proves else ''}" if line.op is not None else ""
+    origin = f"(op {line.op}){'  <- evidence' if line.proves else ''}" if line.op is not None else ""
     return [at, returned, line.lane, line.what, line.text, line.outcome, origin]
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from html import escape
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.anomaly import Anomaly
+from ci.reports.cards import KINDS
 from ci.reports.informational import MEANING
-from ci.reports.report import KINDS, TEMPLATES
+from ci.reports.report import environment, style
 from ci.reports.run_state import suite_version
 from ci.reports.timeline import BUCKETS, Series, Shade, draw
 from histories.availability import TICK_NS, Profile, Sums, series
@@ -26,25 +26,28 @@ PLOTS = 200
 
 def page(outcome: JobResult, results: Results) -> str:
     """The whole page."""
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     order = list(KINDS)
     pairs = sorted(zip(results.cases, outcome.found, strict=True), key=lambda pair: order.index(pair[0].verdict))
-    return environment.get_template("analysis.html.j2").render(
-        results=results,
-        rows=[
-            {
-                "case": case,
-                "mark": KINDS[case.verdict][0],
-                "word": KINDS[case.verdict][1],
-                "plot": Markup(plot(found)) if number < PLOTS else "",
-                "proofs": [(anomaly, Markup(certificate(anomaly, found))) for anomaly in case.anomalies[:5]],
-            }
-            for number, (case, found) in enumerate(pairs)
-        ],
-        counts=[(KINDS[kind], sum(case.verdict == kind for case in results.cases)) for kind in order],
-        permitted_meaning=MEANING,
-        version=suite_version(),
-        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+    return (
+        environment()
+        .get_template("analysis.html.j2")
+        .render(
+            results=results,
+            rows=[
+                {
+                    "case": case,
+                    "mark": KINDS[case.verdict][0],
+                    "word": KINDS[case.verdict][1],
+                    "plot": Markup(plot(found)) if number < PLOTS else "",
+                    "proofs": [(anomaly, Markup(certificate(anomaly, found))) for anomaly in case.anomalies[:5]],
+                }
+                for number, (case, found) in enumerate(pairs)
+            ],
+            counts=[(KINDS[kind], sum(case.verdict == kind for case in results.cases)) for kind in order],
+            permitted_meaning=MEANING,
+            version=suite_version(),
+            style=style(),
+        )
     )
 
 

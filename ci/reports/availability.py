@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from checkers.engines.duckdb_engine import DuckDBEngine
 from ci.reports.run_state import RunState
-from histories.availability import QUERY, FaultKindSummary, by_history, kinds, profile
+from histories.availability import QUERY, FaultKindSummary, Profile, by_history, kinds, profile
 from histories.header import HistoryRefused
 from histories.reader import History
 
 WITHOUT_FAULTS = ("", "[]", "{}", "null")
+TOGETHER = 4
+"""Histories of one question: between two of them the time is looked at."""
 
 
-def availability(state: RunState) -> list[FaultKindSummary]:
-    """A row for each kind of fault that was injected, by the definitions of histories/availability.py; the worst
-    first."""
+@dataclass(frozen=True)
+class Availability:
+    """A row for each kind of fault, the worst first; and the histories for which there was no time."""
+
+    rows: list[FaultKindSummary] = field(default_factory=list)
+    left_out: int = 0
+
+
+def availability(state: RunState, deadline: float, clock: Callable[[], float] = time.monotonic) -> Availability:
+    """By the definitions of histories/availability.py, over the histories with faults; until the deadline."""
     folders = [state.folder / each.history for each in state.results if each.schedule not in WITHOUT_FAULTS]
     histories = list(_opened(folder for folder in folders if folder.is_dir()))
-    if not histories:
-        return []
+    profiles: list[Profile] = []
+    for begin in range(0, len(histories), TOGETHER):
+        if clock() >= deadline:
+            return Availability(kinds(profiles), len(histories) - begin)
+        state.report_progress("availability figures", begin, len(histories))
+        profiles += _profiles(histories[begin : begin + TOGETHER])
+    return Availability(kinds(profiles))
+
+
+def _profiles(histories: list[History]) -> list[Profile]:
+    from checkers.engines.duckdb_engine import DuckDBEngine  # a run without faults needs none
+
     with DuckDBEngine.over(histories) as duck:
         rows = by_history(duck.ask(QUERY))
-    profiles = (profile(rows.get(number, ()), history) for number, history in enumerate(histories))
-    return kinds(each for each in profiles if each is not None)
+    found = (profile(rows.get(number, ()), history) for number, history in enumerate(histories))
+    return [each for each in found if each is not None]
 
 
 def _opened(folders: Iterable[Path]) -> Iterator[History]:
@@ -32,4 +52,4 @@ def _opened(folders: Iterable[Path]) -> Iterator[History]:
         try:
             yield History.open(folder)
         except (HistoryRefused, OSError):
-            continue  # its case is not green, and says why
+            continue  # its case did not pass, and says why

@@ -18,7 +18,8 @@ from rich.text import Text
 from checkers.verdict import Verdict
 from ci.errors import FAILED, PASSED
 from ci.reports import informational, known_failures
-from ci.reports.details import details, headline
+from ci.reports.causes import by_harm, causes, ways_of
+from ci.reports.details import brief, details, headline
 from ci.reports.run_state import RunState
 from suites.events import (
     CaseFinished,
@@ -39,21 +40,23 @@ STYLE = {
 }
 COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
 MOST_LEFT_OUT = 8
+MOST_CASES = 6
+"""Of one cause, or of several that only warn."""
 CHOSEN = ("not selected", "deselected")  # by the user, who need not be told
-LAST = True  # it tells how the other writers fared
+LAST = True  # it reports what the other writers could not write
 
 _stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") if "pytest" in sys.modules else sys.stdout
 
 
 class Screen(Console):
-    """A console that falls silent when nobody reads on, as in `| head`: the run itself is not concerned."""
+    """A console that goes quiet when its reader is gone, as in `| head`; the run goes on."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
 
 
 class ConsoleWriter:
-    """Tells the run to a person while it happens."""
+    """Prints the run while it happens."""
 
     def __init__(
         self, state: RunState, console: Console, live: bool, clock: Callable[[], float] = time.monotonic
@@ -62,7 +65,9 @@ class ConsoleWriter:
         self._console = console
         self._clock = clock
         self._told_again = 0
+        self._met: dict[str, str] = {}
         self._line = StatusLine(clock)
+        state.on_progress = self._progress
         self._live = Live(self._line, console=console, refresh_per_second=8, transient=True) if live else None
 
     def on(self, event: RunEvent) -> None:
@@ -91,14 +96,14 @@ class ConsoleWriter:
             self._live.start()
 
     def _announce(self, run: RunStarted) -> None:
-        self._say(f"On trial: {run.target}, version {run.target_version or 'not stated'}", "bold")
+        self._say(f"Target: {run.target}, version {run.target_version or 'not stated'}", "bold")
         within = duration(run.estimate_s)
         self._say(f"{len(run.cases)} cases, profile {run.profile}, within about {within}; {self._state.place}")
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
                 f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
             )
-            self._say(f"Left out: {', '.join(names[:MOST_LEFT_OUT])}{more}", "dim")
+            self._say(f"Not run: {', '.join(names[:MOST_LEFT_OUT])}{more}", "dim")
         self._say("")
 
     def _result(self, result: CaseResult) -> None:
@@ -111,15 +116,29 @@ class ConsoleWriter:
         if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
             self._say(headline(result), STYLE[result.verdict])
             return
-        head, _, proof = details(result, self._state.place).partition("\n")
+        if result.verdict is Verdict.FAIL:
+            key = ways_of(result)[0][0]
+            text = brief(result, self._met.get(key, ""))
+            self._met.setdefault(key, result.case)
+        else:
+            text = details(result, self._state.place)
+        head, _, proof = text.partition("\n")
         self._say(head, STYLE[result.verdict])
-        self._say(proof)
+        if proof:
+            self._say(proof)
+
+    def _progress(self, what: str, done: int, total: int) -> None:
+        """What the report writer does after the last case."""
+        self._line.working = f"report: {what} {done + 1} of {total}"
+        if not self._live and done == 0:
+            self._say(f"Report: computing {total} {what}", "dim")
 
     def _finish(self, end: RunFinished) -> None:
         if self._live:
             self._live.stop()
         tally = self._state.tally
         self._say("")
+        self._causes()
         if self._state.results:
             self._console.print(verdict_table(self._state.results))
         for result in tally.known:
@@ -127,9 +146,8 @@ class ConsoleWriter:
                 self._say(f"known  {result.case}: {entry.failure} ({entry.reason})", "dim")
         for stale in tally.stale:
             self._say(self._state.known.sentence(stale), "red")
-        if told := known_failures.to_say(self._state):
-            self._say(told[0], "bold")
-            self._say("\n".join(told[1:]))
+        if pointer := known_failures.pointer(self._state):
+            self._say(pointer)
         if listed := informational.line(self._state.results):
             self._say(listed, "dim")
         for what, why in self._state.broken.items():
@@ -145,6 +163,26 @@ class ConsoleWriter:
         meaning = f" = {self._state.meaning}" if self._state.meaning else ""
         self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
         self._flush()
+
+    def _causes(self) -> None:
+        """All failures by their cause, the most harmful first."""
+        tally = self._state.tally
+        number = 0
+        for title, results, style in (
+            ("Causes, most harmful first", tally.failed, "bold red"),
+            ("Warnings (a `should` was violated)", tally.warned, "yellow"),
+        ):
+            if not results:
+                continue
+            self._say(title, style)
+            for heading, some in by_harm(causes(results, self._state.results)):
+                self._say(f"  {heading}", "bold")
+                for cause in some:
+                    number += 1
+                    blocked = f" ({len(cause.blocked)} more could not be judged)" if cause.blocked else ""
+                    self._say(f"  {number:>3}  {cause.count}{blocked}: {cause.title}")
+                    self._say(f"       {_listed([result.case for result in cause.results])}", "dim")
+            self._say("")
 
     def _flush(self) -> None:
         try:
@@ -166,6 +204,8 @@ class StatusLine:
         self._progress: TrialProgress | None = None
         self._estimates: dict[str, float] = {}
         self._began = clock()
+        self.working = ""
+        """What is done after the last case."""
 
     def on(self, event: RunEvent) -> None:
         match event:
@@ -188,6 +228,8 @@ class StatusLine:
         return own + sum(seconds for case, seconds in self._estimates.items() if case != current)
 
     def __rich__(self) -> Text:
+        if self.working:
+            return Text(self.working, style="cyan", no_wrap=True, overflow="ellipsis")
         if self._case is None:
             return Text("starting the target ...", style="dim")
         place = f"[{self._case.index}/{self._case.total}]"
@@ -200,6 +242,11 @@ class StatusLine:
             parts.append(f"{self._progress.acked:,} acknowledged")
             parts += [f"! {fault}" for fault in self._progress.active]  # the longest last: a narrow terminal cuts it
         return Text("  ".join(parts), style="cyan", no_wrap=True, overflow="ellipsis")
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
+    return ", ".join(names[:MOST_CASES]) + more
 
 
 def verdict_table(results: list[CaseResult]) -> Table:

@@ -1,4 +1,4 @@
-"""One case result as text: the statement, the proof, the way back. Console, job summary and `check` print the same."""
+"""One case result as text: statement, evidence, commands. `check`, junit.xml and the summary print all of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from checkers.verdict import Verdict
 from ci.reports import informational
+from ci.reports.excerpt import excerpt
+from ci.reports.reasons import label as in_words
 from suites.guarantees import registry
 from suites.result import CaseResult, Evidence
 
@@ -14,6 +16,10 @@ INDENT = " " * 6
 WIDTH = 110
 MOST_ANOMALIES = 5
 MOST_LOG_LINES = 12
+MOST_MESSAGES = 4
+"""Decoded requests and responses of one case; the report has all of them."""
+BRIEF = 8
+"""Lines of evidence, where a console shows one case of many."""
 
 LABEL = {
     Verdict.PASS: "pass",
@@ -24,14 +30,14 @@ LABEL = {
 
 
 def label(result: CaseResult) -> str:
-    """The verdict in five characters; a `should` that does not hold is a warning."""
+    """The verdict in five characters; a violated `should` is a warning."""
     return f"{'warn' if result.verdict is Verdict.FAIL and result.level != 'must' else LABEL[result.verdict]:<5}"
 
 
 def headline(result: CaseResult, word: str = "") -> str:
     """One line: verdict (or `word`), case, seconds, and why it is not green."""
-    reason = f"  {result.reason.kind}: {result.reason.sentence}" if result.reason else ""
-    return f"{word or label(result):<5} {result.case:<58} {_seconds(result)}{reason}"
+    reason = f"  {in_words(result.reason.kind)}: {result.reason.sentence}" if result.reason else ""
+    return f"{word or label(result):<5} {result.case:<58} {_seconds(result)}{reason}".rstrip()
 
 
 def details(result: CaseResult, place: str) -> str:
@@ -40,7 +46,7 @@ def details(result: CaseResult, place: str) -> str:
         f"{label(result)} {result.case:<58} {_seconds(result)}  {citation(result)}",
         _wrapped(result.statement),
         _reason(result),
-        "\n".join(_proof_lines(result)),
+        "\n".join(_proof_lines(result.evidence)),
         "\n".join(_anomaly_lines(result)),
         "\n".join(informational.lines(result)),
         "\n".join(f"{INDENT}{line}" for line in attempt_lines(result)) if len(result.attempts) > 1 else "",
@@ -50,6 +56,24 @@ def details(result: CaseResult, place: str) -> str:
     ]
     head, *rest = [block for block in blocks if block]
     return head + "\n" + "\n\n".join(rest) + "\n"
+
+
+def brief(result: CaseResult, same_as: str = "") -> str:
+    """A failure in a few lines, while the run goes on: what is wrong, and where it shows. `same_as`: of one cause."""
+    head = f"{label(result)} {result.case:<58} {_seconds(result)}".rstrip()
+    if same_as:
+        return f"{head}  same cause as {same_as}"
+    lines = list(_anomaly_lines(result, 1)) or [_reason(result)]
+    shown = [entry for entry in result.evidence if "\n" not in entry.text][:BRIEF]
+    lines += list(_proof_lines(shown))
+    if not shown:
+        lines += [line for entry in _at_fault(result.evidence) for line in _message(entry, BRIEF)]
+    return "\n".join([head, *filter(None, lines)]) + "\n"
+
+
+def _at_fault(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The last message with a mark or a note."""
+    return [entry for entry in evidence if entry.marked or entry.note][-1:]
 
 
 def citation(result: CaseResult) -> str:
@@ -74,11 +98,12 @@ def attempt_lines(result: CaseResult) -> list[str]:
 
 
 def commands(result: CaseResult, place: str) -> list[str]:
-    """How to judge this result again, and how to provoke it again."""
+    """How to explain this result, to re-check it and to replay it."""
     if not result.history:
         return []
     name = result.case.replace("/", ".")
-    return [f"brokertrial check  {place}/{name}", f"brokertrial replay {place}/{name}"]
+    explain = [f"brokertrial explain {place}/{name}"] if result.verdict is Verdict.FAIL or result.anomalies else []
+    return [*explain, f"brokertrial check   {place}/{name}", f"brokertrial replay  {place}/{name}"]
 
 
 def _seconds(result: CaseResult) -> str:
@@ -88,19 +113,24 @@ def _seconds(result: CaseResult) -> str:
 def _reason(result: CaseResult) -> str:
     if result.reason is None or (result.reason.kind == "anomaly" and result.anomalies):
         return ""  # the anomalies say it themselves
-    return _wrapped(f"{result.reason.kind}: {result.reason.sentence}")
+    return _wrapped(f"{in_words(result.reason.kind)}: {result.reason.sentence}")
 
 
-def _proof_lines(result: CaseResult) -> Iterator[str]:
-    lines = [entry for entry in result.evidence if "\n" not in entry.text]
+def _proof_lines(evidence: Sequence[Evidence]) -> Iterator[str]:
+    lines = [entry for entry in evidence if "\n" not in entry.text]
     what, text, outcome = _widths(lines)
-    for entry in result.evidence:
+    messages = 0
+    for entry in evidence:
         if "\n" in entry.text:
-            yield from _message(entry)
+            messages += 1
+            if messages <= MOST_MESSAGES:
+                yield from _message(entry)
             continue
         when = f"at {entry.at_s:.3f} s" if entry.at_s is not None else ""
         row = f"{entry.what:<{what}}  {entry.text:<{text}}  {entry.outcome:<{outcome}}  {when:<12} {_origin(entry):<11}"
         yield f"{INDENT}{row} {'<- ' + entry.note if entry.note else ''}".rstrip()
+    if messages > MOST_MESSAGES:
+        yield f"{INDENT}... and {messages - MOST_MESSAGES} more requests and responses in the report."
 
 
 def _widths(lines: Sequence[Evidence]) -> tuple[int, int, int]:
@@ -117,37 +147,43 @@ def _widths(lines: Sequence[Evidence]) -> tuple[int, int, int]:
 def _origin(entry: Evidence) -> str:
     if entry.op is not None:
         return f"(op {entry.op})"
-    return f"(window {entry.window})" if entry.window else ""
+    return f"(fault {entry.window})" if entry.window else ""
 
 
-def _message(entry: Evidence) -> Iterator[str]:
-    """A decoded request or answer, one field a line; the fields that differ carry a mark."""
+def _message(entry: Evidence, most: int = 30) -> Iterator[str]:
+    """A decoded request or response, one field a line, cut around the fields that differ: those carry a mark."""
     when = f" at {entry.at_s:.3f} s" if entry.at_s is not None else ""
-    yield f"{INDENT}{entry.what}{when}{'  <- ' + entry.note if entry.note else ''}"
-    for number, line in enumerate(entry.text.splitlines()):
-        yield f"{INDENT}{'>' if number in entry.marked else ' '} {line}"
+    what = entry.what.replace("answer", "response")
+    yield f"{INDENT}{what}{when}{'  <- ' + entry.note if entry.note else ''}"
+    for line in excerpt(entry.text, entry.marked, most, around=max(1, most // 4)):
+        yield f"{INDENT}{'>' if line.marked else ' '} {line.text}"
 
 
-def _anomaly_lines(result: CaseResult) -> Iterator[str]:
-    for anomaly in result.anomalies[:MOST_ANOMALIES]:
+def _anomaly_lines(result: CaseResult, most: int = MOST_ANOMALIES) -> Iterator[str]:
+    for anomaly in result.anomalies[:most]:
         yield textwrap.fill(
             f"{anomaly.name}: {anomaly.sentence}", WIDTH, initial_indent=INDENT, subsequent_indent=INDENT + "  "
         )
-    if (more := len(result.anomalies) - MOST_ANOMALIES) > 0:
-        yield f"{INDENT}... and {more} more; the report lists them."
+    if (more := len(result.anomalies) - most) > 0:
+        yield f"{INDENT}... and {more} more in the report."
 
 
 def _beside(result: CaseResult) -> Iterator[str]:
     if result.verdict is Verdict.FAIL:
-        if result.proof is None:
-            yield f"{INDENT}Not in the proof record: this case has not yet been seen to pass on Apache Kafka."
-        else:
-            if result.proof.passed_on:
-                yield _wrapped(f"P{result.proof.sentence[1:]}.")
-            if result.proof.fails_with:
-                yield f"{INDENT}Planted bugs that make it fail: {', '.join(result.proof.fails_with)}."
+        yield _wrapped(passed_on_kafka(result))
+        if result.proof is not None and result.proof.fails_with:
+            yield f"{INDENT}Detects planted bugs: {', '.join(result.proof.fails_with)}."
     for line in result.log_lines[:MOST_LOG_LINES]:
         yield f"{INDENT}node {line.node} | {line.at_s:8.3f} s | {line.text}"
+
+
+def passed_on_kafka(result: CaseResult) -> str:
+    """What entitles the case to accuse: where it passed on Apache Kafka."""
+    if result.proof is None or not result.proof.passed_on:
+        warns = ", so it can only warn" if result.level != "must" else ""
+        return f"This case has not yet passed on Apache Kafka{warns}."
+    due = "; re-verification is pending" if result.proof.renewal_due else ""
+    return f"This case passed on {result.proof.passed_on[-1]}{due}."
 
 
 def _wrapped(text: str) -> str:

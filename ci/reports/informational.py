@@ -1,4 +1,4 @@
-"""What was found where Kafka promises nothing better: listed apart from failures, and held against nobody."""
+"""Informational findings: behaviour that Kafka allows, listed apart from failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from suites.guarantees import registry
 from suites.result import CaseResult
 
-MEANING = "found where Kafka promises nothing better; held against nobody"
+MEANING = "allowed by Kafka; not failures"
 MOST = 3
 """Of one name in one case that the text shows; the report and results.jsonl have all that were listed."""
 INDENT = " " * 6
@@ -49,7 +49,7 @@ def lines(result: CaseResult) -> Iterator[str]:
     """The findings of one case as text, the first few of each name; nothing when there are none."""
     if not result.permitted:
         return
-    yield f"{INDENT}permitted ({MEANING}):"
+    yield f"{INDENT}informational ({MEANING}):"
     for row in informational_findings([result]):
         same = [each for each in result.permitted if (each.name, each.guarantee) == (row.name, row.guarantee)]
         for anomaly in same[:MOST]:
@@ -60,7 +60,7 @@ def lines(result: CaseResult) -> Iterator[str]:
                 subsequent_indent=INDENT + "    ",
             )
         if row.count > MOST:
-            yield f"{INDENT}  ... and {row.count - MOST} more {row.name}; the report lists them."
+            yield f"{INDENT}  ... and {row.count - MOST} more {row.name} in the report."
 
 
 def line(results: Iterable[CaseResult]) -> str:
@@ -69,4 +69,4 @@ def line(results: Iterable[CaseResult]) -> str:
     if not rows:
         return ""
     parts = [f"{row.name} {row.count} in {len(row.cases)} case{'s' if len(row.cases) > 1 else ''}" for row in rows]
-    return f"Permitted ({MEANING}): {', '.join(parts)}"
+    return f"Informational ({MEANING}): {', '.join(parts)}"

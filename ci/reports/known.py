@@ -108,9 +108,11 @@ class KnownFailures:
             if entry.expired(today):
                 found.append(StaleEntry(entry, f"expired on {entry.expires}"))
             elif entry.case in passed:
-                found.append(StaleEntry(entry, "the case passed"))
+                found.append(StaleEntry(entry, "the case passes now"))
             elif results and entry.case.startswith(("claims/", "requires/")) and entry.case not in told:
-                found.append(StaleEntry(entry, "what is claimed is offered"))  # only a broken claim has a result
+                found.append(
+                    StaleEntry(entry, "the claimed feature is supported now")
+                )  # only a broken claim has a result
         return found
 
     def sentence(self, stale: StaleEntry) -> str:

@@ -1,4 +1,4 @@
-"""known-failures.toml in the folder of a red run: the lines that would make its failures known, to be copied from."""
+"""known-failures.toml in the folder of a failed run: its failures as entries for known.toml, to be copied from."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from ci.reports.run_state import RunState
 from suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"
-MOST_SAID = 3
-"""Failures whose lines are shown besides, on the console and in summary.md."""
-HEAD = "# What failed and was not known. Copy what you accept into the file that you give as --known, with a reason."
+HEAD = "# New failures of this run. Copy those that you accept, each with a reason, into the file passed as --known."
 
 
 class KnownFailuresWriter:
@@ -36,12 +34,10 @@ def new_lines(state: RunState) -> list[str]:
     ]
 
 
-def to_say(state: RunState) -> list[str]:
-    """What to tell a person: where the lines are, and the lines themselves where they are few."""
-    lines = new_lines(state)
-    if not lines:
-        return []
-    count = lines.count("[[known]]")
-    where = f"{state.place}/{NAME}"
-    told = f"To make {'this failure' if count == 1 else f'these {count} failures'} known, add to your --known file"
-    return [f"{told}:", *lines, f"(also in {where})"] if count <= MOST_SAID else [f"{told} lines of {where}"]
+def pointer(state: RunState) -> str:
+    """Where the entries are that would make these failures known; empty where nothing failed."""
+    count = new_lines(state).count("[[known]]")
+    if not count:
+        return ""
+    entries = f"{count} entries" if count > 1 else "the entry"
+    return f"To accept these failures as known: copy {entries} from {state.place}/{NAME} into your --known file."

@@ -1,175 +1,133 @@
-"""report.html: one file that works offline, for the person who has to believe or to dispute a verdict."""
+"""report.html: one file that works offline, for the person who has to believe or to dispute a verdict.
+
+It exists from the first failure on, so that an interrupted or killed run has one too; at the end it is written at once,
+and again when counterexamples and timelines are there.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from checkers.verdict import Verdict
+from ci.errors import NOTHING_JUDGED
 from ci.reports import informational
-from ci.reports.availability import availability
-from ci.reports.details import commands
-from ci.reports.known import KnownFailure
+from ci.reports.cards import KINDS, Card, by_harm, cards_of, cause_cards
+from ci.reports.case_views import CaseViews
+from ci.reports.causes import Cause, causes
+from ci.reports.guarantee_rows import guarantee_areas
+from ci.reports.known_failures import NAME as KNOWN_FAILURES
 from ci.reports.run_state import RunState, host, suite_version
-from ci.reports.timeline import timeline
-from suites.events import RunEvent, RunFinished
-from suites.guarantees import Guarantee, registry
-from suites.result import CaseResult, Evidence
+from suites.events import CaseFinished, RunEvent, RunFinished
 
 TEMPLATES = Path(__file__).parent / "templates"
-KINDS = {
-    "fail": ("✗", "failed"),
-    "warned": ("!", "warned"),
-    "inconclusive": ("?", "inconclusive"),
-    "known": ("✗", "known to fail"),
-    "pass": ("✓", "passed"),
-    "not_applicable": ("–", "not applicable"),
-}
-ATTENTION = ("fail", "warned", "inconclusive")
+EVERY_S = 10.0
+"""Between two reports of a run that is under way."""
 
 
 class ReportWriter:
-    """Written once, at the end."""
+    """Computes what the page shows, and writes it."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = state
+        self._views = CaseViews(state)
+        self._clock = clock
+        self._not_before = 0.0
 
     def on(self, event: RunEvent) -> None:
-        if isinstance(event, RunFinished):
-            (self._state.folder / "report.html").write_text(render(self._state), encoding="utf-8")
+        if isinstance(event, CaseFinished):
+            self._views.quick(event.result)
+            if event.result.verdict is Verdict.FAIL and self._clock() >= self._not_before:
+                self._write()
+                self._not_before = self._clock() + EVERY_S
+        elif isinstance(event, RunFinished):
+            self._write()
+            self._views.complete()
+            self._write()
+
+    def _write(self) -> None:
+        path = self._state.folder / "report.html"
+        fresh = path.with_suffix(".new")
+        fresh.write_text(render(self._state, self._views), encoding="utf-8")
+        fresh.replace(path)
 
 
 def writer(state: RunState) -> ReportWriter:
     return ReportWriter(state)
 
 
-@dataclass(frozen=True)
-class Card:
-    """One case as the page shows it."""
-
-    result: CaseResult
-    kind: str
-    known: list[KnownFailure]
-    picture: Markup
-    commands: list[str]
-    proof: Markup
-
-    @property
-    def mark(self) -> str:
-        return KINDS[self.kind][0]
-
-    @property
-    def word(self) -> str:
-        return KINDS[self.kind][1]
-
-    @property
-    def open(self) -> bool:
-        return self.kind in ATTENTION
-
-    @property
-    def anchor(self) -> str:
-        return self.result.case.replace("/", ".")
-
-    @property
-    def lines(self) -> list[Evidence]:
-        return [entry for entry in self.result.evidence if "\n" not in entry.text]
-
-    @property
-    def messages(self) -> list[Evidence]:
-        return [entry for entry in self.result.evidence if "\n" in entry.text]
-
-    @property
-    def guarantees(self) -> list[Guarantee]:
-        return [registry()[name] for name in self.result.guarantees if name in registry()]
+def environment() -> Environment:
+    """Templates, with what they call."""
+    made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    made.filters["figure"] = _figure
+    return made
 
 
-@dataclass(frozen=True)
-class GuaranteeRow:
-    """One guarantee of the matrix, with the cases that decide it."""
-
-    guarantee: Guarantee
-    cards: list[Card]
-
-    @property
-    def kinds(self) -> str:
-        return " ".join(sorted({card.kind for card in self.cards}))
+def style() -> Markup:
+    return Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class GuaranteeArea:
-    """The guarantees of one area; open when something in it needs a look."""
-
-    name: str
-    rows: list[GuaranteeRow]
-
-    @property
-    def open(self) -> bool:
-        return any(card.open for row in self.rows for card in row.cards)
-
-    @cached_property
-    def summary(self) -> str:
-        kinds = [card.kind for card in {card.anchor: card for row in self.rows for card in row.cards}.values()]
-        return ", ".join(f"{kinds.count(kind)} {word}" for kind, (_, word) in KINDS.items() if kind in kinds)
-
-
-def render(state: RunState) -> str:
-    """The whole page."""
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    environment.filters["figure"] = _figure
-    cards = sorted((_card(result, state) for result in state.results), key=lambda card: list(KINDS).index(card.kind))
-    kinds = [card.kind for card in cards]
+def render(state: RunState, views: CaseViews) -> str:
+    """The whole page, with the views that there are."""
+    tally = state.tally
+    cards = cards_of(state, tally, views)
+    failed, warned = causes(tally.failed, state.results), causes(tally.warned, state.results)
+    by_case = {card.result.case: card for card in cards}
+    failures = cause_cards(failed, 1, by_case)
+    warnings = cause_cards(warned, len(failed) + 1, by_case)
     run, end = state.run, state.end
-    return environment.get_template("report.html.j2").render(
-        run=run or {"target": "no target"},
-        sentence=state.tally.line() + ".",
+    return environment().get_template("report.html.j2").render(
+        style=style(),
+        script=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
+        target=run.target if run else "no target",
+        verdict=_verdict(state, failed),
+        sentence=tally.line() + ".",
         strip=_strip(state),
+        failed=failures,
+        warned=warnings,
+        index=[(False, by_harm(failures)), (True, by_harm(warnings))],
+        known=[card for card in cards if card.kind == "known"],
+        inconclusive=[card for card in cards if card.kind == "inconclusive"],
+        others=[card for card in cards if card.kind in ("pass", "not_applicable")],
         cards=cards,
-        counts=[(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds],
-        areas=_areas(cards),
-        availability=availability(state),
-        permitted=informational.informational_findings(state.results),
-        permitted_meaning=informational.MEANING,
-        stale=[state.known.sentence(stale) for stale in state.tally.stale],
+        counts=_counts(cards),
+        areas=guarantee_areas(cards),
+        availability=views.availability,
+        informational=informational.informational_findings(state.results),
+        informational_meaning=informational.MEANING,
+        stale=[state.known.sentence(stale) for stale in tally.stale],
         left_out=run.left_out if run else (),
         error=end.error if end else "",
         tail=end.tail if end else (),
         version=suite_version(),
         place=state.place,
-        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
-        script=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
-    )
+        known_failures=KNOWN_FAILURES,
+    )  # fmt: skip
 
 
-def _card(result: CaseResult, state: RunState) -> Card:
+def _counts(cards: list[Card]) -> list[tuple[str, str, str, int]]:
+    kinds = [card.kind for card in cards]
+    return [(kind, *KINDS[kind], kinds.count(kind)) for kind in KINDS if kind in kinds]
+
+
+def _verdict(state: RunState, failed: list[Cause]) -> tuple[str, str]:
+    """The class of the banner, and what it says."""
     tally = state.tally
-    kind = result.verdict.name.lower()
-    if result.verdict is Verdict.FAIL:
-        kind = "known" if result in tally.known else "warned" if result in tally.warned else "fail"
-    picture = timeline(state.folder / result.history) if result.history else ""
-    return Card(
-        result, kind, state.known.reasons(result), Markup(picture), commands(result, state.place), _proof(result, state)
-    )
-
-
-def _proof(result: CaseResult, state: RunState) -> Markup:
-    """The first anomaly of a failed case, drawn as far as it can be within two seconds."""
-    if result.verdict is not Verdict.FAIL or not result.anomalies or not result.history:
-        return Markup()
-    from ci.commands.explain import first_proof  # the checkers bring a database along; a green run needs none
-
-    return Markup(first_proof(state.folder / result.history, result.anomalies[0]))
-
-
-def _areas(cards: list[Card]) -> list[GuaranteeArea]:
-    areas: dict[str, list[GuaranteeRow]] = {}
-    for entry in registry().values():
-        if deciders := [card for card in cards if entry.id in card.result.guarantees]:
-            areas.setdefault(entry.area, []).append(GuaranteeRow(entry, deciders))
-    return [GuaranteeArea(name, rows) for name, rows in areas.items()]
+    if tally.failed:
+        count = len(tally.failed)
+        roots = f"{len(failed)} cause{'s' * (len(failed) > 1)}"
+        text = f"Failed: {count} case{'s' * (count > 1)}, {roots}"
+        return "fail", text if state.end else f"{text} so far"
+    if state.end is None:
+        return "inconclusive", "Not finished"
+    if state.status == NOTHING_JUDGED:
+        return "inconclusive", "No case was decided"
+    word = {0: "Passed", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}.get(state.status, state.meaning.capitalize())
+    return ("pass" if state.status == 0 else "fail" if state.status == 1 else "inconclusive"), word
 
 
 def _strip(state: RunState) -> list[tuple[str, str]]:
@@ -179,12 +137,12 @@ def _strip(state: RunState) -> list[tuple[str, str]]:
     return [
         ("target", run.target),
         ("reported version", run.target_version or "not stated"),
-        ("date", run.started_at.replace("T", " ").removesuffix("+00:00").split(".")[0].removesuffix("Z") + " UTC"),
+        ("started", f"{run.started_at[:19].replace('T', ' ')} UTC"),
+        ("duration", f"{state.end.duration_s:.0f} s" if state.end else "not finished"),
         ("profile", run.profile),
         ("seed", str(run.seed)),
         ("suite", f"brokertrial {suite_version()}"),
         ("machine", f"{machine['system']}, {machine['machine']}, {machine['cores']} cores, {machine['memory']}"),
-        ("took", f"{state.end.duration_s:.0f} s" if state.end else "not finished"),
     ]
 
 

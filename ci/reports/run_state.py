@@ -1,9 +1,10 @@
-"""The story of a run as it is known so far: what every writer reads, built from the events alone."""
+"""State of a run, built from its events; every report is rendered from it."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -30,6 +31,7 @@ class RunState:
     interrupted: bool = False
     min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
     fault: bool = False  # pytest itself, or a case file, raised what nobody expected
+    on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
 
     def on(self, event: RunEvent) -> None:
         """Takes in one event."""
@@ -39,6 +41,10 @@ class RunState:
             self.results.append(event.result)
         elif isinstance(event, RunFinished):
             self.end = event
+
+    def report_progress(self, what: str, done: int, total: int) -> None:
+        """How far the reports are, for whoever shows it."""
+        self.on_progress(what, done, total)
 
     @property
     def tally(self) -> Tally:

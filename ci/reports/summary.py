@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 from checkers.verdict import Verdict
 from ci.reports import informational, known_failures
+from ci.reports.causes import Cause, by_harm, causes
 from ci.reports.details import attempt_lines, details
+from ci.reports.reasons import label
 from ci.reports.run_state import RunState, suite_version
 from suites.events import RunEvent, RunFinished
 from suites.result import CaseResult
 
 MOST_DETAILS = 40
+"""Causes, and inconclusive cases, that are shown with their evidence."""
+MOST_CASES = 20
 SHOWN_FILES = 3
 MARK = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.INCONCLUSIVE: "?", Verdict.NOT_APPLICABLE: "–"}
 
@@ -48,44 +52,94 @@ def _page(state: RunState) -> Iterator[str]:
         )
     yield ""
     yield f"**{tally.line()}**"
-    if state.shortfall:
-        yield ""
-        yield f"> {state.shortfall}"
-    if state.end and state.end.error:
-        yield ""
-        yield f"> {state.end.error}"
-    yield from _renewal(state.results)
+    for problem in filter(None, (state.shortfall, state.end.error if state.end else "")):
+        yield f"\n> {problem}"
     yield ""
+    failed, warned = causes(tally.failed, state.results), causes(tally.warned, state.results)
+    yield from _index("Causes, most harmful first", failed, 1)
+    yield from _index("Warnings (a `should` was violated)", warned, len(failed) + 1)
     yield from _areas(state.results)
-    yield from _section("Failed", tally.failed, state)
-    yield from _section("Warned (`should`)", tally.warned, state)
-    yield from _section("Inconclusive", tally.inconclusive, state)
+    yield from _evidence("Failures", failed, 1, state)
+    yield from _evidence("Warnings", warned, len(failed) + 1, state)
+    yield from _inconclusive(tally.inconclusive, state)
     if tally.known:
-        yield "### Known to fail"
+        yield "### Known failures"
         for result in tally.known:
             for entry in state.known.reasons(result):
                 yield f"- `{result.case}`: {entry.failure} ({entry.reason}{', ' + entry.issue if entry.issue else ''})"
         yield ""
-    if tally.tried_again:
-        yield "<details><summary>Cases that needed more than one attempt</summary>\n"
-        for result in state.results:
-            if len(result.attempts) > 1:
-                yield f"- `{result.case}`"
-                yield from (f"  - {line}" for line in attempt_lines(result))
-        yield "\n</details>\n"
-    yield from _permitted(state.results)
+    yield from _attempts(state.results)
+    yield from _informational(state.results)
     yield from _not_applicable(tally.not_applicable)
     for stale in tally.stale:
         yield f"- {state.known.sentence(stale)}"
     if run and run.left_out:
-        yield "<details><summary>Left out of this run</summary>\n"
+        yield "<details><summary>Not run</summary>\n"
         for left in run.left_out:
             yield f"- `{left.case}`: {left.reason}"
         yield "\n</details>\n"
-    if told := known_failures.to_say(state):
-        yield "<details><summary>Lines that would record these failures in known.toml</summary>\n\n```text"
-        yield from told
-        yield "```\n</details>"
+    yield from _renewal(state.results)
+    if pointer := known_failures.pointer(state):
+        yield f"\n{pointer}"
+
+
+def _index(title: str, found: list[Cause], first: int) -> Iterator[str]:
+    if not found:
+        return
+    yield f"### {title}"
+    numbers = {cause.key: number for number, cause in enumerate(found, first)}
+    for heading, some in by_harm(found):
+        yield f"\n**{heading}**\n"
+        for cause in some:
+            cases = [f"`{result.case}`" for result in cause.results[:MOST_CASES]]
+            more = f" and {len(cause.results) - MOST_CASES} more" if len(cause.results) > MOST_CASES else ""
+            blocked = f" ({len(cause.blocked)} more could not be judged)" if cause.blocked else ""
+            yield f"- {numbers[cause.key]}: **{cause.count}**{blocked}: {_plain(cause.title)}: {', '.join(cases)}{more}"
+    yield ""
+
+
+def _evidence(title: str, found: list[Cause], first: int, state: RunState) -> Iterator[str]:
+    """The first case of each cause, in full."""
+    if not found:
+        return
+    yield f"### {title}"
+    yield ""
+    for number, cause in list(enumerate(found, first))[:MOST_DETAILS]:
+        yield _folded(f"{number}: <code>{cause.results[0].case}</code>", details(cause.results[0], state.place))
+    if len(found) > MOST_DETAILS:
+        yield f"... and {len(found) - MOST_DETAILS} more in report.html in the run folder.\n"
+
+
+def _inconclusive(results: list[CaseResult], state: RunState) -> Iterator[str]:
+    if not results:
+        return
+    yield "### Inconclusive"
+    yield ""
+    for result in results[:MOST_DETAILS]:
+        yield _folded(f"<code>{result.case}</code>", details(result, state.place))
+    if len(results) > MOST_DETAILS:
+        yield f"... and {len(results) - MOST_DETAILS} more in report.html in the run folder.\n"
+
+
+def _folded(title: str, text: str) -> str:
+    body = text.replace("```", "'''")
+    return f"<details><summary>{title}</summary>\n\n```text\n{body}```\n</details>\n"
+
+
+def _plain(text: str) -> str:
+    """A sentence without what Markdown would take for markup."""
+    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("`", "'")
+
+
+def _attempts(results: list[CaseResult]) -> Iterator[str]:
+    again = [result for result in results if len(result.attempts) > 1]
+    if not again:
+        return
+    yield "<details><summary>Cases that needed more than one attempt</summary>\n"
+    for result in again:
+        yield f"- `{result.case}`"
+        yield from (f"  - {line}" for line in attempt_lines(result))
+    yield "\n</details>\n"
 
 
 def _renewal(results: list[CaseResult]) -> Iterator[str]:
@@ -95,7 +149,9 @@ def _renewal(results: list[CaseResult]) -> Iterator[str]:
         more = f" and {len(files) - SHOWN_FILES} more files" if len(files) > SHOWN_FILES else ""
         what = ", ".join(files[:SHOWN_FILES]) + more
         yield ""
-        yield f"The proof of {len(due)} of these cases on Apache Kafka is due for renewal: {what} changed since."
+        yield (
+            f"{len(due)} of these cases passed on Apache Kafka before {what} changed; their re-verification is pending."
+        )
 
 
 def _areas(results: list[CaseResult]) -> Iterator[str]:
@@ -110,10 +166,10 @@ def _areas(results: list[CaseResult]) -> Iterator[str]:
     yield ""
 
 
-def _permitted(results: list[CaseResult]) -> Iterator[str]:
+def _informational(results: list[CaseResult]) -> Iterator[str]:
     if not (rows := informational.informational_findings(results)):
         return
-    yield f"<details><summary>Permitted: {informational.MEANING}</summary>\n"
+    yield f"<details><summary>Informational: {informational.MEANING}</summary>\n"
     for row in rows:
         yield f"- `{row.name}` {row.count} times, in {', '.join(f'`{case}`' for case in row.cases)}"
     yield "\n</details>\n"
@@ -125,21 +181,9 @@ def _not_applicable(results: list[CaseResult]) -> Iterator[str]:
         return
     cases: dict[str, list[str]] = {}
     for result in results:
-        reason = f"{result.reason.kind}: {result.reason.sentence}" if result.reason else "no reason given"
+        reason = f"{label(result.reason.kind)}: {result.reason.sentence}" if result.reason else "no reason given"
         cases.setdefault(reason, []).append(f"`{result.case}`")
     yield "<details><summary>Not applicable, by reason</summary>\n"
     for reason in sorted(cases):
         yield f"- {reason}: {', '.join(cases[reason])}"
     yield "\n</details>\n"
-
-
-def _section(title: str, results: list[CaseResult], state: RunState) -> Iterator[str]:
-    if not results:
-        return
-    yield f"### {title}"
-    yield ""
-    for result in results[:MOST_DETAILS]:
-        body = details(result, state.place).replace("```", "'''")
-        yield f"<details><summary><code>{result.case}</code></summary>\n\n```text\n{body}```\n</details>\n"
-    if len(results) > MOST_DETAILS:
-        yield f"... and {len(results) - MOST_DETAILS} more: see report.html in the run folder.\n"

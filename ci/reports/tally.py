@@ -72,14 +72,14 @@ class Tally:
         """Every verdict counted, the ones that are neither green nor red split by reason."""
         parts = [f"{len(self.passed)} passed", f"{len(self.failed)} failed"]
         if self.known:
-            parts.append(f"{len(self.known)} known to fail")
+            parts.append(_counted(len(self.known), "known failure"))
         if self.warned:
-            parts.append(f"{len(self.warned)} warned (a `should` that does not hold)")
+            parts.append(_counted(len(self.warned), "warning"))
         parts.append(f"{len(self.inconclusive)} inconclusive{_by_reason(self.inconclusive)}")
         parts.append(f"{len(self.decided)} of {len(self.musts)} musts decided")
         parts.append(f"{len(self.not_applicable)} not applicable{_by_reason(self.not_applicable)}")
         if self.stale:
-            parts.append(f"{len(self.stale)} known failures to remove")
+            parts.append(f"{len(self.stale)} stale {'entries' if len(self.stale) > 1 else 'entry'} in known.toml")
         if again := self.tried_again:
             parts.append(f"{again} case{'s' * (again > 1)} needed more than one attempt")
         once = [f"{word}: {', '.join(names)}" for word, names in self.said_once().items()]
@@ -128,6 +128,10 @@ def local_day() -> date:
 
 def _kind(result: CaseResult) -> str:
     return result.reason.kind if result.reason else "no reason given"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count > 1)}"
 
 
 def _by_reason(results: Iterable[CaseResult]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from wire import errors
@@ -11,6 +11,7 @@ from wire.messages import Struct
 from wire.records import batches
 
 MAX_LINES = 200
+AROUND = 20
 MAX_BYTES_SHOWN = 48
 _STEP = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)|\[(\d+)\]")
 
@@ -43,18 +44,46 @@ def errors_in(struct: Struct, path: str = "") -> Iterator[tuple[str, int]]:
 
 
 def render(struct: Struct, version: int, marks: Collection[str] = ()) -> tuple[str, tuple[int, ...]]:
-    """The text of a message and the numbers of the lines that hold the marked paths."""
+    """The text of a message and the numbers of the lines that hold the marked paths; cut around these if it is long."""
     lines = [f"{struct._api} {struct._direction} v{version}"]
     marked: list[int] = []
     for path, depth, text in _lines(struct, "", 1, version):
         if path in marks:
             marked.append(len(lines))
-        elif len(lines) >= MAX_LINES:
-            continue
         lines.append("  " * depth + text)
-    if len(lines) >= MAX_LINES:
-        lines.append("  ... (long message, cut here)")
+    if len(lines) > MAX_LINES:
+        lines, marked = _cut(lines, marked)
     return "\n".join(lines), tuple(marked)
+
+
+def _cut(lines: list[str], marked: list[int]) -> tuple[list[str], list[int]]:
+    """The first lines, what lies around each mark, and the lines that enclose it."""
+    kept = set(range(MAX_LINES // 4 if marked else MAX_LINES))
+    for number in marked:
+        if len(kept) < MAX_LINES:
+            kept |= set(range(max(0, number - AROUND), min(len(lines), number + AROUND + 1)))
+        kept |= {number, *_enclosing(lines, number)}
+    shown, at, before = [], [], -1
+    for number in [*sorted(kept), len(lines)]:
+        if number > before + 1:
+            shown.append(f"  ... ({number - before - 1} lines cut here)")
+        if number in marked:
+            at.append(len(shown))
+        shown += lines[number : number + 1]
+        before = number
+    return shown, at
+
+
+def _enclosing(lines: Sequence[str], number: int) -> Iterator[int]:
+    depth = _depth(lines[number])
+    for above in range(number - 1, -1, -1):
+        if _depth(lines[above]) < depth:
+            depth = _depth(lines[above])
+            yield above
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _lines(struct: Struct, path: str, depth: int, version: int) -> Iterator[tuple[str, int, str]]:

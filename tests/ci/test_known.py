@@ -41,7 +41,7 @@ def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: C
     text = "\n".join([*lines_to_record(failed), *lines_to_record(wrong)]).replace('reason = ""', 'reason = "BROKER-17"')
     tally = Tally.of([failed, wrong], known(tmp_path, text), TODAY)
     assert (tally.failed, tally.status(FAILED)) == ([], PASSED)
-    assert "2 known to fail" in tally.line()
+    assert "2 known failures" in tally.line()
 
 
 def test_another_anomaly_in_the_same_case_still_fails(tmp_path: Path, failed: CaseResult) -> None:
@@ -72,7 +72,7 @@ def test_an_entry_whose_case_passed_fails_the_run(tmp_path: Path, failed: CaseRe
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
     tally = Tally.of([passed], known(tmp_path, text), TODAY)
     assert tally.status(PASSED) == FAILED
-    assert tally.stale[0].why == "the case passed"
+    assert tally.stale[0].why == "the case passes now"
 
 
 def test_an_entry_of_a_claim_that_is_kept_fails_the_run(tmp_path: Path, wrong: CaseResult) -> None:
@@ -80,7 +80,7 @@ def test_an_entry_of_a_claim_that_is_kept_fails_the_run(tmp_path: Path, wrong: C
     entries = known(tmp_path, "\n".join(lines_to_record(broken)).replace('reason = ""', 'reason = "r"'))
     passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
     assert Tally.of([broken, passed], entries, TODAY).status(FAILED) == PASSED
-    assert [stale.why for stale in Tally.of([passed], entries, TODAY).stale] == ["what is claimed is offered"]
+    assert [stale.why for stale in Tally.of([passed], entries, TODAY).stale] == ["the claimed feature is supported now"]
     assert Tally.of([], entries, TODAY).stale == []
 
 

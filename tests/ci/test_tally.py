@@ -56,7 +56,7 @@ def test_a_failure_outranks_inconclusive_and_nothing_judged_is_never_green(
 def test_the_last_line_counts_every_verdict_and_splits_by_reason() -> None:
     other = msgspec.structs.replace(ABSENT, reason=Reason("missing-capability", "cannot be killed"))
     assert Tally.of([PASS, PASS, FAIL, WARNED, UNSURE, ABSENT, ABSENT, other]).line() == (
-        "2 passed, 1 failed, 1 warned (a `should` that does not hold), 1 inconclusive (no-hit 1), "
+        "2 passed, 1 failed, 1 warning, 1 inconclusive (no-hit 1), "
         "3 of 7 musts decided, 3 not applicable (not-offered 2, missing-capability 1)"
     )
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from checkers.verdict import Verdict
 from ci.reports import console, discover, junit, known_failures, report, results, summary
+from ci.reports.case_views import CaseViews
 from ci.reports.details import details
 from ci.reports.known import KnownFailure, KnownFailures
 from ci.reports.run_state import RunState
@@ -50,9 +51,18 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
+def rendered(state: RunState) -> str:
+    """The page with all of its views."""
+    views = CaseViews(state)
+    for result in state.results:
+        views.quick(result)
+    views.complete()
+    return report.render(state, views)
+
+
 @pytest.fixture
 def page(state: RunState) -> str:
-    return report.render(state)
+    return rendered(state)
 
 
 def test_the_report_is_one_file_without_outside_resources(page: str) -> None:
@@ -76,11 +86,13 @@ def test_the_report_shows_the_proof_of_a_failure(page: str) -> None:
         "t-1  offset 431  value 8812",
         "the same record again",
         "Apache Kafka 4.4.0, 2026-11-20",
-        "M05, M06",
+        "Detects planted bugs: M05, M06",
+        "This case passed on Apache Kafka 4.4.0, 2026-11-20.",
         "out of order sequence &lt;for&gt; producer 17 &amp; epoch 0",
         "brokertrial check",
         "brokertrial replay",
         "<mark>    error_code  -1</mark>",
+        '<p class="banner fail">Failed: 2 cases, 2 causes</p>',
         "not in the smoke profile",
         '<svg class="timeline"',
         "w1 drop_response",
@@ -114,7 +126,7 @@ def test_junit_counts_what_ci_systems_count(state: RunState) -> None:
 def test_every_report_says_how_much_was_decided_and_why_not_more(state: RunState, told: list[RunEvent]) -> None:
     decided = "3 of 5 musts decided, 1 not applicable (not-offered 1)"
     assert decided in state.tally.line()
-    for page in (summary.render(state), report.render(state)):
+    for page in (summary.render(state), rendered(state)):
         assert decided in page
         assert "the broker does not compact" in page and "compaction/latest-value-stays" in page
     suite = ET.fromstring(junit.render(state))[0]
@@ -134,11 +146,11 @@ def test_junit_survives_characters_that_xml_cannot_carry(state: RunState) -> Non
     ET.fromstring(junit.render(state).encode("utf-8", "replace"))
 
 
-def test_the_summary_shows_what_is_not_green_and_how_to_record_it(state: RunState) -> None:
+def test_the_summary_shows_what_needs_attention_and_how_to_accept_it(state: RunState) -> None:
     text = summary.render(state)
     assert state.tally.line() in text
     assert "offset 431" in text
-    assert '[[known]]\ncase = "idempotence/lost-ack"\nfailure = "anomaly:duplicate"' in text
+    assert f"copy 2 entries from {state.place}/known-failures.toml into your --known file" in text
     assert len(text) < 1_000_000
 
 
@@ -162,7 +174,7 @@ def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
     for result in state.results:
         assert sum(re.match(rf"\S+ +{re.escape(result.case)} ", line) is not None for line in lines) == 1
     assert "about 40 s" in lines[1]
-    assert "Left out: chaos/pause-leader" in text
+    assert "Not run: chaos/pause-leader" in text
     assert "<- the same record again" in text
     assert "at or after it" not in text
     assert lines[-1].startswith(state.tally.line())
@@ -179,19 +191,17 @@ def test_the_console_says_a_known_failure_in_one_line(
     assert re.search(r"^known idempotence/lost-ack .* anomaly: ", text, re.M) and "FAIL  idempotence/" not in text
 
 
-def test_the_lines_of_many_failures_are_in_a_file_and_not_on_the_console(
-    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
+def test_the_entries_for_known_failures_are_in_a_file_and_not_on_the_console(
+    run_folder: Path, told: list[RunEvent]
 ) -> None:
-    wrong = next(r for r in results if r.case == "protocol/unknown-tag")
-    more = [CaseFinished(msgspec.structs.replace(wrong, case=f"protocol/more-{number}")) for number in range(2)]
-    for events, printed in ((told, True), ([*told[:-1], *more, told[-1]], False)):
-        state = RunState(run_folder)
-        text = spoken(events, state)
-        known_failures.writer(state).on(events[-1])
-        lines = (run_folder / known_failures.NAME).read_text("utf-8")
-        assert "known-failures.toml" in text
-        assert ("[[known]]" in text) is ("[[known]]" in summary.render(state)) is printed
-        assert lines.count("[[known]]") == len(state.tally.failed)
+    state = RunState(run_folder)
+    text = spoken(told, state)
+    known_failures.writer(state).on(told[-1])
+    lines = (run_folder / known_failures.NAME).read_text("utf-8")
+    assert f"copy 2 entries from {state.place}/known-failures.toml" in text
+    assert "[[known]]" not in text and "[[known]]" not in summary.render(state)
+    assert '[[known]]\ncase = "idempotence/lost-ack"\nfailure = "anomaly:duplicate"' in lines
+    assert lines.count("[[known]]") == len(state.tally.failed) == 2
 
 
 def test_what_is_known_already_is_not_recorded_again(
@@ -273,7 +283,7 @@ def test_every_report_shows_the_attempts(state: RunState) -> None:
     line = "attempt 2, seed 43: inconclusive: no-hit: window w2 never bit"
     assert line in summary.render(state)
     assert line in junit.render(state)
-    assert "seed 43" in report.render(state)
+    assert "seed 43" in rendered(state)
 
 
 def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:
@@ -282,7 +292,7 @@ def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:
 
     few = "\n".join(summary._renewal([proven("a.py", "b.py", "c.py")]))
     many = "\n".join(summary._renewal([proven("a.py", "b.py"), proven("c.py", "d.py", "e.py")]))
-    assert few.endswith("due for renewal: `a.py`, `b.py`, `c.py` changed since.")
-    assert many.endswith("The proof of 2 of these cases on Apache Kafka is due for renewal: "
-                         "`a.py`, `b.py`, `c.py` and 2 more files changed since.")  # fmt: skip
+    assert few.endswith("before `a.py`, `b.py`, `c.py` changed; their re-verification is pending.")
+    assert many.endswith("2 of these cases passed on Apache Kafka before `a.py`, `b.py`, `c.py` and 2 more files "
+                         "changed; their re-verification is pending.")  # fmt: skip
     assert list(summary._renewal([proven()])) == []

@@ -80,7 +80,7 @@ def test_a_search_that_is_stopped_says_so(tmp_path):
     anomaly = judge(history, ["lost-write"]).anomalies[0]
     minimum = minimise(history, anomaly, go_on=lambda: False)
 
-    assert not minimum.complete and "fewer may do" in minimum.sentence
+    assert not minimum.complete and "fewer may suffice" in minimum.sentence
     assert shown(minimum.part, tmp_path / "part", anomaly)
 
 

@@ -5,6 +5,9 @@ function show(wanted) {
   document.querySelectorAll("[data-verdict]").forEach((e) => {
     e.hidden = wanted !== "" && !e.dataset.verdict.split(" ").includes(wanted);
   });
+  document.querySelectorAll("section.cause").forEach((cause) => {
+    cause.hidden = !cause.querySelector("article:not([hidden])");
+  });
   document.querySelectorAll("details.area").forEach((area) => {
     area.hidden = !area.querySelector("tr:not([hidden])");
     if (wanted !== "") area.open = true;
@@ -13,7 +16,8 @@ function show(wanted) {
 function open() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
-  if (target.hidden) show("");
+  if (target.closest("[hidden]")) show("");
+  for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
   target.querySelectorAll(":scope > details").forEach((d) => (d.open = true));
   target.scrollIntoView();
 }

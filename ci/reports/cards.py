@@ -1,0 +1,155 @@
+"""Cards of report.html: one case each, ready to be shown; and causes with the cards of their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checkers.anomaly import Anomaly
+from checkers.verdict import Verdict
+from ci.reports.case_views import CaseView, CaseViews, worst_first
+from ci.reports.causes import Cause
+from ci.reports.details import commands, passed_on_kafka
+from ci.reports.excerpt import ExcerptLine, excerpt
+from ci.reports.exchange_steps import Step, shown
+from ci.reports.known import KnownFailure
+from ci.reports.reasons import label
+from ci.reports.run_state import RunState
+from ci.reports.tally import Tally
+from suites.guarantees import Guarantee, registry
+from suites.result import CaseResult, Evidence, Failure
+
+KINDS = {
+    "fail": ("✗", "failed"),
+    "warned": ("!", "warning"),
+    "inconclusive": ("?", "inconclusive"),
+    "known": ("✗", "known failure"),
+    "pass": ("✓", "passed"),
+    "not_applicable": ("–", "not applicable"),
+}
+MESSAGES = 4
+"""Decoded messages of one card that are open; the others can be opened."""
+BYTES = 600
+HEX = 2
+
+
+@dataclass(frozen=True)
+class Message:
+    """A decoded request or response, cut around the field at fault."""
+
+    entry: Evidence
+    lines: list[ExcerptLine]
+
+    @property
+    def frame(self) -> str:
+        """The beginning of its bytes."""
+        text = self.entry.bytes_hex
+        return text[: BYTES * HEX] + (f" … {len(text) // HEX:,} bytes" if len(text) > BYTES * HEX else "")
+
+
+@dataclass(frozen=True)
+class Card:
+    """One case as the page shows it."""
+
+    result: CaseResult
+    kind: str
+    known: list[KnownFailure]
+    view: CaseView
+    commands: list[str]
+
+    @property
+    def mark(self) -> str:
+        return KINDS[self.kind][0]
+
+    @property
+    def word(self) -> str:
+        return KINDS[self.kind][1]
+
+    @property
+    def anchor(self) -> str:
+        return self.result.case.replace("/", ".")
+
+    @property
+    def lines(self) -> list[Evidence]:
+        """Evidence of one line each."""
+        return [entry for entry in self.result.evidence if "\n" not in entry.text]
+
+    @property
+    def messages(self) -> list[Message]:
+        """Evidence that is a decoded message."""
+        return [Message(e, excerpt(e.text, e.marked)) for e in self.result.evidence if "\n" in e.text]
+
+    @property
+    def open_messages(self) -> list[Message]:
+        return self.messages[:MESSAGES]
+
+    @property
+    def more_messages(self) -> list[Message]:
+        return self.messages[MESSAGES:]
+
+    @property
+    def steps(self) -> list[Step | int]:
+        return shown(self.view.steps)
+
+    @property
+    def other_failures(self) -> tuple[Failure, ...]:
+        """What else was false, where the reason names the first."""
+        return () if self.result.anomalies else self.result.failures[1:]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """The worst first: it is the one that is minimised."""
+        return worst_first(self.result.anomalies)
+
+    @property
+    def reason(self) -> str:
+        """The kind of the reason in words."""
+        return label(self.result.reason.kind) if self.result.reason else ""
+
+    @property
+    def kafka(self) -> str:
+        """Where the case passed on Apache Kafka."""
+        return passed_on_kafka(self.result)
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        return [registry()[name] for name in self.result.guarantees if name in registry()]
+
+
+@dataclass(frozen=True)
+class CauseCards:
+    """A numbered cause with the cards of its cases; the first is shown whole."""
+
+    number: int
+    cause: Cause
+    cards: list[Card]
+
+
+def by_harm(groups: Sequence[CauseCards]) -> list[tuple[str, list[CauseCards]]]:
+    """The causes under the headings of their harm."""
+    found: dict[str, list[CauseCards]] = {}
+    for group in groups:
+        found.setdefault(group.cause.harm.title, []).append(group)
+    return list(found.items())
+
+
+def cards_of(state: RunState, tally: Tally, views: CaseViews) -> list[Card]:
+    """A card a case, in the order of KINDS."""
+    kinds = {id(one): kind for kind in ("known", "warned", "failed") for one in getattr(tally, kind)}
+    cards = [_card(result, kinds.get(id(result), ""), state, views) for result in state.results]
+    return sorted(cards, key=lambda card: list(KINDS).index(card.kind))
+
+
+def cause_cards(found: Sequence[Cause], first: int, cards: Mapping[str, Card]) -> list[CauseCards]:
+    """The causes with their cards, numbered from `first`."""
+    return [
+        CauseCards(number, cause, [cards[result.case] for result in cause.results])
+        for number, cause in enumerate(found, first)
+    ]
+
+
+def _card(result: CaseResult, failed: str, state: RunState, views: CaseViews) -> Card:
+    kind = result.verdict.name.lower()
+    if result.verdict is Verdict.FAIL and failed in ("known", "warned"):
+        kind = failed
+    return Card(result, kind, state.known.reasons(result), views.of(result), commands(result, state.place))

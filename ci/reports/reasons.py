@@ -1,0 +1,48 @@
+"""What a reason kind means, in words for people; files and signatures keep the kind itself."""
+
+from __future__ import annotations
+
+LABELS = {
+    # failed
+    "statement": "wrong response",
+    "protocol": "protocol violation",
+    "no-answer": "no response",
+    "died": "broker crashed",
+    "sick": "broker stopped accepting records",
+    "anomaly": "anomaly",
+    "claim": "claimed feature not supported",
+    "requires": "required API not supported",
+    # inconclusive
+    "suite": "internal error of the suite",
+    "client": "client library at fault",
+    "no-hit": "fault never triggered",
+    "too-few-operations": "too few operations",
+    "final-read-incomplete": "final read incomplete",
+    "unhealed": "fault not healed",
+    "leak": "client bypassed the proxy",
+    "checks-inconclusive": "checks could not decide",
+    "unreproduced": "anomaly not reproduced",
+    "unobserved": "too few observations",
+    "history": "history incomplete",
+    "unwritten": "history could not be written",
+    "tampered": "history does not match its case",
+    "interrupted": "interrupted",
+    "unreachable": "target unreachable",
+    "slow-target": "target too slow",
+    # not applicable
+    "not-offered": "not supported by the target",
+    "missing-capability": "capability missing",
+    "came-later": "from a later Apache Kafka release",
+    "refused-by-settings": "refused by the target's settings",
+    "unsupported": "documented as unsupported",
+    "too-slow-here": "would take too long with these settings",
+    "cluster-setting": "needs another cluster setting",
+    "disclaimed": "disclaimed by the target",
+    "needs": "prerequisite failed in another case",
+    "no-permission": "no permission",
+}
+
+
+def label(kind: str) -> str:
+    """The kind in words; one that this table lacks, as it is."""
+    return LABELS.get(kind, kind)
