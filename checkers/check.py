@@ -5,7 +5,7 @@
     SUBJECT, OTHERWISE          a query that returns a row when there is something to judge, and what to say when not
     GAPS, WITHHELD              (optional) a query that returns a row where a pass must be withheld, and why
     QUERY                       one row an anomaly: ROW below, in any order; `judged` 0 where Kafka promises no better
-    SENTENCE                    the story; {names} are columns of the row
+    SENTENCE                    what is shown; {names} are columns of the row, [...] is left out where one in it is null
     DEFAULT                     (optional) False: asked only when named
     OBSERVES, SHOWING           the calls that it judges, by kind ("membership": ownership seen on the wire), and what
                                 their answers must have shown: each is an observation
@@ -32,6 +32,7 @@ import pyarrow as pa
 
 import checkers.checks
 from checkers.anomaly import Anomaly, Attribution, Strength
+from checkers.sentence import filled
 
 ROW = ("topic", "partition", "group_id", "offset_a", "offset_b", "value_a", "value_b", "op_a", "op_b", "op_c")
 """Columns that an anomaly is made from; a query may leave out those that it has nothing for, and add others."""
@@ -79,7 +80,7 @@ class Check:
 
     def anomaly(self, row: AnomalyRow) -> Anomaly:
         """The row as an anomaly; a row may bring its own `name`, `sentence`, `attribution` and `stands_alone`."""
-        sentence = row.get("sentence") or self.sentence.format(**row)
+        sentence = row.get("sentence") or filled(self.sentence, row)
         name = row.get("name") or self.name.rpartition("/")[2]
         alone = name in self.stands_alone if isinstance(self.stands_alone, tuple) else self.stands_alone
         return Anomaly(

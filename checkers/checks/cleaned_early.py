@@ -50,6 +50,6 @@ QUERY = """
     GROUP BY s.history, s.topic, s.partition, s.log_offset, s.value, s.op, k.min_compaction_lag_ms, o.call_ns
     """
 SENTENCE = (
-    "Value {value_a} at {topic}-{partition} offset {offset_a} was gone when it was at most {ms_old:.0f} ms old, though "
-    "records are kept for {min_compaction_lag_ms} ms before they are cleaned."
+    "Value {value_a} at {topic}-{partition} offset {offset_a} was compacted away at an age of at most {ms_old:.0f} "
+    "ms; min.compaction.lag.ms is {min_compaction_lag_ms}."
 )

@@ -47,4 +47,4 @@ QUERY = """
     WHERE a.group_id IS NULL AND (w.op IS NOT NULL OR (m.writer IS NULL AND m.committed_offset >= 0))
     GROUP BY m.history, m.group_id, m.topic, m.partition, m.committed_offset, m.op, m.writer
     """
-SENTENCE = "Group {group_id} was told {offset_a} for {topic}-{partition}: {why} (then in force: {offset_b})."
+SENTENCE = "OffsetFetch of group {group_id} returned {offset_a} for {topic}-{partition}: {why}[ (expected {offset_b})]."

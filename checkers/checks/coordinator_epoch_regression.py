@@ -29,6 +29,6 @@ QUERY = """
     WHERE w.coordinator_epoch < w.before_epoch
     """
 SENTENCE = (
-    "The marker of producer {producer_id} at {topic}-{partition} offset {offset_b} is of coordinator epoch "
-    "{coordinator_epoch}, above one of epoch {before_epoch}."
+    "The marker of producer {producer_id} at {topic}-{partition} offset {offset_b} has coordinator epoch "
+    "{coordinator_epoch}, after one of epoch {before_epoch}."
 )

@@ -41,6 +41,6 @@ QUERY = """
     GROUP BY r.history, r.topic, r.partition, r.log_start, r.op, r.retention_ms, r.return_ns
     """
 SENTENCE = (
-    "The log of {topic}-{partition} starts at {offset_b}: {gone} record(s) from offset {offset_a} on are gone, the "
-    "youngest at most {ms_old:.0f} ms old, though they are kept for {retention_ms} ms (-1: for ever)."
+    "The log of {topic}-{partition} starts at {offset_b}: {gone} record(s) from offset {offset_a} on were deleted, "
+    "the youngest at most {ms_old:.0f} ms old; retention.ms is {retention_ms}."
 )

@@ -29,6 +29,6 @@ QUERY = """
     GROUP BY w.history, w.group_id, w.topic, w.partition, w.member, w.generation
     """
 SENTENCE = (
-    "Member {member} of group {group_id} was given {topic}-{partition} in generation {generation}, "
-    "after it had been told generation {before_generation}."
+    "Member {member} of group {group_id} was assigned {topic}-{partition} in generation {generation}, after "
+    "generation {before_generation}."
 )

@@ -39,6 +39,6 @@ QUERY = """
     GROUP BY s.history, s.topic, s.partition, g.group_id, s.log_offset, s.value, s.op, g.committed_offset
     """
 SENTENCE = (
-    "Group {group_id} has committed offset {offset_b} of {topic}-{partition}, but none of its members was ever given "
-    "offset {offset_a} (value {value_a})."
+    "Group {group_id} has committed offset {offset_b} of {topic}-{partition}, but no member ever received offset "
+    "{offset_a} (value {value_a})."
 )

@@ -31,6 +31,6 @@ QUERY = """
     GROUP BY r.history, r.group_id, r.topic, r.partition, r.log_offset, r.value, r.op, r.client
     """
 SENTENCE = (
-    "Group {group_id} had committed offset {offset_b} of {topic}-{partition}, yet {client}, which took it over, "
-    "was given offset {offset_a} again: {records_back} record(s) back."
+    "Group {group_id} had committed offset {offset_b} of {topic}-{partition}, but {client}, the new owner, "
+    "received offset {offset_a} again ({records_back} record(s) re-delivered)."
 )

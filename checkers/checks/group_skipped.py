@@ -49,6 +49,6 @@ QUERY = """
         g.committed_offset, g.client
     """
 SENTENCE = (
-    "Group {group_id} had committed no more than offset {committed_offset} of {topic}-{partition}, yet {client}, which "
-    "took it over, began at {offset_b}: {skipped} record(s) skipped, the first at {offset_a}."
+    "Group {group_id} had committed no more than offset {committed_offset} of {topic}-{partition}, but {client}, "
+    "the new owner, began at {offset_b}: {skipped} record(s) skipped, the first at {offset_a}."
 )

@@ -24,6 +24,6 @@ QUERY = """
     FROM regressions f WHERE f.quantity = 'high-watermark'
     """
 SENTENCE = (
-    "The high watermark of {topic}-{partition} was told as {offset_a}, then as {offset_b} in the same leader epoch: "
-    "{records_back} record(s) back, asked {ms_back:.3f} ms after."
+    "The high watermark of {topic}-{partition} fell from {offset_a} to {offset_b} within one leader epoch "
+    "({records_back} record(s); requests {ms_back:.3f} ms apart)."
 )

@@ -43,5 +43,6 @@ QUERY = """
     GROUP BY s.history, s.topic, s.partition, s.log_offset, s.epoch
     """
 SENTENCE = (
-    "Offset {offset_a} of {topic}-{partition} is value {value_a} to operation {op_a} and value {value_b} to {op_b}."
+    "Offset {offset_a} of {topic}-{partition} holds value {value_a} in operation {op_a} and value {value_b} in "
+    "operation {op_b}."
 )

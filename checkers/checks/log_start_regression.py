@@ -23,6 +23,6 @@ QUERY = """
     FROM regressions f WHERE f.quantity = 'log-start'
     """
 SENTENCE = (
-    "The log of {topic}-{partition} was said to start at {offset_a}, then at {offset_b}: "
-    "{records_back} offset(s) back, asked {ms_back:.3f} ms after."
+    "The log start offset of {topic}-{partition} fell from {offset_a} to {offset_b} ({records_back} offset(s); "
+    "requests {ms_back:.3f} ms apart)."
 )

@@ -45,4 +45,4 @@ QUERY = """
     ) z
     WHERE z.age = 1
     """
-SENTENCE = "For {ms_gap:.0f} ms no {what} was acknowledged (the fault before: {fault})."
+SENTENCE = "No {what} was acknowledged for {ms_gap:.0f} ms[ (last fault: {fault})]."

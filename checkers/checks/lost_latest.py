@@ -39,6 +39,6 @@ QUERY = """
         AND (b.low IS NULL OR l.log_offset >= b.low)
     """
 SENTENCE = (
-    "Value {value_a} at {topic}-{partition} offset {offset_a} is the newest of key {record_key}, "
-    "but the last read, to {log_end}, did not find it."
+    "Value {value_a} at {topic}-{partition} offset {offset_a} is the newest of key {record_key}, but the final "
+    "read, to {log_end}, did not find it."
 )

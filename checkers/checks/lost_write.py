@@ -34,6 +34,6 @@ QUERY = """
     GROUP BY l.history, l.topic, l.partition, l.log_offset, l.value, l.op, l.reach
     """
 SENTENCE = (
-    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but a reader went on "
-    "to offset {offset_b} without it, and nobody ever read it."
+    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but a consumer read past it to "
+    "offset {offset_b}, and no consumer ever read it."
 )

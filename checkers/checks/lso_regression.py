@@ -44,6 +44,6 @@ QUERY = """
     GROUP BY o.history, o.topic, o.partition, o.op, o.last_stable, o.return_ns
     """
 SENTENCE = (
-    "The last stable offset of {topic}-{partition} was told as {offset_a}, {how} {offset_b}: "
-    "{records_back} record(s), {ms_back:.3f} ms after."
+    "The last stable offset of {topic}-{partition} was {offset_a}, {how} {offset_b}: {records_back} record(s), "
+    "{ms_back:.3f} ms after."
 )

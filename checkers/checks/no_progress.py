@@ -32,6 +32,6 @@ QUERY = """
     FROM stalled_calls x WHERE x.waited_ns >= 60000000000
     """
 SENTENCE = (
-    "After the last fault was taken back, {calls} call(s) ({what}) to {topic}-{partition} (group {group_id}) went on "
-    "for {ms_waited:.0f} ms, and none was acknowledged."
+    "After the last fault healed, {calls} {what} call(s)[ to {topic}-{partition}][ for group {group_id}] ran for "
+    "{ms_waited:.0f} ms without one success."
 )

@@ -26,6 +26,6 @@ QUERY = """
     GROUP BY r.history, r.topic, r.partition, r.log_offset, r.value, w.op, t.ended_by
     """
 SENTENCE = (
-    "Value {value_a} at {topic}-{partition} offset {offset_a} was delivered to a read_committed reader "
-    "before the commit of its transaction was asked for."
+    "Value {value_a} at {topic}-{partition} offset {offset_a} was delivered to a read_committed consumer before "
+    "EndTxn(commit) was sent."
 )

@@ -60,5 +60,5 @@ def find(projections: Mapping[str, pa.Table]) -> Iterator[AnomalyRow]:
         began = [disturbed[key] for key in (place, (row["history"], None, None)) if key in disturbed]
         back, late = row["offset_a"] - row["offset_b"], (asked - told) / 1_000_000
         row["judged"] = int(all(answered < at for at in began))
-        row["sentence"] = f"{row['sentence']} {back} record(s) behind, asked {late:.3f} ms after."
+        row["sentence"] = f"{row['sentence']} {back} record(s) behind, requests {late:.3f} ms apart."
         yield row

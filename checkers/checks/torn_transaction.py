@@ -48,6 +48,6 @@ QUERY = """
     GROUP BY w.history, w.topic, w.partition, w.txn, w.ended_by, w.log_end
     """
 SENTENCE = (
-    "Transaction {txn} was committed, but readers at read_committed reached offset {log_end} of {topic}-{partition} "
-    "without {lacking} of its records, the first at offset {offset_a}; others saw it there."
+    "Transaction {txn} was committed, but read_committed consumers reached offset {log_end} of {topic}-{partition} "
+    "without {lacking} of its records, the first at {offset_a}; other consumers read it there."
 )

@@ -31,6 +31,6 @@ QUERY = """
     GROUP BY b.history, b.topic, b.partition, b.group_id, b.member, b.generation
     """
 SENTENCE = (
-    "In generation {generation} of group {group_id}, {member_b} was told that {topic}-{partition} is its own "
-    "while it was still {member_a}'s."
+    "In generation {generation} of group {group_id}, {member_b} was assigned {topic}-{partition} while {member_a} "
+    "still owned it."
 )

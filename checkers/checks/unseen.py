@@ -35,6 +35,6 @@ QUERY = """
     WHERE l.op IS NULL
     """
 SENTENCE = (
-    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but nobody ever read it, "
-    "although the final read reached the end of the partition, {log_end}."
+    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but no consumer read it, although "
+    "the final read reached the log end offset {log_end}."
 )

@@ -37,6 +37,6 @@ QUERY = """
         AND (SELECT COUNT(*) FROM suspect_sent t WHERE t.history = m.history AND t.value = m.value) = 1
     """
 SENTENCE = (
-    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but every reader found it elsewhere, "
-    "first at {offset_b}."
+    "Value {value_a} was acknowledged at {topic}-{partition} offset {offset_a}, but every consumer found it "
+    "elsewhere, first at {offset_b}."
 )

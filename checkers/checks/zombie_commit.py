@@ -34,6 +34,6 @@ QUERY = """
     GROUP BY o.history, o.group_id, o.topic, o.partition, o.committed_offset, o.op, o.generation
     """
 SENTENCE = (
-    "Group {group_id} took the commit of offset {offset_a} of {topic}-{partition} from a member of generation "
-    "{generation}, although generation {newer} had begun."
+    "Group {group_id} accepted a commit of offset {offset_a} for {topic}-{partition} from generation {generation} "
+    "after generation {newer} had started."
 )

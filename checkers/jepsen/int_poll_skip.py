@@ -26,6 +26,6 @@ QUERY = """
     GROUP BY w.history, w.topic, w.partition, w.op, w.place, w.before_version, w.version, w.before_value, w.value
     """
 SENTENCE = (
-    "Within operation {op_a}, polls of key {topic} passed by {skipped} value(s) that are there: the first at offset "
-    "{offset_a}, as operation {op_b} tells."
+    "Within operation {op_a}, polls of key {topic} passed by {skipped} value(s) that are there: the first at "
+    "offset {offset_a}, which operation {op_b} read."
 )

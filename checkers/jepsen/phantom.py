@@ -21,4 +21,4 @@ QUERY = """
     WHERE s.value IS NULL
     GROUP BY r.history, r.topic, r.partition, r.value
     """
-SENTENCE = "Operation {op_a} polled from key {topic}, at offset {offset_a}, a value that nobody ever sent there."
+SENTENCE = "Operation {op_a} polled from key {topic}, at offset {offset_a}, a value that was never sent there."

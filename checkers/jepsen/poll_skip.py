@@ -31,5 +31,5 @@ QUERY = """
     """
 SENTENCE = (
     "After operation {op_a} the next poll of key {topic} by its process, operation {op_b}, passed by {skipped} "
-    "value(s) that are there: the first at offset {offset_a}, as operation {op_c} tells."
+    "value(s) that are there: the first at offset {offset_a}, which operation {op_c} read."
 )

@@ -34,13 +34,13 @@ _STORIES = {
         "before the append at {offset_b} (operation {op_b}) was sent."
     ),
     "torn-batch": (
-        "{topic}-{partition} was said to end at {offset_b}, inside the batch of {op_a} that ends at {offset_a}."
+        "{topic}-{partition} was reported to end at {offset_b}, inside the batch of {op_a} that ends at {offset_a}."
     ),
     "stale-read": (
-        "{topic}-{partition} was said to end at {offset_b}, although operation {op_a}, acknowledged before "
-        "that was asked, had reached {offset_a}."
+        "{topic}-{partition} was reported to end at {offset_b}, although operation {op_a}, acknowledged before "
+        "that request, had reached {offset_a}."
     ),
-    "end-regression": "{topic}-{partition} was said to end at {offset_b}, after it had reached {offset_a}.",
+    "end-regression": "{topic}-{partition} was reported to end at {offset_b}, after it had reached {offset_a}.",
 }
 
 

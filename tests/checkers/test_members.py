@@ -44,7 +44,7 @@ def test_what_was_committed_is_given_again(group):
     found = group.only("group-repeated")
 
     assert (found.offsets, found.operations, found.group) == ((1, 3), (done, again), "g")
-    assert "2 record(s) back" in found.sentence
+    assert "2 record(s) re-delivered" in found.sentence
 
 
 def test_what_was_never_committed_is_skipped(group):

@@ -81,7 +81,7 @@ def test_the_fault_beside_the_gap_is_the_one_that_began_last_and_not_the_last_by
     send(healed, 1, 2, "ok"), send(healed, 2, 5.6, "ok")
     (found,) = healed.judge("longest-gap").permitted
 
-    assert "(the fault before: w12)" in found.sentence
+    assert "(last fault: w12)" in found.sentence
 
 
 @pytest.mark.parametrize("place", [1, 2, 9, 17, 38])

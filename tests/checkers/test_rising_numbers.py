@@ -136,7 +136,7 @@ def test_an_end_that_is_told_too_short_has_a_size(asked, fault_at, leader_at, ju
     (found,) = answer.anomalies + answer.permitted
 
     assert (found.name, found.offsets, found.operations) == ("stale-read", (2, 0), (append + 1, late))
-    assert "2 record(s) behind, asked 2.000 ms after" in found.sentence
+    assert "2 record(s) behind, requests 2.000 ms apart" in found.sentence
     assert (answer.totals == {"stale-read": 1}) == judged
 
 
