@@ -21,7 +21,7 @@ lint: .venv/dev
 	$(BIN)/ruff check $(CHECKED)
 
 types: .venv/dev
-	$(BIN)/mypy $(CHECKED)
+	$(BIN)/mypy src tests bench
 
 layers: .venv/dev
 	$(BIN)/lint-imports
@@ -35,7 +35,7 @@ slow: .venv/dev
 
 # Every planted bug must be shown by a case that names it, five times of five; the healthy broker by none.
 mutants: .venv/dev
-	$(BIN)/python -P -m suites.proving.mutation --table docs/mutants.md
+	$(BIN)/python -P -m brokertrial.suites.proving.mutation --table docs/mutants.md
 
 # Random sequences of requests, to Apache Kafka and to the bundled broker: the same answers (needs Java and Maven).
 differential: .venv/dev
@@ -45,21 +45,21 @@ differential: .venv/dev
 # answers that were not seen yet (needs Java and Maven; an hour for all). Say it again to go on. One target at a time:
 #   make prove ON='kafka:3.9.2'        make prove ON=reference
 prove: .venv/dev
-	$(BIN)/python -P -m suites.proving.prove $(foreach target,$(ON),'$(target)')
+	$(BIN)/python -P -m brokertrial.suites.proving.prove $(foreach target,$(ON),'$(target)')
 
 # Every case on every release of Apache Kafka since 3.3, and which do not pass where (needs Java and Maven; hours the first
 # time). Verdicts are kept in runs/kafka-releases: say it again to go on. Some releases, or wire cases alone (minutes each):
 #   make releases ON='3.6.2 4.0.1'     make releases ON=--wire
 releases: .venv/dev
-	$(BIN)/python -P -m suites.proving.releases $(ON)
+	$(BIN)/python -P -m brokertrial.suites.proving.releases $(ON)
 
 # Follows a release of Kafka: its message definitions and error codes become our schema text (needs Maven and a JDK).
 schema: .venv/dev
-	$(BIN)/python -m wire.schema_from_kafka $$($(BIN)/python -m suites.targets.apache $(KAFKA))
+	$(BIN)/python -m brokertrial.wire.schema_from_kafka $$($(BIN)/python -m brokertrial.suites.targets.apache $(KAFKA))
 
 # Not with a proof that is due for renewal: what was changed last has not been seen to pass on Apache Kafka.
 wheel: .venv/dev
-	@$(BIN)/python -P -m suites.proving.prove --marked
+	@$(BIN)/python -P -m brokertrial.suites.proving.prove --marked
 	$(BIN)/python -m build --wheel
 
 clean:

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wire import frames, records
-from wire.messages import request
+from brokertrial.wire import frames, records
+from brokertrial.wire.messages import request
 
 MIB = 1 << 20
 DEPTH = 4
@@ -62,7 +62,15 @@ class Client:
 def broker() -> Iterator[tuple[int, int]]:
     """A broker process in a temporary folder: its port and process id."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-P", "-m", "reference_impl", "node", "--data", str(Path(folder) / "data")]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "brokertrial.reference_impl",
+            "node",
+            "--data",
+            str(Path(folder) / "data"),
+        ]
         process = subprocess.Popen([*command, "--log-level", "ERROR"], stdout=subprocess.PIPE)
         try:
             assert process.stdout is not None

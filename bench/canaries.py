@@ -11,9 +11,9 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checkers.check import all_checks
-from histories.rows import TABLES
-from spark_analysis.canaries import FILE, Canary, Stored, judged
+from brokertrial.checkers.check import all_checks
+from brokertrial.histories.rows import TABLES
+from brokertrial.spark_analysis.canaries import FILE, Canary, Stored, judged
 
 SEEDS = 800
 ROOT = Path(__file__).resolve().parent.parent

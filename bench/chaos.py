@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from checkers.verdict import Verdict
-from ci.reports import results
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import TABLES, Operation, Record
-from suites.result import CaseResult
-from suites.running.rejudge import judge_stored
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import results
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import TABLES, Operation, Record
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.rejudge import judge_stored
 
 RUN_LIMIT_S = 7_200.0
 ENOUGH, ENOUGH_DURING = 2_000, 100
@@ -85,7 +85,15 @@ def _options() -> argparse.Namespace:
 def _made(options: argparse.Namespace, runs: Path) -> Iterator[Run]:
     for seed in range(options.first, options.first + options.seeds):
         place = runs / str(seed)
-        words = [sys.executable, "-P", "-c", "from ci.cli import main; main()", "run", "--target", options.target]
+        words = [
+            sys.executable,
+            "-P",
+            "-c",
+            "from brokertrial.ci.cli import main; main()",
+            "run",
+            "--target",
+            options.target,
+        ]
         words += ["--profile", "full", "--seed", str(seed), "--runs", str(place), "--keep", "all"]
         words += [f"--select={name}" for name in options.select]
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from synthetic import write_history
 
-from checkers.check import all_checks
-from checkers.judge import judge
-from histories.reader import History
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import judge
+from brokertrial.histories.reader import History
 
 FUSED = ("inconsistent-offsets", "duplicate", "lost-write", "phantom", "nonmonotonic-poll")
 

@@ -28,12 +28,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from checking import FUSED
 from synthetic import Planted, write_history
 
-from checkers.anomaly import Anomaly
-from checkers.judge import judge, judge_on
-from histories.reader import History
-from spark_analysis.engine import Spark
-from spark_analysis.session import ROWS_OF_A_PART, find_java, open_session
-from spark_analysis.tables import rows_in
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import judge, judge_on
+from brokertrial.histories.reader import History
+from brokertrial.spark_analysis.engine import Spark
+from brokertrial.spark_analysis.session import ROWS_OF_A_PART, find_java, open_session
+from brokertrial.spark_analysis.tables import rows_in
 
 LOOPBACK = "127.0.0.1"
 START_S = 300.0

@@ -21,10 +21,10 @@ from kafka.protocol.producer.produce import ProduceRequest, ProduceResponse
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from wire import apis
-from wire.codec import decode, encode, encode_buffers
-from wire.messages import Struct, request, response
-from wire.worst_frames import PROMISE, decode_peak, worst_frames
+from brokertrial.wire import apis
+from brokertrial.wire.codec import decode, encode, encode_buffers
+from brokertrial.wire.messages import Struct, request, response
+from brokertrial.wire.worst_frames import PROMISE, decode_peak, worst_frames
 
 KAFKA_PYTHON = {
     ("Fetch", "request"): FetchRequest,

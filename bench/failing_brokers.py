@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from histories.tempdirs import Scratch
-from suites.case import Case, by_id
-from suites.events import PhaseChanged
-from suites.proving import mutants
-from suites.running.run import Options, Run
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.events import PhaseChanged
+from brokertrial.suites.proving import mutants
+from brokertrial.suites.running.run import Options, Run
 
 MOST = 2.0
 LAZY = Path(__file__).parents[1] / "tests" / "lazy_brokers" / "lazy.py"

@@ -72,25 +72,25 @@ def decode(file: Path, scratch: Path) -> int:
 
 def read(file: Path, scratch: Path) -> int:
     """Our reader of operations."""
-    from histories.formats.jepsen_lines import lines_of
+    from brokertrial.histories.formats.jepsen_lines import lines_of
 
     return sum(1 for _ in lines_of(file))
 
 
 def imported(file: Path, scratch: Path) -> int:
     """The import into a history."""
-    from histories.formats.jepsen import import_jepsen
-    from histories.formats.settings import Settings
+    from brokertrial.histories.formats.jepsen import import_jepsen
+    from brokertrial.histories.formats.settings import Settings
 
     return import_jepsen(file, scratch / "history", Settings.of("")).operations
 
 
 def judged(file: Path, scratch: Path, engine: str = "duckdb") -> int:
     """All of Jepsen's checks on what was imported; exactly the planted loss."""
-    from checkers.jepsen import jepsen_checks
-    from checkers.judge import judge_by
-    from ci.engines import opened
-    from histories.reader import History
+    from brokertrial.checkers.jepsen import jepsen_checks
+    from brokertrial.checkers.judge import judge_by
+    from brokertrial.ci.engines import opened
+    from brokertrial.histories.reader import History
 
     history = History.open(scratch / "history")
     with opened(engine, [history], {}) as engine_:

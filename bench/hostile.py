@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
 from bench.hostile_witness import Latency, Witness, Wronged
-from reference_impl.broker.cluster import Cluster
-from wire import apis
-from wire.client import Connection
-from wire.messages import request
-from wire.records import Record, build_batch
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.wire import apis
+from brokertrial.wire.client import Connection
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, build_batch
 
 MIB = 1 << 20
 BETWEEN_BROKERS = (
@@ -77,7 +77,16 @@ class Alone:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        command = [sys.executable, "-P", "-m", "reference_impl", "node", "--data", str(folder / "node-1"), *QUIET]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "brokertrial.reference_impl",
+            "node",
+            "--data",
+            str(folder / "node-1"),
+            *QUIET,
+        ]
         with (folder / "node-1.log").open("wb") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
         assert self._process.stdout is not None

@@ -12,8 +12,8 @@ from random import Random
 from typing import NamedTuple
 
 from bench.hostile_frames import Frames, Hostile, control_line
-from wire.frames import encode_request
-from wire.messages import request
+from brokertrial.wire.frames import encode_request
+from brokertrial.wire.messages import request
 
 QUIET_S, GIVE_UP_S = 0.3, 30.0
 _SENTINEL = -77_777

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
-from wire.client import Connection
-from wire.codec import Malformed
-from wire.conversation import ConnectionFailed
-from wire.messages import request
-from wire.records import Record, batches, build_batch
+from brokertrial.wire.client import Connection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import ConnectionFailed
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, batches, build_batch
 
 PAUSE_S = 0.005
 WITHIN_S = 60.0

@@ -22,8 +22,8 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from checkers.check import all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from tests.checkers.injections import INJECTIONS
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounded_tables import Base, asked, found, held, relations

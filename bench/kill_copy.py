@@ -17,9 +17,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 from aiokafka.errors import KafkaError
 
 from bench.kill_support import Trouble, rows_of_send
-from histories.payload import read_back, record_for
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
+from brokertrial.histories.payload import read_back, record_for
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
 
 ID = GROUP = "copy"
 SIZE = 64

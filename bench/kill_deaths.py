@@ -10,10 +10,10 @@ import msgspec
 
 from bench.kill_judgement import DEATH, Death, Standing
 from bench.kill_support import control, wait_for
-from histories.recorder import Recorder
-from reference_impl.broker.cluster import Cluster
-from reference_impl.log import powercut, synced
-from reference_impl.log.batch import HEADER_SIZE, read_header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.reference_impl.log import powercut, synced
+from brokertrial.reference_impl.log.batch import HEADER_SIZE, read_header
 
 
 class Deaths:

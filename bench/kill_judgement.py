@@ -22,11 +22,11 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.judge import Judgement, judge
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import TABLES, Operation, Record
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import Judgement, judge
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import TABLES, Operation, Record
 
 DEATH = "death"
 """The kind of event that a history has for each broker that was killed; `fields` is a Death."""

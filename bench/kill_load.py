@@ -9,9 +9,9 @@ import time
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from bench.kill_support import QUICK, Trouble, rows_of_send
-from histories.payload import record_for
-from histories.recorder import Recorder
-from histories.rows import Client
+from brokertrial.histories.payload import record_for
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client
 
 GIVE_UP_S = 120
 SIZE = 64

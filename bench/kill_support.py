@@ -14,14 +14,14 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from histories.header import Header
-from histories.payload import KEYS
-from histories.recorder import Recorder
-from histories.rows import Operation, Record
-from reference_impl.broker.cluster import Cluster
-from suites.probe.context import CaseContext
-from suites.probe.wire import Wire
-from suites.trials.final_read import FinalRead
+from brokertrial.histories.header import Header
+from brokertrial.histories.payload import KEYS
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Operation, Record
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.trials.final_read import FinalRead
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
 

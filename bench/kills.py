@@ -41,9 +41,9 @@ from bench.kill_judgement import find
 from bench.kill_load import Load
 from bench.kill_report import Course
 from bench.kill_support import Trouble, all_in_sync, control, final_read, make_topic, recorded, wait_for
-from histories.recorder import Recorder
-from reference_impl.broker.cluster import Cluster, ClusterFailed
-from reference_impl.group.placement import partition_for
+from brokertrial.histories.recorder import Recorder
+from brokertrial.reference_impl.broker.cluster import Cluster, ClusterFailed
+from brokertrial.reference_impl.group.placement import partition_for
 
 TOPIC, PARTITIONS = "t", 3
 CONFIG = {"min.insync.replicas": "2", "segment.bytes": "2097152"}  # a restart reads the newest segment again

@@ -16,13 +16,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from histories.tempdirs import Scratch
-from suites.probe import COMMITTED
-from suites.probe.context import CaseContext
-from suites.probe.failures import StatementFalse
-from suites.probe.wire import Wire
-from suites.targets import open_target
-from suites.targets.base import Target
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.targets import open_target
+from brokertrial.suites.targets.base import Target
 
 TOPIC, ID, TRANSACTION = "one-copy", "transactional-id", 1
 NOBODY = -1

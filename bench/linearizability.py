@@ -19,11 +19,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checkers.linearizability.log import APPEND, EXACT, LogOperations, violations
-from checkers.linearizability.log_window import question
-from checkers.linearizability.porcupine.build import helper
-from checkers.linearizability.porcupine.client import rule
-from checkers.linearizability.porcupine.process import Limits
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, LogOperations, violations
+from brokertrial.checkers.linearizability.log_window import question
+from brokertrial.checkers.linearizability.porcupine.build import helper
+from brokertrial.checkers.linearizability.porcupine.client import rule
+from brokertrial.checkers.linearizability.porcupine.process import Limits
 
 SIZES = [(count, clients) for count in (1_000, 10_000, 100_000) for clients in (10, 50)]
 REPEATS = 5

@@ -29,14 +29,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as Librdkafka
 
-from histories.tempdirs import Scratch
-from suites.probe import COMMITTED
-from suites.probe.context import CaseContext
-from suites.probe.produce import batch
-from suites.probe.wire import Wire
-from suites.targets import open_target
-from suites.targets.base import Target
-from wire import records
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.targets import open_target
+from brokertrial.suites.targets.base import Target
+from brokertrial.wire import records
 
 PARTITIONS = 4
 TIMEOUT_MS = 1500

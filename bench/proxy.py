@@ -15,10 +15,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-from faults.proxy_process import FaultProxy
-from wire.frames import encode_request, encode_response
-from wire.messages import Struct, request, response
-from wire.records import Record, build_batch
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.wire.frames import encode_request, encode_response
+from brokertrial.wire.messages import Struct, request, response
+from brokertrial.wire.records import Record, build_batch
 
 Ask = tuple[bytes, bytes]
 

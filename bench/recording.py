@@ -13,10 +13,10 @@ import threading
 import time
 from pathlib import Path
 
-from histories.clock import now_ns
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import Operation, Record
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Operation, Record
 
 RATE = 5_000
 WORK_NS = 100_000

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from suites.case import Case, all_cases
+from brokertrial.suites.case import Case, all_cases
 
 BUGS = ("M01a", "M05", "M06", "M07a", "M09", "M15a", "M17", "M19a", "M21", "M23", "M30a", "M37a")
 SHARE = 0.9
@@ -88,7 +88,7 @@ def case_for(bug: str) -> Case:
 
 
 def _brokertrial(*words: str) -> tuple[int, str]:
-    command = [sys.executable, "-P", "-c", "from ci.cli import main; main()", *words]
+    command = [sys.executable, "-P", "-c", "from brokertrial.ci.cli import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return done.returncode, done.stdout
 

@@ -31,15 +31,15 @@ from checking import FUSED
 from metering import GIB, Cost, Failed, metered
 from synthetic import Planted, write_history
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.judge import judge, judge_on
-from ci.reports.analysis_page import page
-from histories.reader import History
-from spark_analysis.canaries import CanaryResult
-from spark_analysis.engine import Spark
-from spark_analysis.job import HistoryResult, JobResult, Opened, certify
-from spark_analysis.results import results_of
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import judge, judge_on
+from brokertrial.ci.reports.analysis_page import page
+from brokertrial.histories.reader import History
+from brokertrial.spark_analysis.canaries import CanaryResult
+from brokertrial.spark_analysis.engine import Spark
+from brokertrial.spark_analysis.job import HistoryResult, JobResult, Opened, certify
+from brokertrial.spark_analysis.results import results_of
 
 Work = Callable[[Path, list[str], str], list[Anomaly]]
 

@@ -19,11 +19,11 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from histories.header import Header
-from histories.parts import PartWriter
-from histories.recorder import Recorder
-from histories.rows import Client
-from histories.tables import schema_of
+from brokertrial.histories.header import Header
+from brokertrial.histories.parts import PartWriter
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client
+from brokertrial.histories.tables import schema_of
 
 PART = 100_000
 LARGE_PART = 2_000_000

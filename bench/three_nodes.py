@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.kill_support import QUICK, Trouble, placement, wait_for
-from reference_impl.broker.cluster import Cluster
-from wire.client import Connection
-from wire.messages import request
-from wire.records import Record, build_batch
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.wire.client import Connection
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, build_batch
 
 MIB = 1 << 20
 _ONE = build_batch([Record(key=None, value=b"x", timestamp=1)])

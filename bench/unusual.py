@@ -23,15 +23,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.relay import Relay
-from checkers.verdict import Verdict
-from histories.tempdirs import Scratch
-from suites.case import Case, all_cases
-from suites.proving.notes import Note
-from suites.proving.release_notes import ReleaseNotes
-from suites.running.plugin import arguments
-from suites.targets import open_target
-from wire.client import Connection
-from wire.messages import request
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.release_notes import ReleaseNotes
+from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.targets import open_target
+from brokertrial.wire.client import Connection
+from brokertrial.wire.messages import request
 
 KAFKA = "kafka:4.4.0"
 NOTES = Path("runs", "unusual")
@@ -110,8 +110,18 @@ def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
         return
     shelf.forget_what_is_said_again()
     with Scratch("unusual") as folder, _target(setup, Path(folder)) as target:
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-        words += ["-p", "suites.proving.notes", "--notes", str(shelf.path), "--target", target]
+        words = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "brokertrial.suites.running.plugin",
+        ]
+        words += ["-p", "brokertrial.suites.proving.notes", "--notes", str(shelf.path), "--target", target]
         words += ["--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in missing), *arguments()]
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)

@@ -30,9 +30,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-import checkers.checks
-from checkers.anomaly import Anomaly, Attribution, Strength
-from checkers.sentence import filled
+from brokertrial.checkers import checks as package_of_checks
+from brokertrial.checkers.anomaly import Anomaly, Attribution, Strength
+from brokertrial.checkers.sentence import filled
 
 ROW = ("topic", "partition", "group_id", "offset_a", "offset_b", "value_a", "value_b", "op_a", "op_b", "op_c")
 """Columns that an anomaly is made from; a query may leave out those that it has nothing for, and add others."""
@@ -112,7 +112,7 @@ def _present(row: AnomalyRow, *names: str) -> tuple[int, ...]:
 @cache
 def all_checks() -> Mapping[str, Check]:
     """Every check of checkers/checks/ by name, in alphabetical order."""
-    return checks_in(checkers.checks)
+    return checks_in(package_of_checks)
 
 
 def checks_in(package: ModuleType) -> Mapping[str, Check]:

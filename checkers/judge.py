@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from checkers.anomaly import Anomaly
-from checkers.check import ROW, AnomalyRow, Check, all_checks
-from checkers.engines.base import Engine
-from checkers.engines.duckdb_engine import DuckDBEngine
-from histories.reader import History
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import ROW, AnomalyRow, Check, all_checks
+from brokertrial.checkers.engines.base import Engine
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.histories.reader import History
 
 SHOWN = 100
 """Anomalies of one check that are listed; all of them are counted."""

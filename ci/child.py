@@ -15,10 +15,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Self
 
-from ci import crash
-from ci.errors import INTERNAL, INTERRUPTED, UserError
-from faults.journal import heal_run
-from suites.running.earlier import Earlier
+from brokertrial.ci import crash
+from brokertrial.ci.errors import INTERNAL, INTERRUPTED, UserError
+from brokertrial.faults.journal import heal_run
+from brokertrial.suites.running.earlier import Earlier
 
 INI = Path(__file__).parent / "pytest.ini"
 FORGET = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
@@ -34,7 +34,16 @@ def environment() -> dict[str, str]:
 def command(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> list[str]:
     """The pytest command line of a run."""
     return [
-        *(sys.executable, "-P", "-m", "pytest", "-p", "suites.running.plugin", "-p", "ci.plugin"),
+        *(
+            sys.executable,
+            "-P",
+            "-m",
+            "pytest",
+            "-p",
+            "brokertrial.suites.running.plugin",
+            "-p",
+            "brokertrial.ci.plugin",
+        ),
         *("-c", str(INI), "--rootdir", str(run_dir), "--run-dir", str(run_dir)),
         *options,
         *paths,

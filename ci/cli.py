@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
-from ci.reports.run_state import suite_version
-from suites.targets.base import TargetProblem
+from brokertrial.ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
+from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.suites.targets.base import TargetProblem
 
 STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
 
@@ -76,7 +76,7 @@ def cli() -> None:
 @click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
     """Run cases against a broker and write a run folder with the report."""
-    from ci.commands.run import run as command
+    from brokertrial.ci.commands.run import run as command
 
     sys.exit(command(**options))
 
@@ -100,7 +100,7 @@ def run(**options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the verdict and all anomalies.")
 def check(place: str, **options: Any) -> None:
     """Re-check a stored history without a broker, or a history of another harness (docs/formats.md)."""
-    from ci.commands.check import check as command
+    from brokertrial.ci.commands.check import check as command
 
     sys.exit(command(place, **options))
 
@@ -111,7 +111,7 @@ def check(place: str, **options: Any) -> None:
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
 def explain(place: str, anomaly: str | None, html: str | None) -> None:
     """Explain one anomaly (by name or number) with a timeline; without ANOMALY, list them."""
-    from ci.commands.explain import explain as command
+    from brokertrial.ci.commands.explain import explain as command
 
     sys.exit(command(place, anomaly, Path(html) if html else None))
 
@@ -123,7 +123,7 @@ def explain(place: str, anomaly: str | None, html: str | None) -> None:
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="Spark setting. Repeatable.")
 def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...]) -> None:
     """Check many runs on Spark and profile their availability; takes folders or URIs."""
-    from ci.commands.analyze import analyze as command
+    from brokertrial.ci.commands.analyze import analyze as command
 
     sys.exit(command(places, master, out, conf))
 
@@ -136,7 +136,7 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 )
 def replay(place: str, times: int, runs: str) -> None:
     """Replay one case with the same target, seed and fault schedule; reports k of N reproduced."""
-    from ci.commands.replay import replay as command
+    from brokertrial.ci.commands.replay import replay as command
 
     sys.exit(command(place, times, Path(runs)))
 
@@ -145,7 +145,7 @@ def replay(place: str, times: int, runs: str) -> None:
 @click.option("--coverage", is_flag=True, help="Show which guarantees are covered by cases, and which are not.")
 def cases(coverage: bool) -> None:
     """List the cases: id, level, guarantees, statement, needs."""
-    from ci.commands.cases import coverage_page, list_page
+    from brokertrial.ci.commands.cases import coverage_page, list_page
 
     click.echo(coverage_page() if coverage else list_page())
 
@@ -154,7 +154,7 @@ def cases(coverage: bool) -> None:
 @click.option("--example", is_flag=True, help="Print a commented broker.toml for `file:` targets.")
 def targets(example: bool) -> None:
     """List what --target takes."""
-    from ci.commands.targets import example_page, list_page
+    from brokertrial.ci.commands.targets import example_page, list_page
 
     click.echo(example_page() if example else list_page(), nl=False)
 
@@ -170,7 +170,7 @@ def targets(example: bool) -> None:
 )
 def doctor(target: str | None, clean: str | None) -> None:
     """Show what this machine supports, and what each missing tool costs."""
-    from ci.commands.doctor import doctor as command
+    from brokertrial.ci.commands.doctor import doctor as command
 
     sys.exit(command(target, clean))
 
@@ -181,7 +181,7 @@ def _passes_on(name: str, module: str, text: str) -> None:
     @cli.command(name, help=text, context_settings={"ignore_unknown_options": True, "help_option_names": []})
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
-        from ci.child import run_module
+        from brokertrial.ci.child import run_module
 
         sys.exit(run_module(module, arguments))
 
@@ -190,17 +190,17 @@ def _passes_on(name: str, module: str, text: str) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
     """Run the bundled broker (`broker node --data DIR`, `broker --nodes 3`); `--mutants` lists its planted bugs."""
-    from ci.child import run_module
+    from brokertrial.ci.child import run_module
 
     if arguments == ("--mutants",):
-        from ci.commands.mutants import page
+        from brokertrial.ci.commands.mutants import page
 
         click.echo(page())
     else:
-        sys.exit(run_module("reference_impl", arguments))
+        sys.exit(run_module("brokertrial.reference_impl", arguments))
 
 
-_passes_on("proxy", "faults.proxy", "Run the Kafka-aware fault proxy by itself.")
+_passes_on("proxy", "brokertrial.faults.proxy", "Run the Kafka-aware fault proxy by itself.")
 
 
 def _not_built(name: str) -> None:

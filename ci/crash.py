@@ -14,15 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from ci.reports import results, running
-from histories.header import HistoryRefused
-from histories.reader import History
-from histories.rows import Exchange, Operation
-from suites.case import by_id
-from suites.events import RunStarted
-from suites.result import Attempt, CaseResult, Evidence, Failure, Reason
-from suites.running.earlier import Earlier
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import results, running
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Exchange, Operation
+from brokertrial.suites.case import by_id
+from brokertrial.suites.events import RunStarted
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, Reason
+from brokertrial.suites.running.earlier import Earlier
 
 SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """What a process sends itself by a mistake in native code; the suite is written in Python."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from checkers.engines.base import Engine
-from checkers.oracle.engine import Oracle
-from ci.errors import UserError
-from histories.reader import History
+from brokertrial.checkers.engines.base import Engine
+from brokertrial.checkers.oracle.engine import Oracle
+from brokertrial.ci.errors import UserError
+from brokertrial.histories.reader import History
 
 NAMES = ("duckdb", "spark", "oracle")
 
@@ -19,12 +19,12 @@ def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle
     if name == "spark":
         yield from _spark(histories)
     elif name == "oracle":
-        from checkers.oracle.engine import OracleEngine
+        from brokertrial.checkers.oracle.engine import OracleEngine
 
         with OracleEngine.over(histories, oracles) as naive:
             yield naive
     else:
-        from checkers.engines.duckdb_engine import DuckDBEngine
+        from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 
         with DuckDBEngine.over(histories) as duck:
             yield duck
@@ -32,8 +32,8 @@ def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle
 
 def _spark(histories: Sequence[History]) -> Iterator[Engine]:
     try:
-        from spark_analysis.engine import Spark
-        from spark_analysis.session import JavaMissing
+        from brokertrial.spark_analysis.engine import Spark
+        from brokertrial.spark_analysis.session import JavaMissing
     except ImportError as missing:
         raise UserError(
             f"--engine spark needs PySpark, which is not installed ({missing.name} is missing).",

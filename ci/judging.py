@@ -11,14 +11,14 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from checkers.anomaly import Anomaly
-from checkers.check import Check, all_checks
-from checkers.judge import Judgement, judge_by, judge_on
-from checkers.oracle.engine import Oracle
-from ci.engines import opened
-from histories.reader import History
-from histories.tables import schema_of
-from histories.tempdirs import Scratch
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import Check, all_checks
+from brokertrial.checkers.judge import Judgement, judge_by, judge_on
+from brokertrial.checkers.oracle.engine import Oracle
+from brokertrial.ci.engines import opened
+from brokertrial.histories.reader import History
+from brokertrial.histories.tables import schema_of
+from brokertrial.histories.tempdirs import Scratch
 
 STRICTEST: dict[str, Any] = {"acks": -1, "idempotence": True, "isolation": "read_committed"}
 _MODE = {True: "subscribe", False: "assign"}
@@ -48,7 +48,7 @@ class CheckRunner:
         return found
 
     def _judge(self, history: History, names: Collection[str] | None) -> Judgement:
-        from checkers.oracle import ORACLES
+        from brokertrial.checkers.oracle import ORACLES
 
         checks = all_checks()
         with opened(self.engine, [history], by_query(checks, ORACLES)) as engine:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ci.errors import UserError
+from brokertrial.ci.errors import UserError
 
 NAME = "run.json"
 FORMAT = 1

@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from ci import manifest
-from ci.commands.cases import names
-from ci.errors import INTERRUPTED, UserError
-from ci.reports import Writer, discover
-from ci.reports.known import KnownFailures
-from ci.reports.run_state import RunState, host, suite_version
-from suites.events import CaseStarted, PhaseChanged, RunEvent, RunFinished, RunStarted
+from brokertrial.ci import manifest
+from brokertrial.ci.commands.cases import names
+from brokertrial.ci.errors import INTERRUPTED, UserError
+from brokertrial.ci.reports import Writer, discover
+from brokertrial.ci.reports.known import KnownFailures
+from brokertrial.ci.reports.run_state import RunState, host, suite_version
+from brokertrial.suites.events import CaseStarted, PhaseChanged, RunEvent, RunFinished, RunStarted
 
 GOES_ON = (CaseStarted, PhaseChanged)
 

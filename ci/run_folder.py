@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ci import manifest
-from ci.errors import UserError, nearest
+from brokertrial.ci import manifest
+from brokertrial.ci.errors import UserError, nearest
 
 HISTORY = "history.json"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from wire.messages import Struct
+from brokertrial.wire.messages import Struct
 
 End = Literal["close", "silence"]
 

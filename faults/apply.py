@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from faults.clock import OperationTicks
-from faults.journal import FaultJournal
-from faults.process_faults import ProcessFaults
-from faults.proxy_process import FaultProxy, ProxyFailed
-from faults.schedule import Schedule, Window
-from faults.triggers import Edge, RunProgress, Trigger, is_due, next_ms
-from histories.clock import now_ns
-from histories.rows import Row
+from brokertrial.faults.clock import OperationTicks
+from brokertrial.faults.journal import FaultJournal
+from brokertrial.faults.process_faults import ProcessFaults
+from brokertrial.faults.proxy_process import FaultProxy, ProxyFailed
+from brokertrial.faults.schedule import Schedule, Window
+from brokertrial.faults.triggers import Edge, RunProgress, Trigger, is_due, next_ms
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Row
 
 POLL_SECONDS = 0.05
 HEAL_SECONDS = 30.0

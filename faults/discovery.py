@@ -3,9 +3,9 @@
 import socket
 from collections.abc import Mapping
 
-from wire.codec import Malformed
-from wire.frames import decode_response, encode_request
-from wire.messages import Struct, request
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_response, encode_request
+from brokertrial.wire.messages import Struct, request
 
 TIMEOUT_SECONDS = 5.0
 NAME = "brokertrial-proxy"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from wire import errors
-from wire.messages import Struct, struct_class
-from wire.schema_text import Field
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, struct_class
+from brokertrial.wire.schema_text import Field
 
 _ALIASES = (
     {"index", "partition_index", "partition"},

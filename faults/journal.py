@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from faults.node_control import Command, NodeControl, UndoneByCommand
+from brokertrial.faults.node_control import Command, NodeControl, UndoneByCommand
 
 COMMAND_WITHIN_S = 60
 JOURNALS = "journals"

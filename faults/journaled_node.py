@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from faults.journal import FaultJournal, heal
-from faults.node_control import NodeControl
+from brokertrial.faults.journal import FaultJournal, heal
+from brokertrial.faults.node_control import NodeControl
 
 
 @contextmanager

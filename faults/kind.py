@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Literal, Protocol, TypedDict, Unpack
 
 import msgspec
 
-from faults.actions import Action
-from faults.match import Match
-from faults.node_control import NodeControl
-from faults.schedule import FaultModel, Window
-from faults.triggers import AT_HEAL, AT_ONCE, Trigger
-from wire.messages import Struct
+from brokertrial.faults.actions import Action
+from brokertrial.faults.match import Match
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.schedule import FaultModel, Window
+from brokertrial.faults.triggers import AT_HEAL, AT_ONCE, Trigger
+from brokertrial.wire.messages import Struct
 
 
 class Message(Protocol):

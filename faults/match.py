@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from wire.messages import Struct
+from brokertrial.wire.messages import Struct
 
 _REPLICA = re.compile(r"(leader|followers?)\(\s*([^,()\s]+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$")
 _OTHERS = re.compile(r"others\((.+)\)$")

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from threading import Event, Lock
 from time import monotonic
 
-from faults.journal import FaultJournal
-from faults.kind import ProcessFault
-from faults.kinds import fault_of
-from faults.node_control import NodeControl
-from faults.proxy_process import FaultProxy
-from faults.schedule import Window
-from faults.seeded_random import seeded_random
+from brokertrial.faults.journal import FaultJournal
+from brokertrial.faults.kind import ProcessFault
+from brokertrial.faults.kinds import fault_of
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.faults.schedule import Window
+from brokertrial.faults.seeded_random import seeded_random
 
 UNKNOWN_SECONDS = 2.0
 

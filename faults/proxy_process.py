@@ -16,18 +16,18 @@ from typing import Any, Self
 
 import msgspec
 
-from faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
-from faults.discovery import discover
-from faults.proxy_bypass import Bypass, BypassDetector
-from faults.schedule import Window
-from faults.triggers import Trigger
-from histories.rows import TABLES, Row
+from brokertrial.faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
+from brokertrial.faults.discovery import discover
+from brokertrial.faults.proxy_bypass import Bypass, BypassDetector
+from brokertrial.faults.schedule import Window
+from brokertrial.faults.triggers import Trigger
+from brokertrial.histories.rows import TABLES, Row
 
 START_SECONDS = 60.0
 """On a machine that is busy with other things; a proxy that ends is noticed at once."""
 ASK_SECONDS = 10.0
 END_SECONDS = 5.0
-_HOME = Path(__file__).resolve().parent.parent
+_HOME = Path(__file__).absolute().parents[2]
 # Made by one thread, as in faults/proxy_bypass.py: rows are decoded by whichever thread drains.
 _TELL = msgspec.msgpack.Decoder(ControlReport)
 _ROWS = {table: msgspec.msgpack.Decoder(kind) for table, kind in TABLES.items()}
@@ -77,7 +77,7 @@ class FaultProxy:
         path = os.pathsep.join(filter(None, (str(_HOME), os.environ.get("PYTHONPATH"))))
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "faults.proxy", "--control", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "brokertrial.faults.proxy", "--control", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from faults.message_paths import PathStep, parse
-from wire.records import Batch, Record, batches, build_batch
+from brokertrial.faults.message_paths import PathStep, parse
+from brokertrial.wire.records import Batch, Record, batches, build_batch
 
 
 @dataclass

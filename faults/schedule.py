@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from faults.match import Match
-from faults.triggers import AT_HEAL, AT_ONCE, Trigger
+from brokertrial.faults.match import Match
+from brokertrial.faults.triggers import AT_HEAL, AT_ONCE, Trigger
 
 FaultModel = Literal["crash-stop", "omission", "timing", "byzantine-wire", "storage-loss", "clock"]
 FORMAT = 1
@@ -33,7 +33,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     def text(self) -> str:
         """One line for people: `at op 200: drop 1 Produce response from leader(t,0) after 6`."""
-        from faults.kinds import kind_of  # the kinds are made of windows; only their words are wanted here
+        from brokertrial.faults.kinds import kind_of  # the kinds are made of windows; only their words are wanted here
 
         end = "" if self.end == AT_HEAL else f", until {self.end.words().removeprefix('at ')}"
         return f"{self.begin.words()}: {kind_of(self.kind).words(self)}{end}"

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from faults.match import Match, ordinal
+from brokertrial.faults.match import Match, ordinal
 
 Edge = Literal["begin", "hit", "end"]
 

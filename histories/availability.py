@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from histories.reader import History
-from histories.rows import Event
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Event
 
 TICK_NS = 1 << 27
 STEPS = 25.0

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from histories.header import Part
-from histories.rows import Record, Row
-from histories.tables import columns_of, encoding_of
+from brokertrial.histories.header import Part
+from brokertrial.histories.rows import Record, Row
+from brokertrial.histories.tables import columns_of, encoding_of
 
 IDENTITY = b"brokertrial.history"
 SLICE_ROWS = 4_096

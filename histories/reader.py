@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from histories.header import Header, HistoryIncomplete, HistoryTampered, Part, Title, read_title
-from histories.parts import PartFooter, footer_of
-from histories.rows import TABLES, Row
-from histories.tables import rows_of, schema_of
+from brokertrial.histories.header import Header, HistoryIncomplete, HistoryTampered, Part, Title, read_title
+from brokertrial.histories.parts import PartFooter, footer_of
+from brokertrial.histories.rows import TABLES, Row
+from brokertrial.histories.tables import rows_of, schema_of
 
 READ_ROWS = 65_536
 

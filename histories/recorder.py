@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import msgspec
 
-from histories import clock
-from histories.header import Header, HistoryWriteFailed, Title, write_title
-from histories.parts import PartWriter
-from histories.rows import TABLES, Event, Row
+from brokertrial.histories import clock
+from brokertrial.histories.header import Header, HistoryWriteFailed, Title, write_title
+from brokertrial.histories.parts import PartWriter
+from brokertrial.histories.rows import TABLES, Event, Row
 
 PART_ROWS = 100_000
 PART_SECONDS = 1.0

@@ -7,7 +7,7 @@ from functools import cache
 import msgspec
 import pyarrow as pa
 
-from histories.rows import TABLES, Row
+from brokertrial.histories.rows import TABLES, Row
 
 _ARROW = {int: pa.int64(), bool: pa.bool_(), str: pa.string(), bytes: pa.binary()}
 

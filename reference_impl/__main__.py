@@ -1,4 +1,4 @@
-"""The bundled broker as a process: `python -m reference_impl node --data DIR`, `--nodes 3`, `mutants`."""
+"""The bundled broker as a process: `python -m brokertrial.reference_impl node --data DIR`, `--nodes 3`, `mutants`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import signal
 import sys
 from pathlib import Path
 
-from reference_impl import bugs
-from reference_impl.broker import cluster
-from reference_impl.broker.node import Node
-from reference_impl.log import open_files, powercut
-from reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.broker import cluster
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.log import open_files, powercut
+from brokertrial.reference_impl.settings.config import BrokerConfig
 
 
 def main(arguments: list[str] | None = None) -> int:

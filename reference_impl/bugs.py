@@ -59,7 +59,9 @@ def on(bug_id: str) -> bool:
 def registry() -> dict[str, Bug]:
     """All planted bugs, read from the data files beside this module."""
     found: dict[str, Bug] = {}
-    for entry in sorted(resources.files("reference_impl").joinpath("mutants").iterdir(), key=lambda e: e.name):
+    for entry in sorted(
+        resources.files("brokertrial.reference_impl").joinpath("mutants").iterdir(), key=lambda e: e.name
+    ):
         if entry.name.endswith(".toml"):
             for bug_id, fields in tomllib.loads(entry.read_text("utf-8")).items():
                 if bug_id in found:
@@ -74,7 +76,9 @@ def plant(specification: str) -> Bug:
     bug_id, _, options = specification.partition(":")
     bug = registry().get(bug_id)
     if bug is None:
-        raise UnknownBug(f"no planted bug is called {bug_id!r}; `python -m reference_impl mutants` lists them")
+        raise UnknownBug(
+            f"no planted bug is called {bug_id!r}; `python -m brokertrial.reference_impl mutants` lists them"
+        )
     key, _, value = options.partition("=")
     if options and (key != "every" or not value.isdigit() or int(value) < 1):
         raise UnknownBug(f"{specification!r}: the only option of a planted bug is every=K with K of 1 or more")

@@ -11,19 +11,19 @@ import uuid
 from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.clock import Clock
-from reference_impl.control.image import NOBODY, Placement
-from reference_impl.log import batch as batches
-from reference_impl.log import truncation
-from reference_impl.log.batch import Header, read_header
-from reference_impl.log.partition_log import PartitionLog
-from reference_impl.log.producers import DuplicateBatch, ProducerTable, RejectedBatch
-from reference_impl.log.segment import Aborted
-from reference_impl.log.validate import Rejected, check_frame, validate
-from reference_impl.replica.leading import Leading, Proposal
-from reference_impl.settings.config import TopicRules
-from wire import errors, records
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.clock import Clock
+from brokertrial.reference_impl.control.image import NOBODY, Placement
+from brokertrial.reference_impl.log import batch as batches
+from brokertrial.reference_impl.log import truncation
+from brokertrial.reference_impl.log.batch import Header, read_header
+from brokertrial.reference_impl.log.partition_log import PartitionLog
+from brokertrial.reference_impl.log.producers import DuplicateBatch, ProducerTable, RejectedBatch
+from brokertrial.reference_impl.log.segment import Aborted
+from brokertrial.reference_impl.log.validate import Rejected, check_frame, validate
+from brokertrial.reference_impl.replica.leading import Leading, Proposal
+from brokertrial.reference_impl.settings.config import TopicRules
+from brokertrial.wire import errors, records
 
 
 class Appended(NamedTuple):

@@ -20,17 +20,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from checkers.anomaly import Anomaly
-from checkers.engines.base import titles, topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.judge import Judgement, judge_on
-from checkers.relations import BASES, RENAMED
-from histories.header import Header, Title
-from histories.reader import History
-from histories.rows import TABLES, Row
-from histories.tables import columns_of, schema_of
-from spark_analysis.remote_history import Files
-from spark_analysis.tables import gathered
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.engines.base import titles, topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.judge import Judgement, judge_on
+from brokertrial.checkers.relations import BASES, RENAMED
+from brokertrial.histories.header import Header, Title
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES, Row
+from brokertrial.histories.tables import columns_of, schema_of
+from brokertrial.spark_analysis.remote_history import Files
+from brokertrial.spark_analysis.tables import gathered
 
 FILE = Path(__file__).with_name("canaries.json")
 

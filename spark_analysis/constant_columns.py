@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from histories.reader import History
-from histories.tables import schema_of
-from spark_analysis.remote_history import Elsewhere, files_of
+from brokertrial.histories.reader import History
+from brokertrial.histories.tables import schema_of
+from brokertrial.spark_analysis.remote_history import Elsewhere, files_of
 
 Constants = Mapping[str, str | bool | None]
 

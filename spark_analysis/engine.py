@@ -11,17 +11,17 @@ from typing import Any, Self
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from checkers.check import Check
-from checkers.engines.base import Engine, titles, topics
-from checkers.engines.fingerprint import SETTLED, settled
-from checkers.engines.narrow import narrowed
-from checkers.relations import BASES, RELATIONS, named_in
-from histories.reader import History
-from histories.rows import TABLES
-from spark_analysis.caching import kept
-from spark_analysis.canaries import Planted
-from spark_analysis.session import fit, open_session
-from spark_analysis.tables import frame_of, rows_in, table_of
+from brokertrial.checkers.check import Check
+from brokertrial.checkers.engines.base import Engine, titles, topics
+from brokertrial.checkers.engines.fingerprint import SETTLED, settled
+from brokertrial.checkers.engines.narrow import narrowed
+from brokertrial.checkers.relations import BASES, RELATIONS, named_in
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES
+from brokertrial.spark_analysis.caching import kept
+from brokertrial.spark_analysis.canaries import Planted
+from brokertrial.spark_analysis.session import fit, open_session
+from brokertrial.spark_analysis.tables import frame_of, rows_in, table_of
 
 _NUMBERS = itertools.count(1)
 

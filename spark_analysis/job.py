@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 from pyspark.sql import SparkSession
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.judge import Judgement, judge_by
-from histories.availability import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
-from histories.header import FILE, HistoryRefused
-from histories.reader import History
-from spark_analysis.canaries import CanaryResult, Planted, planted, proof
-from spark_analysis.engine import Spark
-from spark_analysis.remote_history import Elsewhere, histories_under, is_elsewhere
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import Judgement, judge_by
+from brokertrial.histories.availability import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
+from brokertrial.histories.header import FILE, HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.spark_analysis.canaries import CanaryResult, Planted, planted, proof
+from brokertrial.spark_analysis.engine import Spark
+from brokertrial.spark_analysis.remote_history import Elsewhere, histories_under, is_elsewhere
 
 PROVEN = 30
 """Anomalies of which the operations are fetched."""

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from histories.header import FILE, FORMAT, HistoryIncomplete, HistoryTampered, Title, digest_of
-from histories.reader import History
-from histories.rows import TABLES, Row
-from histories.tables import rows_of
+from brokertrial.histories.header import FILE, FORMAT, HistoryIncomplete, HistoryTampered, Title, digest_of
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES, Row
+from brokertrial.histories.tables import rows_of
 
 
 def is_elsewhere(place: str) -> bool:

@@ -9,12 +9,12 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from histories.availability import FaultKindSummary, Profile
-from spark_analysis.job import HistoryResult, JobResult, RefusedHistory
-from spark_analysis.remote_history import Files
-from spark_analysis.tables import frame_of
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.availability import FaultKindSummary, Profile
+from brokertrial.spark_analysis.job import HistoryResult, JobResult, RefusedHistory
+from brokertrial.spark_analysis.remote_history import Files
+from brokertrial.spark_analysis.tables import frame_of
 
 _ANOMALIES = pa.schema(
     [("place", pa.string()), ("run", pa.string()), ("case", pa.string()), ("target", pa.string())]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_analysis.remote_history import is_elsewhere
+from brokertrial.spark_analysis.remote_history import is_elsewhere
 
 PROGRESS_S = 5.0
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from checkers.relations import RENAMED
-from histories.reader import History
-from histories.rows import TABLES
-from histories.tables import schema_of
-from spark_analysis.caching import nothing
-from spark_analysis.constant_columns import Piece, pieces_of
-from spark_analysis.remote_history import files_of, is_elsewhere
+from brokertrial.checkers.relations import RENAMED
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES
+from brokertrial.histories.tables import schema_of
+from brokertrial.spark_analysis.caching import nothing
+from brokertrial.spark_analysis.constant_columns import Piece, pieces_of
+from brokertrial.spark_analysis.remote_history import files_of, is_elsewhere
 
 SMALL_ROWS = 200_000
 """A table with fewer rows is read by the driver: a plan with a thousand branches would take longer."""

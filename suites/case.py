@@ -15,11 +15,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from faults.schedule import Window
-from suites.guarantees import Guarantee, Level, guarantee
-from suites.since import Since
+from brokertrial.faults.schedule import Window
+from brokertrial.suites.guarantees import Guarantee, Level, guarantee
+from brokertrial.suites.since import Since
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).resolve().parent / "cases"
 NEEDS = {
     "started": "a broker that the suite started itself",
     "kill": "killing a node",
@@ -141,7 +141,7 @@ class Case:
 
     @property
     def file(self) -> Path:
-        return Path(inspect.getsourcefile(self.function) or "")
+        return Path(inspect.getsourcefile(self.function) or "").resolve()
 
     @property
     def source(self) -> tuple[Path, int]:
@@ -193,7 +193,7 @@ def case(
 def cases_in(path: Path) -> list[Case]:
     """The cases of one file of suites/cases/, in the order written."""
     relative = path.resolve().relative_to(CASES).with_suffix("")
-    module = importlib.import_module(".".join(("suites", "cases", *relative.parts)))
+    module = importlib.import_module(".".join(("brokertrial.suites.cases", *relative.parts)))
     return cases_of(module)
 
 

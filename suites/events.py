@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from suites.result import CaseResult
+from brokertrial.suites.result import CaseResult
 
 
 class CaseInfo(msgspec.Struct, frozen=True):

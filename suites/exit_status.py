@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checkers.verdict import Verdict
-from suites.result import CaseResult
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.result import CaseResult
 
 SUITE_KINDS = ("suite", "unwritten")  # reasons that lie with us, or with the machine that we run on
 OK, FAILED, INTERRUPTED, OUR_FAULT, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from suites.result import Evidence, Failure, Reason
-from suites.signature import signature
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.result import Evidence, Failure, Reason
+from brokertrial.suites.signature import signature
 
 FATAL = ("died", "sick")
 NO_PROGRESS = "no-progress-after-heal"

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
 
 ReasonKind = Literal[
     # inconclusive: the broker was neither cleared nor convicted

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from checkers.anomaly import Anomaly
-from suites.result import Failure, Reason
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.suites.result import Failure, Reason
 
 LONGEST = 240
 API = re.compile(r"(?P<api>[A-Z][A-Za-z]+) v\d+:? ")

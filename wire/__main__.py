@@ -1,14 +1,14 @@
-"""`python -m wire produce 9 request` prints the generated source; `python -m wire` lists the APIs."""
+"""`python -m brokertrial.wire produce 9 request` prints the generated source; without arguments, the APIs."""
 
 import sys
 
-from wire import apis
-from wire.codec import source_text
+from brokertrial.wire import apis
+from brokertrial.wire.codec import source_text
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 3:
-        print("usage: python -m wire API VERSION request|response\n")
+        print("usage: python -m brokertrial.wire API VERSION request|response\n")
         for api in apis.ALL:
             print(f"{api.key:>4}  {api.name:<32} {api.min_version}-{api.max_version}")
         return 4

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from wire.client import READ_BYTES
-from wire.conversation import (
+from brokertrial.wire.client import READ_BYTES
+from brokertrial.wire.conversation import (
     MAX_FRAME_BYTES,
     CannotConnect,
     ConnectionClosed,
@@ -21,7 +21,7 @@ from wire.conversation import (
     WireExchange,
     api_versions_request,
 )
-from wire.messages import Struct
+from brokertrial.wire.messages import Struct
 
 __all__ = ["AsyncConnection"]
 

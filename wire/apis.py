@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
-from wire.schema_text import FOLDER, NEVER, Versions, after, header_words, parse_versions
+from brokertrial.wire.schema_text import FOLDER, NEVER, Versions, after, header_words, parse_versions
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from struct import Struct as Format
 from typing import NamedTuple
 
-from wire import compression
-from wire.codec import Malformed
+from brokertrial.wire import compression
+from brokertrial.wire.codec import Malformed
 
 HEADER = Format(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size

@@ -17,7 +17,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
-from wire.conversation import (
+from brokertrial.wire.conversation import (
     MAX_FRAME_BYTES,
     CannotConnect,
     ConnectionClosed,
@@ -31,7 +31,7 @@ from wire.conversation import (
     WireExchange,
     api_versions_request,
 )
-from wire.messages import Struct
+from brokertrial.wire.messages import Struct
 
 __all__ = [
     "CannotConnect",

@@ -13,12 +13,12 @@ from struct import error as StructError
 from traceback import walk_tb
 from typing import Any
 
-from wire.decoder import decoder_source
-from wire.encoder import encoder_source
-from wire.primitives import BadBytes, Buffer, GeneratedDecoder, GeneratedEncoder
-from wire.schema_text import MessageSchema, parts
-from wire.source import Source
-from wire.structs import Struct
+from brokertrial.wire.decoder import decoder_source
+from brokertrial.wire.encoder import encoder_source
+from brokertrial.wire.primitives import BadBytes, Buffer, GeneratedDecoder, GeneratedEncoder
+from brokertrial.wire.schema_text import MessageSchema, parts
+from brokertrial.wire.source import Source
+from brokertrial.wire.structs import Struct
 
 JOIN_BELOW = 4096  # a buffer of this size or more travels alone in encode_buffers
 

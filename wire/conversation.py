@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from time import monotonic_ns
 from typing import TypeVar
 
-from wire import apis, errors
-from wire.codec import Malformed
-from wire.frames import decode_response, encode_request_buffers, response_correlation_id
-from wire.messages import Struct, request, response
-from wire.primitives import Buffer
+from brokertrial.wire import apis, errors
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_response, encode_request_buffers, response_correlation_id
+from brokertrial.wire.messages import Struct, request, response
+from brokertrial.wire.primitives import Buffer
 
 MAX_FRAME_BYTES = 128 * 1024 * 1024
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, a handshake

@@ -7,10 +7,10 @@ can cost a hundred in memory. Records stay views of the frame.
 
 from dataclasses import replace
 
-from wire.primitives import FIXED
-from wire.schema_text import NEVER, Field, MessageSchema
-from wire.source import Source, compact, tagged, untagged
-from wire.structs import Struct, default_source, struct_class
+from brokertrial.wire.primitives import FIXED
+from brokertrial.wire.schema_text import NEVER, Field, MessageSchema
+from brokertrial.wire.source import Source, compact, tagged, untagged
+from brokertrial.wire.structs import Struct, default_source, struct_class
 
 MOST_ELEMENTS = 100_000  # far more partitions than one honest request names
 

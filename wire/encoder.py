@@ -5,10 +5,10 @@ It appends buffers to a list; fixed fields next to each other become one `struct
 
 from dataclasses import replace
 
-from wire.primitives import FIXED
-from wire.schema_text import NEVER, Field, MessageSchema
-from wire.source import Source, compact, tagged, untagged
-from wire.structs import default_source
+from brokertrial.wire.primitives import FIXED
+from brokertrial.wire.schema_text import NEVER, Field, MessageSchema
+from brokertrial.wire.source import Source, compact, tagged, untagged
+from brokertrial.wire.structs import default_source
 
 NULL_STRUCT = b"\xff"
 NULL_TAGGED_STRUCT = b"\x00"

@@ -3,9 +3,9 @@
 A broker may send any number; one that Kafka does not know has a name too, `UNKNOWN(9999)`.
 """
 
-from wire import error_codes
-from wire.error_codes import *  # noqa: F403  (the codes are this module's names)
-from wire.error_codes import RETRIABLE_CODES
+from brokertrial.wire import error_codes
+from brokertrial.wire.error_codes import *  # noqa: F403  (the codes are this module's names)
+from brokertrial.wire.error_codes import RETRIABLE_CODES
 
 CODES: dict[str, int] = {key: code for key, code in vars(error_codes).items() if isinstance(code, int)}
 _NAMES = {code: key for key, code in CODES.items()}

@@ -8,10 +8,10 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from wire.codec import part_of
-from wire.primitives import FIXED
-from wire.schema_text import Field
-from wire.structs import ZERO_UUID, Struct, struct_class
+from brokertrial.wire.codec import part_of
+from brokertrial.wire.primitives import FIXED
+from brokertrial.wire.schema_text import Field
+from brokertrial.wire.structs import ZERO_UUID, Struct, struct_class
 
 RANGES = {
     "int8": (-(2**7), 2**7 - 1),

@@ -11,11 +11,11 @@ The client id is in the old, two-byte form even in flexible headers. Deliberatel
 from dataclasses import dataclass, field
 from struct import Struct as Format
 
-from wire import apis
-from wire.codec import Malformed, decode_prefix, encode_parts, joined
-from wire.primitives import Buffer, tag_section
-from wire.structs import Struct, UnknownTags
-from wire.unchecked import unchecked_request, unchecked_response
+from brokertrial.wire import apis
+from brokertrial.wire.codec import Malformed, decode_prefix, encode_parts, joined
+from brokertrial.wire.primitives import Buffer, tag_section
+from brokertrial.wire.structs import Struct, UnknownTags
+from brokertrial.wire.unchecked import unchecked_request, unchecked_response
 
 __all__ = [
     "RequestHeader",

@@ -7,7 +7,7 @@ class of an inner struct, for code that builds many.
 
 from typing import Any
 
-from wire.structs import ZERO_UUID, Struct, struct_class
+from brokertrial.wire.structs import ZERO_UUID, Struct, struct_class
 
 __all__ = ["ZERO_UUID", "Struct", "child", "data", "request", "response", "struct_class"]
 

@@ -11,9 +11,9 @@ from struct import Struct as Format
 from struct import error as StructError
 from zlib import crc32
 
-from wire import compression
-from wire.batch_header import BatchHeader, RecordsMalformed
-from wire.record import NO_TIMESTAMP, Record
+from brokertrial.wire import compression
+from brokertrial.wire.batch_header import BatchHeader, RecordsMalformed
+from brokertrial.wire.record import NO_TIMESTAMP, Record
 
 LEAST = {0: 26, 1: 34}
 _HEAD = Format(">qiIbb")

@@ -5,7 +5,7 @@ from struct import pack, unpack_from
 from typing import Any
 from uuid import UUID, SafeUUID
 
-from wire.structs import ZERO_UUID, UnknownTags
+from brokertrial.wire.structs import ZERO_UUID, UnknownTags
 
 Buffer = bytes | bytearray | memoryview
 

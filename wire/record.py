@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wire.batch_header import BatchHeader, RecordsMalformed
+from brokertrial.wire.batch_header import BatchHeader, RecordsMalformed
 
 NO_TIMESTAMP = -1
 RecordHeader = tuple[str | bytes, bytes | None]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from struct import Struct as Format
 from typing import Any
 
-from wire import compression as codecs
-from wire import old_records
-from wire.batch_header import HEADER, HEADER_SIZE, MAGIC_AT, BatchHeader, RecordsMalformed
-from wire.crc32c import crc32c
-from wire.record import NO_TIMESTAMP, Record, read_records, write_records
+from brokertrial.wire import compression as codecs
+from brokertrial.wire import old_records
+from brokertrial.wire.batch_header import HEADER, HEADER_SIZE, MAGIC_AT, BatchHeader, RecordsMalformed
+from brokertrial.wire.crc32c import crc32c
+from brokertrial.wire.record import NO_TIMESTAMP, Record, read_records, write_records
 
 __all__ = [
     "HEADER_SIZE",

@@ -1,7 +1,7 @@
 """Turns the message definitions of a Kafka release into our schema text, and its error codes into a Python table.
 
     make schema KAFKA=4.4.0                       fetches the jars of that release (needs Maven), then the same as
-    python -m wire.schema_from_kafka PATH...      jars, JSON files, or folders of them
+    python -m brokertrial.wire.schema_from_kafka PATH...      jars, JSON files, or folders of them
 
 The definitions are the files `common/message/*.json` inside kafka-clients (requests, responses, headers, consumer
 protocol) and inside kafka-group-coordinator and kafka-transaction-coordinator (what the internal topics hold). Error

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from struct import Struct as Format
 from typing import Any
 
-from wire.primitives import SCOPE
-from wire.schema_text import Field, MessageSchema
+from brokertrial.wire.primitives import SCOPE
+from brokertrial.wire.schema_text import Field, MessageSchema
 
 
 class Source:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from wire.schema_text import NEVER, Field, parts
+from brokertrial.wire.schema_text import NEVER, Field, parts
 
 ZERO_UUID = UUID(int=0)
 UnknownTags = tuple[tuple[int, bytes], ...]

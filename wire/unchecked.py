@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wire import apis
-from wire.primitives import FIXED, uvarint_bytes
-from wire.schema_text import Field, parts
-from wire.source import tagged, untagged
-from wire.structs import Struct
+from brokertrial.wire import apis
+from brokertrial.wire.primitives import FIXED, uvarint_bytes
+from brokertrial.wire.schema_text import Field, parts
+from brokertrial.wire.source import tagged, untagged
+from brokertrial.wire.structs import Struct
 
 Tags = Sequence[tuple[int, bytes]]
 WRAPPING = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}

@@ -8,9 +8,9 @@ import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
-from wire.codec import decode, encode, part_of
-from wire.schema_text import Field
-from wire.structs import Struct, struct_class
+from brokertrial.wire.codec import decode, encode, part_of
+from brokertrial.wire.schema_text import Field
+from brokertrial.wire.structs import Struct, struct_class
 
 PROMISE = 100
 CONSTANT_BYTES = 16 * 1024  # the message itself, and what the interpreter needs for any call

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import AnomalyRow
-from checkers.linearizability.registers import EVER, FOREVER, Access, Conflict, conflicts
+from brokertrial.checkers.check import AnomalyRow
+from brokertrial.checkers.linearizability.registers import EVER, FOREVER, Access, Conflict, conflicts
 
 NAME = "commit-order"
 GUARANTEE = "cmt-017"

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import AnomalyRow
-from checkers.linearizability.cycles import Edges, cycle, knots
+from brokertrial.checkers.check import AnomalyRow
+from brokertrial.checkers.linearizability.cycles import Edges, cycle, knots
 
 NAME = "dependency-cycle"
 GUARANTEE = "txn-004"

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from checkers.check import AnomalyRow
-from checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
+from brokertrial.checkers.check import AnomalyRow
+from brokertrial.checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, found_in
 
 NAME = "log-order"
 GUARANTEE = "ord-001"

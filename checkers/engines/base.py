@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from checkers.check import Check
-from checkers.engines.soundness import unsound
-from histories.reader import History
-from histories.rows import Event
+from brokertrial.checkers.check import Check
+from brokertrial.checkers.engines.soundness import unsound
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Event
 
 
 class Engine(ABC):

@@ -7,15 +7,15 @@ from typing import Any, Self
 import duckdb
 import pyarrow as pa
 
-from checkers.check import Check
-from checkers.engines.base import Engine, titles, topics
-from checkers.engines.fingerprint import SETTLED, settled
-from checkers.engines.narrow import narrowed
-from checkers.relations import BASES, RELATIONS, RENAMED, named_in
-from histories.reader import History
-from histories.rows import TABLES
-from histories.tables import schema_of
-from histories.tempdirs import Scratch
+from brokertrial.checkers.check import Check
+from brokertrial.checkers.engines.base import Engine, titles, topics
+from brokertrial.checkers.engines.fingerprint import SETTLED, settled
+from brokertrial.checkers.engines.narrow import narrowed
+from brokertrial.checkers.relations import BASES, RELATIONS, RENAMED, named_in
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES
+from brokertrial.histories.tables import schema_of
+from brokertrial.histories.tempdirs import Scratch
 
 _SQL_TYPES = {pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR", pa.binary(): "BLOB"}
 SMALL_ROWS = 200_000

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from checkers.check import Check
+from brokertrial.checkers.check import Check
 
 NARROWED = {"appends", "ends", "sights"}
 

@@ -11,7 +11,7 @@ partitions), a second one of those alone finds the few numbers (`echoes`) that a
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checkers.relations.soundings import BITS
+from brokertrial.checkers.relations.soundings import BITS
 
 CLOCKS = """
     SELECT s.history, MIN(s.first_backward) AS op, SUM(s.backward) AS calls FROM history_flags s

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from sys import modules
 
-from checkers.check import Check, checks_in
+from brokertrial.checkers.check import Check, checks_in
 
 
 @cache

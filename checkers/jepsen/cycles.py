@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import AnomalyRow
-from checkers.linearizability.cycles import Edges, cycle, joined, knots, moments
-from checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.check import AnomalyRow
+from brokertrial.checkers.linearizability.cycles import Edges, cycle, joined, knots, moments
+from brokertrial.checkers.linearizability.precedence import Int64Array
 
 NAME = "cycles"
 GUARANTEE = "txn-001"

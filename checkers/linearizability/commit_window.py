@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from checkers.anomaly import Anomaly
-from checkers.checks import commit_order
-from checkers.linearizability.registers import FOREVER, Access
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.checks import commit_order
+from brokertrial.checkers.linearizability.registers import FOREVER, Access
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 NAMES = (commit_order.NAME,)
 PROJECTIONS = commit_order.PROJECTIONS

@@ -10,7 +10,7 @@ Source: R. Tarjan, Depth-first search and linear graph algorithms (1972).
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.linearizability.precedence import Int64Array
 
 
 def components(count: int, source: Int64Array, target: Int64Array, when: Int64Array | None = None) -> Int64Array:

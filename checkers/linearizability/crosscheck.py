@@ -17,19 +17,19 @@ from typing import Literal
 
 import pyarrow as pa
 
-from checkers.anomaly import Anomaly
-from checkers.engines.base import topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.linearizability import commit_window, log_window
-from checkers.linearizability.porcupine.build import PorcupineMissing
-from checkers.linearizability.porcupine.client import TimelineMark, draw
-from checkers.linearizability.porcupine.client import rule as ask_porcupine
-from checkers.linearizability.porcupine.process import Limits, PorcupineRefused
-from checkers.linearizability.search.engine import search
-from checkers.linearizability.search.question import Question, SearchResult
-from checkers.minimise.part import HistorySlice, relations
-from histories.reader import History
-from histories.rows import Event
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.engines.base import topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.linearizability import commit_window, log_window
+from brokertrial.checkers.linearizability.porcupine.build import PorcupineMissing
+from brokertrial.checkers.linearizability.porcupine.client import TimelineMark, draw
+from brokertrial.checkers.linearizability.porcupine.client import rule as ask_porcupine
+from brokertrial.checkers.linearizability.porcupine.process import Limits, PorcupineRefused
+from brokertrial.checkers.linearizability.search.engine import search
+from brokertrial.checkers.linearizability.search.question import Question, SearchResult
+from brokertrial.checkers.minimise.part import HistorySlice, relations
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Event
 
 LIMITS = Limits(timeout_s=20, memory_mb=512)
 MOST = 20

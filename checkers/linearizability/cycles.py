@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.linearizability.components import components
-from checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.linearizability.components import components
+from brokertrial.checkers.linearizability.precedence import Int64Array
 
 
 class Edges(NamedTuple):

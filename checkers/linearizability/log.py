@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.linearizability.precedence import NEVER as NEVER
-from checkers.linearizability.precedence import Int64Array, contradictions
+from brokertrial.checkers.linearizability.precedence import NEVER as NEVER
+from brokertrial.checkers.linearizability.precedence import Int64Array, contradictions
 
 APPEND, EXACT, SAW = 0, 1, 2
 _UNBOUND = NEVER

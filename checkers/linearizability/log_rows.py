@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import AnomalyRow
-from checkers.linearizability.log import APPEND, EXACT, SAW, LogOperations, Violation, violations
-from checkers.linearizability.many_logs import violations_of
-from checkers.linearizability.precedence import NEVER, Int64Array
+from brokertrial.checkers.check import AnomalyRow
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, SAW, LogOperations, Violation, violations
+from brokertrial.checkers.linearizability.many_logs import violations_of
+from brokertrial.checkers.linearizability.precedence import NEVER, Int64Array
 
 MANY = 100
 """Logs with fewer operations than this, on the average, are judged as one."""

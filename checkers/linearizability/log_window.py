@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.anomaly import Anomaly
-from checkers.linearizability.log import APPEND, EXACT, LogOperations
-from checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, logs
-from checkers.linearizability.precedence import NEVER
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, LogOperations
+from brokertrial.checkers.linearizability.log_rows import APPENDS, ENDS, PARTITIONS, SIGHTS, logs
+from brokertrial.checkers.linearizability.precedence import NEVER
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 NAMES = ("append-order", "read-from-future", "torn-batch", "stale-read", "end-regression")
 PROJECTIONS = {"partitions": PARTITIONS, "appends": APPENDS, "ends": ENDS, "sights": SIGHTS}

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.linearizability.log import LogOperations, Violation, violations
-from checkers.linearizability.precedence import NEVER, Int64Array
+from brokertrial.checkers.linearizability.log import LogOperations, Violation, violations
+from brokertrial.checkers.linearizability.precedence import NEVER, Int64Array
 
 
 class Axis(NamedTuple):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.linearizability.precedence import NEVER, contradictions
+from brokertrial.checkers.linearizability.precedence import NEVER, contradictions
 
 HOLD, GIVE, REFUSED = 0, 1, 2
 _UNBOUND = NEVER

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from checkers.anomaly import Anomaly
-from checkers.check import Check, all_checks
-from checkers.engines.base import topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.judge import rows_of
-from checkers.linearizability.precedence import Int64Array
-from checkers.minimise.part import CONTEXT, SHARED, Atoms, HistorySlice, relations
-from checkers.minimise.search import OutOfTime, smallest
-from checkers.minimise.slices import slices
-from histories.reader import History
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import Check, all_checks
+from brokertrial.checkers.engines.base import topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.judge import rows_of
+from brokertrial.checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.minimise.part import CONTEXT, SHARED, Atoms, HistorySlice, relations
+from brokertrial.checkers.minimise.search import OutOfTime, smallest
+from brokertrial.checkers.minimise.slices import slices
+from brokertrial.histories.reader import History
 
 ROWS = 400_000
 """Rows of one question: more parts than this holds are asked about in several."""

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checkers.linearizability.precedence import Int64Array
-from checkers.relations import BASES, RENAMED
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import TABLES, Row
-from histories.tables import rows_of
+from brokertrial.checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.relations import BASES, RENAMED
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import TABLES, Row
+from brokertrial.histories.tables import rows_of
 
 SHARED = tuple(table for table in TABLES if table in BASES)
 CONTEXT = "topic"

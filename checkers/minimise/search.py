@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from checkers.linearizability.precedence import Int64Array
+from brokertrial.checkers.linearizability.precedence import Int64Array
 
 Shows = Callable[[Sequence[Int64Array]], list[bool]]
 """Whether each of these choices of atoms still shows it; raises OutOfTime instead of beginning what may not begin."""

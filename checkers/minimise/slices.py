@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from checkers.anomaly import Anomaly
-from checkers.minimise.part import CONTEXT, SHARED, HistorySlice
-from histories.reader import History
-from histories.tables import schema_of
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.minimise.part import CONTEXT, SHARED, HistorySlice
+from brokertrial.histories.reader import History
+from brokertrial.histories.tables import schema_of
 
 BESIDE = 3
 """Offsets on either side of those that an anomaly names."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, OracleRow
-from checkers.oracle.monotone import regressions
-from histories.rows import Batch, PartitionId
+from brokertrial.checkers.oracle.facts import Facts, OracleRow
+from brokertrial.checkers.oracle.monotone import regressions
+from brokertrial.histories.rows import Batch, PartitionId
 
 WRAP = 2**31
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, OracleRow, same_place
-from histories.rows import Batch, Record
+from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
+from brokertrial.histories.rows import Batch, Record
 
 SequenceTest = Callable[[int, int], bool]
 

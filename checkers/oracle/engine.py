@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from checkers.check import Check
-from checkers.engines.base import Engine
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.oracle.facts import Facts
-from histories.reader import History
+from brokertrial.checkers.check import Check
+from brokertrial.checkers.engines.base import Engine
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.oracle.facts import Facts
+from brokertrial.histories.reader import History
 
 Oracle = Callable[[Facts], Iterator[Mapping[str, Any]]]
 

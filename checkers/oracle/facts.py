@@ -5,9 +5,9 @@ from functools import cached_property
 
 import msgspec
 
-from histories.header import Header
-from histories.reader import History
-from histories.rows import TABLES, Batch, Client, Event, Operation, Record, Row
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import TABLES, Batch, Client, Event, Operation, Record, Row
 
 OracleRow = dict[str, int | str | None]
 """One anomaly, with the column names of the queries (checkers/check.py)."""

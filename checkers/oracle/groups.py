@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from checkers.oracle.commits import FOREVER, writes
-from checkers.oracle.facts import Facts, OracleRow
-from checkers.oracle.transactions import committed_reads
-from histories.rows import Membership, Operation, Record
+from brokertrial.checkers.oracle.commits import FOREVER, writes
+from brokertrial.checkers.oracle.facts import Facts, OracleRow
+from brokertrial.checkers.oracle.transactions import committed_reads
+from brokertrial.histories.rows import Membership, Operation, Record
 
 
 def group_lost(facts: Facts) -> Iterator[OracleRow]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from checkers.oracle.facts import Facts
+from brokertrial.checkers.oracle.facts import Facts
 
 JepsenRow = dict[str, Any]
 Pair = tuple[int | None, Any]

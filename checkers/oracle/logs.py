@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from checkers.linearizability.log import APPEND, EXACT, SAW
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, SAW
 
 
 def impossible(operations: Sequence[tuple[int, int, int, int, int, int]]) -> set[tuple[str, int]]:

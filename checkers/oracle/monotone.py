@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.oracle.facts import Facts, OracleRow
-from histories.rows import Operation
+from brokertrial.checkers.oracle.facts import Facts, OracleRow
+from brokertrial.histories.rows import Operation
 
 
 class Reported(NamedTuple):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from checkers.oracle.facts import Facts, OracleRow
-from histories.rows import Record
+from brokertrial.checkers.oracle.facts import Facts, OracleRow
+from brokertrial.histories.rows import Record
 
 
 def statements(facts: Facts) -> list[Record]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.oracle.delivery import blame, rising_sequence
-from checkers.oracle.facts import Facts, OracleRow, same_place
-from histories.rows import Record
+from brokertrial.checkers.oracle.delivery import blame, rising_sequence
+from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
+from brokertrial.histories.rows import Record
 
 
 def poll_skip(facts: Facts) -> Iterator[OracleRow]:

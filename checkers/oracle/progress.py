@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.oracle.commits import FOREVER, writes
-from checkers.oracle.delivery import final_reads
-from checkers.oracle.facts import Facts, OracleRow, same_place
-from histories.rows import Operation
+from brokertrial.checkers.oracle.commits import FOREVER, writes
+from brokertrial.checkers.oracle.delivery import final_reads
+from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
+from brokertrial.histories.rows import Operation
 
 MINUTE_NS = 60_000_000_000
 

@@ -12,7 +12,7 @@ only one of them has.
 
 import re
 
-from checkers.relations import (
+from brokertrial.checkers.relations import (
     batches,
     commits,
     delivery,
@@ -31,7 +31,7 @@ from checkers.relations import (
     transactions,
     versions,
 )
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 BASES = ("clients", "operations", "records", "batches", "memberships", "events", "histories", "topics")
 

@@ -1,6 +1,6 @@
 """The log as its batches show it: producers' sequences, leader epochs, transaction markers."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # What readers were handed, batch by batch. Compacted topics are left out: cleaning empties batches.

@@ -21,7 +21,7 @@ The hash is arithmetic that stays below 2**63, so that no engine overflows or ha
 It is one row's work a thousand million times, so what is asked of it later is one bit of a number each (`FLAGS`).
 """
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 SHIFT = 12
 LOW = 2**31 - 1

@@ -1,6 +1,6 @@
 """Committed offsets: what was asked for, and what groups were told."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Commits that may have taken effect. A transactional one does so when its transaction commits.

@@ -1,6 +1,6 @@
 """What the broker owes to readers, and what they passed by."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Below this offset the log was cut on request or by retention: what is missing there is missing by right.

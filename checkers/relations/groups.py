@@ -1,6 +1,6 @@
 """What groups were given, what they copied, and how far they came."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Members of groups. Kept, so that where there are none nothing is read to find out what they did.

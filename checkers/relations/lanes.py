@@ -4,7 +4,7 @@ A lane is what one producer sent to one partition, in the order of its calls. Ea
 by itself; then the last record of a block is held against the first of the next.
 """
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 SHIFT = 12
 """Places of a block, as a power of two."""

@@ -1,6 +1,6 @@
 """What retention and cleaning may take, and what they left."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Where DeleteRecords was asked to cut; -1 asks for all of it.

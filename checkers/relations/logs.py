@@ -1,6 +1,6 @@
 """Each partition as one log: appends, ends and sights with their times, for checkers/linearizability/log.py."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # The logs, numbered.

@@ -1,6 +1,6 @@
 """What members of groups were told and did: generations, streams and where they began, commits in force."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Groups that somebody deleted, in whole or in their offsets: nothing is said of them.

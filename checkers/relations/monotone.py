@@ -1,6 +1,6 @@
 """Numbers that only rise, as answers told them: ends, log starts, epochs, generations."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 _STEADY = "(h.nodes = 1 AND f.first_ns IS NULL)"
 

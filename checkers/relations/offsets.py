@@ -1,6 +1,6 @@
 """What lies at which offset, and who says so."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Records seen that nobody sent to that partition, or that are not intact: few or none.

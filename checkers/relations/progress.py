@@ -1,6 +1,6 @@
 """What went on and what stood still."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # When the last fault was taken back, in histories in which every fault was.

@@ -1,7 +1,7 @@
 """What was sent, what was seen, and by whom: the ground that every check stands on."""
 
-from checkers.relations import blocks
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations import blocks
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     **blocks.RELATIONS,

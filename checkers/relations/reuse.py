@@ -1,6 +1,6 @@
 """What a client did to itself, as the wire shows it."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # Sends that were answered for another one. The client asked twice under one producer id, epoch and sequence, with

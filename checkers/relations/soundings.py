@@ -1,7 +1,7 @@
 """What may make a history unfit to be judged (checkers/engines/soundness.py), by blocks of operation numbers."""
 
-from checkers.relations.blocks import link
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.blocks import link
+from brokertrial.checkers.relations.relation import Relation
 
 BLOCK = 12
 """Numbers of a block, as a power of two."""

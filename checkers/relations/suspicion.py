@@ -17,7 +17,7 @@ the one that it lies in) that began before the last of them was called. The same
 nothing.
 """
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 SHIFT = 5
 """Places of a block, as a power of two: a bit each, in a number that has a sign."""

@@ -1,6 +1,6 @@
 """How transactions ended."""
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # How each transaction ended, as its own client knows it. open: a commit was never asked for.

@@ -4,7 +4,7 @@ An offset that nobody names does not exist here: markers and compacted records l
 left. `versions` in the names is Jepsen's word for these values.
 """
 
-from checkers.relations.relation import Relation
+from brokertrial.checkers.relations.relation import Relation
 
 RELATIONS = {
     # What polls showed, whatever became of them: a poller is never shown what is not so.

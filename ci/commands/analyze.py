@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checkers.judge import Judgement
-from checkers.verdict import Verdict
-from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
-from ci.reports.tally import WORDS
-from suites.case import by_id
-from suites.guarantees import registry
-from suites.trials.verdict import judged
+from brokertrial.checkers.judge import Judgement
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
+from brokertrial.ci.reports.tally import WORDS
+from brokertrial.suites.case import by_id
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.trials.verdict import judged
 
 if TYPE_CHECKING:
-    from spark_analysis.job import HistoryResult
-    from spark_analysis.results import Results
+    from brokertrial.spark_analysis.job import HistoryResult
+    from brokertrial.spark_analysis.results import Results
 
 
 def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = ()) -> int:
@@ -42,7 +42,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
         outcome = job.analyze(spark, opened, folder, tell)
         found = results.results_of(outcome, refused, master, time.monotonic() - began, conclude)
         tell("writing")
-        from ci.reports.analysis_page import page
+        from brokertrial.ci.reports.analysis_page import page
 
         results.write(spark, folder, found, page(outcome, found))
     _print(found, out)
@@ -51,7 +51,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
 
 def _modules() -> tuple[ModuleType, ...]:
     try:
-        from spark_analysis import job, results, session, tables
+        from brokertrial.spark_analysis import job, results, session, tables
     except ImportError as missing:
         raise UserError(
             f"`brokertrial analyze` needs PySpark, which is not installed ({missing}).",
@@ -77,7 +77,7 @@ def _tell(text: str) -> None:
 
 def conclude(found: HistoryResult) -> tuple[Verdict, list[str]]:
     """The verdict of `check` on what Spark found: a trial of ours has preconditions, which withhold a pass here too."""
-    from spark_analysis.results import verdict_of
+    from brokertrial.spark_analysis.results import verdict_of
 
     history = found.opened.history
     case = by_id().get(history.header.case)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
-from suites.case import all_cases
-from suites.guarantees import registry
-from suites.running import claims
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.running import claims
 
 
 def names() -> list[str]:

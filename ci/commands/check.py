@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from ci import manifest
-from ci.commands.check_foreign import check_foreign
-from ci.errors import NOTHING_JUDGED, PASSED, UserError, nearest
-from ci.reports import informational
-from ci.reports import results as stored
-from ci.reports.details import details, headline
-from ci.reports.findings import STATUS, STRICT, Finding, Findings
-from ci.reports.tally import Tally
-from ci.run_folder import find
-from suites.result import CaseResult
-from suites.running.rejudge import judge_stored
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci import manifest
+from brokertrial.ci.commands.check_foreign import check_foreign
+from brokertrial.ci.errors import NOTHING_JUDGED, PASSED, UserError, nearest
+from brokertrial.ci.reports import informational
+from brokertrial.ci.reports import results as stored
+from brokertrial.ci.reports.details import details, headline
+from brokertrial.ci.reports.findings import STATUS, STRICT, Finding, Findings
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.ci.run_folder import find
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.rejudge import judge_stored
 
 if TYPE_CHECKING:
-    from checkers.judge import Judgement
-    from histories.reader import History
-    from suites.trials.verdict import JudgeFunction
+    from brokertrial.checkers.judge import Judgement
+    from brokertrial.histories.reader import History
+    from brokertrial.suites.trials.verdict import JudgeFunction
 
 
 def check(
@@ -76,7 +76,7 @@ class Judging:
 
     def judge(self, folder: Path) -> CaseResult:
         """The verdict on a stored history."""
-        from histories.header import HistoryRefused
+        from brokertrial.histories.header import HistoryRefused
 
         listed: list[Anomaly] = []
         try:
@@ -87,7 +87,7 @@ class Judging:
         return result
 
     def _put(self, listed: list[Anomaly]) -> JudgeFunction:
-        from ci.judging import CheckRunner
+        from brokertrial.ci.judging import CheckRunner
 
         putting = CheckRunner(self.engine, self.strict, self.listing)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from checkers.judge import judge_by
-from ci.engines import opened
-from ci.errors import UserError
-from ci.reports.findings import Findings, findings_of
-from histories.formats.settings import BadSetting, Settings
-from histories.header import HistoryRefused
-from histories.reader import History
-from histories.tempdirs import Scratch
+from brokertrial.checkers.judge import judge_by
+from brokertrial.ci.engines import opened
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.reports.findings import Findings, findings_of
+from brokertrial.histories.formats.settings import BadSetting, Settings
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.histories.tempdirs import Scratch
 
 FORMATS = ("jepsen", "jsonl")
 
@@ -36,10 +36,10 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
 
 
 def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
-    from checkers.jepsen import jepsen_checks
-    from checkers.oracle.jepsen import ORACLES
-    from ci.judging import by_query
-    from histories.formats.jepsen import import_jepsen
+    from brokertrial.checkers.jepsen import jepsen_checks
+    from brokertrial.checkers.oracle.jepsen import ORACLES
+    from brokertrial.ci.judging import by_query
+    from brokertrial.histories.formats.jepsen import import_jepsen
 
     reader = import_jepsen(file, folder / "history", Settings.of(assume))
     history = History.open(folder / "history")
@@ -50,9 +50,9 @@ def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) ->
 
 
 def _jsonl(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
-    from ci.judging import CheckRunner, assumed_settings, with_client_settings
-    from histories.formats.jsonl import import_jsonl
-    from histories.formats.settings import assumptions
+    from brokertrial.ci.judging import CheckRunner, assumed_settings, with_client_settings
+    from brokertrial.histories.formats.jsonl import import_jsonl
+    from brokertrial.histories.formats.settings import assumptions
 
     stated = assumptions(assume)
     reader = import_jsonl(file, folder / "history")

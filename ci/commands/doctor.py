@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from ci import manifest
-from ci.errors import FAILED, NOT_READY, PASSED, UserError
-from faults.journal import heal_run
-from histories import tempdirs
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.targets import doctor as ward
+from brokertrial.ci import manifest
+from brokertrial.ci.errors import FAILED, NOT_READY, PASSED, UserError
+from brokertrial.faults.journal import heal_run
+from brokertrial.histories import tempdirs
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.targets import doctor as ward
 
 
 def doctor(target: str | None, clean: str | None) -> int:
@@ -45,7 +45,7 @@ def _must_be_over(run: Path) -> None:
 def _clean_run(run: Path) -> int:
     """Undoes what a killed run left of its faults; removes the data of its nodes, and from the cluster the topics and
     groups that it wrote down, and nothing else."""
-    from suites.running.cleanup import RESOURCES_FILE, clean_run
+    from brokertrial.suites.running.cleanup import RESOURCES_FILE, clean_run
 
     shutil.rmtree(run / "target" / "data", ignore_errors=True)
     for sentence in heal_run(run):

@@ -11,24 +11,24 @@ from pathlib import Path
 import click
 from markupsafe import Markup
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.judge import judge
-from checkers.linearizability.crosscheck import CrossCheck, cross_checks
-from checkers.minimise.minimum import Minimum, NotMinimised
-from ci.commands.explain_exchanges import explain_exchanges
-from ci.errors import PASSED, UserError, nearest
-from ci.reports.counterexample import smallest
-from ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
-from ci.reports.evidence_picture import draw
-from ci.reports.report import environment, style
-from ci.reports.run_state import suite_version
-from ci.run_folder import RunLocation, find
-from histories.header import HistoryRefused
-from histories.reader import History
-from suites.case import by_id
-from suites.guarantees import Guarantee, registry
-from suites.probe.naming import shortening_of
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import judge
+from brokertrial.checkers.linearizability.crosscheck import CrossCheck, cross_checks
+from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised
+from brokertrial.ci.commands.explain_exchanges import explain_exchanges
+from brokertrial.ci.errors import PASSED, UserError, nearest
+from brokertrial.ci.reports.counterexample import smallest
+from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
+from brokertrial.ci.reports.evidence_picture import draw
+from brokertrial.ci.reports.report import environment, style
+from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.ci.run_folder import RunLocation, find
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.suites.case import by_id
+from brokertrial.suites.guarantees import Guarantee, registry
+from brokertrial.suites.probe.naming import shortening_of
 
 PATIENCE_S = 60.0
 """How long a history is minimised; then the smallest part so far is shown."""
@@ -114,7 +114,7 @@ def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
     found = judge(history)
     told = [(anomaly, True) for anomaly in found.anomalies]
     if case is not None:
-        from suites.trials.verdict import judged
+        from brokertrial.suites.trials.verdict import judged
 
         outcome = judged(case, history)
         told = [(anomaly, True) for anomaly in outcome.anomalies]

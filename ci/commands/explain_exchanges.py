@@ -8,20 +8,20 @@ from pathlib import Path
 import click
 from markupsafe import Markup
 
-from checkers.verdict import Verdict
-from ci.errors import UserError
-from ci.reports.cards import Message
-from ci.reports.details import passed_on_kafka
-from ci.reports.excerpt import excerpt
-from ci.reports.exchange_steps import Step, steps_of, whole
-from ci.reports.reasons import label
-from ci.reports.report import environment, style
-from ci.reports.run_state import suite_version
-from histories.header import HistoryRefused
-from histories.reader import History
-from suites.guarantees import registry
-from suites.result import CaseResult
-from suites.running.rejudge import judge_stored
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.reports.cards import Message
+from brokertrial.ci.reports.details import passed_on_kafka
+from brokertrial.ci.reports.excerpt import excerpt
+from brokertrial.ci.reports.exchange_steps import Step, steps_of, whole
+from brokertrial.ci.reports.reasons import label
+from brokertrial.ci.reports.report import environment, style
+from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.rejudge import judge_stored
 
 INDENT = "  "
 FEW_LINES = 60

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suites.proving import proof_record
-from suites.proving.mutants import Mutant, catchers, mutants
+from brokertrial.suites.proving import proof_record
+from brokertrial.suites.proving.mutants import Mutant, catchers, mutants
 
 INDENT = " " * 8
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from checkers.verdict import Verdict
-from ci import child, manifest, run_folder
-from ci.errors import FAILED, INTERRUPTED, PASSED, UserError, nearest
-from ci.reports import results as stored
-from ci.reports.known import failures
-from suites.case import CASES
-from suites.result import CaseResult
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci import child, manifest, run_folder
+from brokertrial.ci.errors import FAILED, INTERRUPTED, PASSED, UserError, nearest
+from brokertrial.ci.reports import results as stored
+from brokertrial.ci.reports.known import failures
+from brokertrial.suites.case import CASES
+from brokertrial.suites.result import CaseResult
 
 
 def replay(text: str, times: int, runs: Path) -> int:

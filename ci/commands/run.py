@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from ci import child, run_folder
-from ci.commands.cases import names
-from ci.errors import UserError, nearest
-from ci.reports.known import KnownFailures
-from ci.reports.run_state import suite_version
-from histories.tempdirs import Scratch
-from suites.case import CASES
-from suites.running import requirements
-from suites.targets import open_target
+from brokertrial.ci import child, run_folder
+from brokertrial.ci.commands.cases import names
+from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.reports.known import KnownFailures
+from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import CASES
+from brokertrial.suites.running import requirements
+from brokertrial.suites.targets import open_target
 
 LARGEST_SEED = 2**31 - 1
 

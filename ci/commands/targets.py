@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suites.targets import known_targets
-from suites.targets.file import example
+from brokertrial.suites.targets import known_targets
+from brokertrial.suites.targets.file import example
 
 CONTINUED = " " * 13
 

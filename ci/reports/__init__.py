@@ -9,8 +9,8 @@ import importlib
 import pkgutil
 from typing import Protocol
 
-from ci.reports.run_state import RunState
-from suites.events import RunEvent
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import RunEvent
 
 
 class Writer(Protocol):

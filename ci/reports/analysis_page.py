@@ -9,15 +9,15 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
-from checkers.anomaly import Anomaly
-from ci.reports.cards import KINDS
-from ci.reports.informational import MEANING
-from ci.reports.report import environment, style
-from ci.reports.run_state import suite_version
-from ci.reports.timeline import BUCKETS, Series, Shade, draw
-from histories.availability import TICK_NS, Profile, Sums, series
-from spark_analysis.job import HistoryResult, JobResult
-from spark_analysis.results import Results
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.ci.reports.cards import KINDS
+from brokertrial.ci.reports.informational import MEANING
+from brokertrial.ci.reports.report import environment, style
+from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.ci.reports.timeline import BUCKETS, Series, Shade, draw
+from brokertrial.histories.availability import TICK_NS, Profile, Sums, series
+from brokertrial.spark_analysis.job import HistoryResult, JobResult
+from brokertrial.spark_analysis.results import Results
 
 ROW, LEFT, WIDTH = 26, 150, 880
 PLOTS = 200

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ci.reports.run_state import RunState
-from histories.availability import QUERY, FaultKindSummary, Profile, by_history, kinds, profile
-from histories.header import HistoryRefused
-from histories.reader import History
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.histories.availability import QUERY, FaultKindSummary, Profile, by_history, kinds, profile
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
 
 WITHOUT_FAULTS = ("", "[]", "{}", "null")
 TOGETHER = 4
@@ -39,7 +39,7 @@ def availability(state: RunState, deadline: float, clock: Callable[[], float] = 
 
 
 def _profiles(histories: list[History]) -> list[Profile]:
-    from checkers.engines.duckdb_engine import DuckDBEngine  # a run without faults needs none
+    from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine  # a run without faults needs none
 
     with DuckDBEngine.over(histories) as duck:
         rows = by_history(duck.ask(QUERY))

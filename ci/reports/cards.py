@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from ci.reports.case_views import CaseView, CaseViews, worst_first
-from ci.reports.causes import Cause
-from ci.reports.details import commands, passed_on_kafka
-from ci.reports.excerpt import ExcerptLine, excerpt
-from ci.reports.exchange_steps import Step, shown
-from ci.reports.known import KnownFailure
-from ci.reports.reasons import label
-from ci.reports.run_state import RunState
-from ci.reports.tally import Tally
-from suites.guarantees import Guarantee, registry
-from suites.result import CaseResult, Evidence, Failure
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports.case_views import CaseView, CaseViews, worst_first
+from brokertrial.ci.reports.causes import Cause
+from brokertrial.ci.reports.details import commands, passed_on_kafka
+from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
+from brokertrial.ci.reports.exchange_steps import Step, shown
+from brokertrial.ci.reports.known import KnownFailure
+from brokertrial.ci.reports.reasons import label
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.guarantees import Guarantee, registry
+from brokertrial.suites.result import CaseResult, Evidence, Failure
 
 KINDS = {
     "fail": ("✗", "failed"),

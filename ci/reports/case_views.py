@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from ci.reports.availability import Availability, availability
-from ci.reports.causes import causes, harm_of_anomaly
-from ci.reports.evidence import TimelineEntry
-from ci.reports.exchange_steps import Step, steps_of
-from ci.reports.run_state import RunState
-from ci.reports.timeline import timeline
-from histories.header import HistoryRefused
-from histories.reader import History
-from suites.result import CaseResult
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports.availability import Availability, availability
+from brokertrial.ci.reports.causes import causes, harm_of_anomaly
+from brokertrial.ci.reports.evidence import TimelineEntry
+from brokertrial.ci.reports.exchange_steps import Step, steps_of
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.timeline import timeline
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.suites.result import CaseResult
 
 BUDGET_S = 15.0
 """For all counterexamples of a run; the first case of each cause comes before the others."""
@@ -107,7 +107,7 @@ class CaseViews:
         return [*(cause.results[0] for cause in found), *(one for cause in found for one in cause.results[1:])]
 
     def _minimise(self, result: CaseResult, deadline: float) -> None:
-        from ci.reports.counterexample import counterexample  # brings DuckDB along: a green run needs none
+        from brokertrial.ci.reports.counterexample import counterexample  # brings DuckDB along: a green run needs none
 
         left_s = deadline - self._clock()
         if left_s <= 0:

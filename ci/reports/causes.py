@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from checkers.anomaly import Anomaly
-from suites.result import CaseResult, Failure
-from suites.signature import derived
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.suites.result import CaseResult, Failure
+from brokertrial.suites.signature import derived
 
 
 class Harm(IntEnum):
@@ -212,7 +212,7 @@ def _brief(failure: Failure) -> str:
 
 def _definition(name: str) -> str:
     """The first line of the check that finds it: `lost-write: an acknowledged record that readers passed by.`"""
-    from checkers.check import all_checks  # brings Arrow along: a green run needs none
+    from brokertrial.checkers.check import all_checks  # brings Arrow along: a green run needs none
 
     for check in all_checks().values():
         names, _, meaning = check.definition.strip().partition("\n")[0].partition(": ")

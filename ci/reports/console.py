@@ -15,13 +15,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from checkers.verdict import Verdict
-from ci.errors import FAILED, PASSED
-from ci.reports import informational, known_failures
-from ci.reports.causes import by_harm, causes, ways_of
-from ci.reports.details import brief, details, headline
-from ci.reports.run_state import RunState
-from suites.events import (
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import FAILED, PASSED
+from brokertrial.ci.reports import informational, known_failures
+from brokertrial.ci.reports.causes import by_harm, causes, ways_of
+from brokertrial.ci.reports.details import brief, details, headline
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import (
     CaseFinished,
     CaseStarted,
     PhaseChanged,
@@ -30,7 +30,7 @@ from suites.events import (
     RunStarted,
     TrialProgress,
 )
-from suites.result import CaseResult
+from brokertrial.suites.result import CaseResult
 
 STYLE = {
     Verdict.PASS: "green",

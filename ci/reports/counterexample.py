@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkers.anomaly import Anomaly
-from checkers.minimise.minimum import Minimum, NotMinimised, minimise
-from ci.reports.evidence import TimelineEntry, evidence_timeline
-from ci.reports.evidence_picture import draw
-from histories.header import HistoryRefused
-from histories.reader import History
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised, minimise
+from brokertrial.ci.reports.evidence import TimelineEntry, evidence_timeline
+from brokertrial.ci.reports.evidence_picture import draw
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
 
 MOST_UNTIMED = 12
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from checkers.verdict import Verdict
-from ci.reports import informational
-from ci.reports.excerpt import excerpt
-from ci.reports.reasons import label as in_words
-from suites.guarantees import registry
-from suites.result import CaseResult, Evidence
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import informational
+from brokertrial.ci.reports.excerpt import excerpt
+from brokertrial.ci.reports.reasons import label as in_words
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.result import CaseResult, Evidence
 
 INDENT = " " * 6
 WIDTH = 110

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.minimise.part import CONTEXT, HistorySlice
-from histories.reader import History
-from histories.rows import Batch, Event, Membership, Operation, Record
-from suites.probe.naming import shortening_of
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.minimise.part import CONTEXT, HistorySlice
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Batch, Event, Membership, Operation, Record
+from brokertrial.suites.probe.naming import shortening_of
 
 FEW = 6
 """Records of one call that are told one by one."""

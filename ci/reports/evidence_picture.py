@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-from ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
+from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
 
 WIDTH, LEFT, RIGHT, TOP = 940.0, 132.0, 18.0, 44.0
 TRACK, BAR, AXIS = 42.0, 13.0, 24.0

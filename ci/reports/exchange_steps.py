@@ -15,18 +15,18 @@ from uuid import UUID
 
 import msgspec
 
-from histories.reader import History
-from histories.rows import Exchange
-from suites.probe.context import CaseContext
-from suites.probe.naming import Shortening, name
-from suites.probe.rendering import errors_in, render
-from suites.result import CaseResult, Evidence
-from wire import errors
-from wire.codec import Malformed
-from wire.errors import UNSUPPORTED_VERSION
-from wire.frames import decode_request, decode_response
-from wire.messages import Struct
-from wire.records import batches
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Exchange
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.naming import Shortening, name
+from brokertrial.suites.probe.rendering import errors_in, render
+from brokertrial.suites.result import CaseResult, Evidence
+from brokertrial.wire import errors
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.errors import UNSUPPORTED_VERSION
+from brokertrial.wire.frames import decode_request, decode_response
+from brokertrial.wire.messages import Struct
+from brokertrial.wire.records import batches
 
 MOST = 40
 """Steps of one case that a report shows: the first ones, and those around what is at fault."""

@@ -8,11 +8,11 @@ from typing import Any
 import click
 import msgspec
 
-from checkers.anomaly import Anomaly
-from checkers.judge import Judgement
-from checkers.verdict import Verdict
-from ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
-from histories.formats.legend import Legend
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import Judgement
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
+from brokertrial.histories.formats.legend import Legend
 
 STRICT = "--strict also judges what Kafka permits: for tests of checkers, not of brokers."
 STATUS = {

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ci.reports.cards import KINDS, Card
-from suites.guarantees import Guarantee, registry
+from brokertrial.ci.reports.cards import KINDS, Card
+from brokertrial.suites.guarantees import Guarantee, registry
 
 ATTENTION = ("fail", "warned", "inconclusive")
 

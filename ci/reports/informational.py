@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from suites.guarantees import registry
-from suites.result import CaseResult
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.result import CaseResult
 
 MEANING = "allowed by Kafka; not failures"
 MOST = 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from checkers.verdict import Verdict
-from ci.reports.details import attempt_lines, details
-from ci.reports.run_state import RunState
-from ci.reports.tally import Tally
-from suites.events import RunEvent, RunFinished
-from suites.result import CaseResult
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports.details import attempt_lines, details
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.events import RunEvent, RunFinished
+from brokertrial.suites.result import CaseResult
 
 FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

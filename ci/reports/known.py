@@ -23,10 +23,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from checkers.verdict import Verdict
-from ci.errors import UserError, nearest
-from suites.result import CaseResult, Failure
-from suites.signature import derived
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import UserError, nearest
+from brokertrial.suites.result import CaseResult, Failure
+from brokertrial.suites.signature import derived
 
 KEYS = {"case", "failure", "anomaly", "reason", "issue", "expires"}
 WITHOUT_DETAIL = ("died", "no-answer", "protocol")

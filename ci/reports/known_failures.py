@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ci.reports.known import lines_to_record
-from ci.reports.run_state import RunState
-from suites.events import RunEvent, RunFinished
+from brokertrial.ci.reports.known import lines_to_record
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"
 HEAD = "# New failures of this run. Copy those that you accept, each with a reason, into the file passed as --known."

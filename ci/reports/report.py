@@ -13,16 +13,16 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from checkers.verdict import Verdict
-from ci.errors import NOTHING_JUDGED
-from ci.reports import informational
-from ci.reports.cards import KINDS, Card, by_harm, cards_of, cause_cards
-from ci.reports.case_views import CaseViews
-from ci.reports.causes import Cause, causes
-from ci.reports.guarantee_rows import guarantee_areas
-from ci.reports.known_failures import NAME as KNOWN_FAILURES
-from ci.reports.run_state import RunState, host, suite_version
-from suites.events import CaseFinished, RunEvent, RunFinished
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import NOTHING_JUDGED
+from brokertrial.ci.reports import informational
+from brokertrial.ci.reports.cards import KINDS, Card, by_harm, cards_of, cause_cards
+from brokertrial.ci.reports.case_views import CaseViews
+from brokertrial.ci.reports.causes import Cause, causes
+from brokertrial.ci.reports.guarantee_rows import guarantee_areas
+from brokertrial.ci.reports.known_failures import NAME as KNOWN_FAILURES
+from brokertrial.ci.reports.run_state import RunState, host, suite_version
+from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
 
 TEMPLATES = Path(__file__).parent / "templates"
 EVERY_S = 10.0

@@ -8,10 +8,10 @@ from typing import IO
 
 import msgspec
 
-from ci.errors import NOTHING_JUDGED, UserError
-from ci.reports.run_state import RunState, host, suite_version
-from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
-from suites.result import CaseResult
+from brokertrial.ci.errors import NOTHING_JUDGED, UserError
+from brokertrial.ci.reports.run_state import RunState, host, suite_version
+from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.result import CaseResult
 
 NAME = "results.jsonl"
 FORMAT = 1

@@ -10,11 +10,11 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
-from ci.reports.known import KnownFailures
-from ci.reports.tally import Tally, local_day
-from suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
-from suites.result import CaseResult
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
+from brokertrial.ci.reports.known import KnownFailures
+from brokertrial.ci.reports.tally import Tally, local_day
+from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.result import CaseResult
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ci.reports.run_state import RunState
-from suites.events import CaseFinished, CaseStarted, RunEvent, RunFinished
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent, RunFinished
 
 NAME = "running.json"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from checkers.verdict import Verdict
-from ci.reports import informational, known_failures
-from ci.reports.causes import Cause, by_harm, causes
-from ci.reports.details import attempt_lines, details
-from ci.reports.reasons import label
-from ci.reports.run_state import RunState, suite_version
-from suites.events import RunEvent, RunFinished
-from suites.result import CaseResult
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import informational, known_failures
+from brokertrial.ci.reports.causes import Cause, by_harm, causes
+from brokertrial.ci.reports.details import attempt_lines, details
+from brokertrial.ci.reports.reasons import label
+from brokertrial.ci.reports.run_state import RunState, suite_version
+from brokertrial.suites.events import RunEvent, RunFinished
+from brokertrial.suites.result import CaseResult
 
 MOST_DETAILS = 40
 """Causes, and inconclusive cases, that are shown with their evidence."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from checkers.verdict import Verdict
-from ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
-from ci.reports.known import KnownFailures, StaleEntry
-from suites.result import CaseResult
-from suites.running.claims import NAMES_BEGIN
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
+from brokertrial.ci.reports.known import KnownFailures, StaleEntry
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.claims import NAMES_BEGIN
 
 SAID_ONCE = {"disclaimed": "disclaimed", "no-permission": "no permission"}
 """Reasons that are one decision of somebody, whatever the number of cases: the last line names what they are about."""

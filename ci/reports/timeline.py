@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from histories.header import HistoryRefused
-from histories.reader import History
-from suites.probe.naming import shortening_of
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.suites.probe.naming import shortening_of
 
 WIDTH, LEFT, RIGHT = 880.0, 54.0, 12.0
 TOP, PANEL, GAP, AXIS = 26.0, 78.0, 20.0, 22.0

@@ -6,21 +6,21 @@ from functools import cache
 
 import msgspec
 
-from faults.kind import MessageFault, ProcessFault
-from faults.kinds.cut import cut
-from faults.kinds.delay import delay
-from faults.kinds.drop_request import drop_request
-from faults.kinds.drop_response import drop_response
-from faults.kinds.duplicate_request import duplicate_request
-from faults.kinds.edit_answer import edit_answer
-from faults.kinds.error_after import error_after
-from faults.kinds.error_instead import error_instead
-from faults.kinds.hold import hold
-from faults.kinds.kill import kill
-from faults.kinds.pause import pause
-from faults.kinds.restart import restart
-from faults.kinds.terminate import terminate
-from faults.schedule import BadSchedule, Window
+from brokertrial.faults.kind import MessageFault, ProcessFault
+from brokertrial.faults.kinds.cut import cut
+from brokertrial.faults.kinds.delay import delay
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.duplicate_request import duplicate_request
+from brokertrial.faults.kinds.edit_answer import edit_answer
+from brokertrial.faults.kinds.error_after import error_after
+from brokertrial.faults.kinds.error_instead import error_instead
+from brokertrial.faults.kinds.hold import hold
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
+from brokertrial.faults.kinds.restart import restart
+from brokertrial.faults.kinds.terminate import terminate
+from brokertrial.faults.schedule import BadSchedule, Window
 
 __all__ = [
     "all_kinds",

@@ -2,9 +2,9 @@
 
 from typing import Literal, Unpack
 
-from faults.actions import FORWARD, Action, Reset, Stall
-from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
-from faults.schedule import Window
+from brokertrial.faults.actions import FORWARD, Action, Reset, Stall
+from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
+from brokertrial.faults.schedule import Window
 
 Direction = Literal["both", "requests", "answers"]
 

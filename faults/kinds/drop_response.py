@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from faults.actions import FORWARD, Action, Drop, End
-from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
-from faults.schedule import Window
+from brokertrial.faults.actions import FORWARD, Action, Drop, End
+from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
+from brokertrial.faults.schedule import Window
 
 
 class DropResponse(MessageFault, frozen=True):

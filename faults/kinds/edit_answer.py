@@ -2,11 +2,11 @@
 
 from typing import Any, Unpack
 
-from faults import message_paths
-from faults.actions import FORWARD, Action, Replace
-from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
-from faults.record_edits import editable
-from faults.schedule import BadSchedule, Window
+from brokertrial.faults import message_paths
+from brokertrial.faults.actions import FORWARD, Action, Replace
+from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
+from brokertrial.faults.record_edits import editable
+from brokertrial.faults.schedule import BadSchedule, Window
 
 
 class EditAnswer(MessageFault, frozen=True):

@@ -2,10 +2,10 @@
 
 from typing import Unpack
 
-from faults.actions import FORWARD, Action, Replace
-from faults.error_responses import code_of, fail
-from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
-from faults.schedule import Window
+from brokertrial.faults.actions import FORWARD, Action, Replace
+from brokertrial.faults.error_responses import code_of, fail
+from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
+from brokertrial.faults.schedule import Window
 
 
 class ErrorAfter(MessageFault, frozen=True):

@@ -2,10 +2,10 @@
 
 from typing import Unpack
 
-from faults.actions import FORWARD, Action, Respond
-from faults.error_responses import NoErrorField, code_of, error_response
-from faults.kind import Message, MessageFault, MessageFaultOptions, message_window
-from faults.schedule import Window
+from brokertrial.faults.actions import FORWARD, Action, Respond
+from brokertrial.faults.error_responses import NoErrorField, code_of, error_response
+from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
+from brokertrial.faults.schedule import Window
 
 
 class ErrorInstead(MessageFault, frozen=True):

@@ -2,9 +2,9 @@
 
 from typing import Literal, Unpack
 
-from faults.kind import ProcessFault, ProcessFaultOptions, process_window
-from faults.node_control import NodeControl
-from faults.schedule import Window
+from brokertrial.faults.kind import ProcessFault, ProcessFaultOptions, process_window
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.schedule import Window
 
 
 class Restart(ProcessFault, frozen=True):

@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import ControlReport, Setup
-from faults.discovery import discover
-from faults.proxy.control import Control
-from faults.proxy.node_listeners import PortInUse
-from faults.proxy.proxy import Proxy
+from brokertrial.faults.channel import ControlReport, Setup
+from brokertrial.faults.discovery import discover
+from brokertrial.faults.proxy.control import Control
+from brokertrial.faults.proxy.node_listeners import PortInUse
+from brokertrial.faults.proxy.proxy import Proxy
 
 __all__ = ["main", "run", "serve"]
 

@@ -1,7 +1,7 @@
-"""`python -P -m faults.proxy`."""
+"""`python -P -m brokertrial.faults.proxy`."""
 
 import sys
 
-from faults.proxy import main
+from brokertrial.faults.proxy import main
 
 sys.exit(main())

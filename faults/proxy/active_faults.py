@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from faults.kind import MessageFault
-from faults.kinds import fault_of
-from faults.match import ClusterState, Match, body_matches, client_test, node_test
-from faults.proxy.exchange import ProxiedExchange
-from faults.schedule import BadSchedule, Window
-from wire import apis
+from brokertrial.faults.kind import MessageFault
+from brokertrial.faults.kinds import fault_of
+from brokertrial.faults.match import ClusterState, Match, body_matches, client_test, node_test
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.schedule import BadSchedule, Window
+from brokertrial.wire import apis
 
 
 class CompiledMatch:

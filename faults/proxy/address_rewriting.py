@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wire import apis, errors
-from wire.messages import Struct, response
+from brokertrial.wire import apis, errors
+from brokertrial.wire.messages import Struct, response
 
 MapAddress = Callable[[int, str, int], tuple[str, int]]
 """(node id, host, port) as advertised -> where clients shall go instead; binds that listener first."""

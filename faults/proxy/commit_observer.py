@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from faults.match import ClusterState
-from faults.proxy.exchange import ProxiedExchange
-from histories.clock import now_ns
-from histories.rows import Operation
+from brokertrial.faults.match import ClusterState
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Operation
 
 OFFSET_COMMIT = 8
 KIND = "commit-seen"

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
-from faults.proxy.proxy import Proxy
-from faults.schedule import Window
+from brokertrial.faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
+from brokertrial.faults.proxy.proxy import Proxy
+from brokertrial.faults.schedule import Window
 
 
 class Control(asyncio.Protocol):

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from faults.actions import Action, Delay, Drop, Duplicate, Forward, Hold, Replace, Reset, Respond, Stall
-from wire.messages import Struct
+from brokertrial.faults.actions import Action, Delay, Drop, Duplicate, Forward, Hold, Replace, Reset, Respond, Stall
+from brokertrial.wire.messages import Struct
 
 
 @dataclass(slots=True)

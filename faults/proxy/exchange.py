@@ -5,11 +5,11 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from faults.proxy.address_rewriting import answer_version
-from faults.seeded_random import seeded_random
-from wire.apis import Api
-from wire.codec import Malformed, decode, decode_prefix, encode
-from wire.messages import Struct
+from brokertrial.faults.proxy.address_rewriting import answer_version
+from brokertrial.faults.seeded_random import seeded_random
+from brokertrial.wire.apis import Api
+from brokertrial.wire.codec import Malformed, decode, decode_prefix, encode
+from brokertrial.wire.messages import Struct
 
 
 class UndecodableMessage(Exception):

@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faults.proxy.active_faults import ActiveFault
-from faults.proxy.exchange import ProxiedExchange
-from faults.proxy.framing import Frames
-from faults.proxy.hits import broker_code
+from brokertrial.faults.proxy.active_faults import ActiveFault
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.framing import Frames
+from brokertrial.faults.proxy.hits import broker_code
 
 if TYPE_CHECKING:
-    from faults.proxy.proxy import Proxy
+    from brokertrial.faults.proxy.proxy import Proxy
 
 ANSWER_SECONDS = 10.0
 

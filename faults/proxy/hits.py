@@ -1,10 +1,10 @@
 """Every bite of every window, counted and told, with the broker's own answer where there is one."""
 
-from faults.error_responses import first_error
-from faults.proxy.active_faults import ActiveFault
-from faults.proxy.exchange import ProxiedExchange
-from faults.proxy.outbox import Outbox
-from histories.clock import now_ns
+from brokertrial.faults.error_responses import first_error
+from brokertrial.faults.proxy.active_faults import ActiveFault
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.outbox import Outbox
+from brokertrial.histories.clock import now_ns
 
 UNREPORTED_AFTER = 100
 _HEAD = ("api_of", "key", "version", "correlation_id", "client", "node", "connection", "frame", "at_ns", "readable")

@@ -6,19 +6,19 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from faults.actions import Drop
-from faults.proxy.address_rewriting import API_VERSIONS, versions_refused
-from faults.proxy.delivery_plan import DeliveryPlan, decision, has_effect
-from faults.proxy.exchange import ProxiedExchange
-from faults.proxy.framing import Frames, NotAKafkaFrame
-from faults.proxy.node_listeners import NodeListener
-from faults.proxy.send_queue import SendQueue
-from faults.proxy.sockets import LinkSocket, Sockets
-from histories.clock import now_ns
-from wire import apis
+from brokertrial.faults.actions import Drop
+from brokertrial.faults.proxy.address_rewriting import API_VERSIONS, versions_refused
+from brokertrial.faults.proxy.delivery_plan import DeliveryPlan, decision, has_effect
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.framing import Frames, NotAKafkaFrame
+from brokertrial.faults.proxy.node_listeners import NodeListener
+from brokertrial.faults.proxy.send_queue import SendQueue
+from brokertrial.faults.proxy.sockets import LinkSocket, Sockets
+from brokertrial.histories.clock import now_ns
+from brokertrial.wire import apis
 
 if TYPE_CHECKING:
-    from faults.proxy.proxy import Proxy
+    from brokertrial.faults.proxy.proxy import Proxy
 
 PRODUCE = 0
 HEAD = struct.Struct(">hhih")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from faults.match import ClusterState
-from faults.proxy.exchange import ProxiedExchange
-from histories.clock import now_ns
-from histories.rows import Membership
-from wire.codec import Malformed, decode_versioned
+from brokertrial.faults.match import ClusterState
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Membership
+from brokertrial.wire.codec import Malformed, decode_versioned
 
 LEAVE_GROUP, SYNC_GROUP, CONSUMER_GROUP_HEARTBEAT = 13, 14, 68
 Owned = dict[tuple[str, int], Membership]

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faults.channel import Setup
+from brokertrial.faults.channel import Setup
 
 BACKLOG = 1024
 UNKNOWN = -1

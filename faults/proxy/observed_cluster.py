@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from wire.messages import ZERO_UUID, Struct
+from brokertrial.wire.messages import ZERO_UUID, Struct
 
 GROUP, TRANSACTION = 0, 1
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from faults.proxy import address_rewriting
-from faults.proxy.commit_observer import OFFSET_COMMIT, CommitObserver
-from faults.proxy.exchange import ProxiedExchange, UndecodableMessage
-from faults.proxy.membership_observer import MembershipObserver
-from histories.clock import now_ns
-from histories.rows import Batch
-from wire.records import RecordsMalformed, batches
+from brokertrial.faults.proxy import address_rewriting
+from brokertrial.faults.proxy.commit_observer import OFFSET_COMMIT, CommitObserver
+from brokertrial.faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from brokertrial.faults.proxy.membership_observer import MembershipObserver
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Batch
+from brokertrial.wire.records import RecordsMalformed, batches
 
 if TYPE_CHECKING:
-    from faults.proxy.proxy import Proxy
+    from brokertrial.faults.proxy.proxy import Proxy
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
 _GROUP_APIS = frozenset({13, 14, 68})

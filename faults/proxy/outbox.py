@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from faults.channel import ControlReport
-from histories.clock import now_ns
-from histories.rows import Batch, Event, Membership, Operation
+from brokertrial.faults.channel import ControlReport
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Batch, Event, Membership, Operation
 
 BUNDLE_SECONDS = 0.05
 BUNDLE_ROWS = 2000

@@ -8,23 +8,23 @@ from typing import Any
 
 import msgspec
 
-from faults.actions import FORWARD, Action
-from faults.channel import ControlReport, Setup
-from faults.client_aliases import ClientAliases
-from faults.match import resolve
-from faults.proxy.active_faults import ActiveFault, ActiveFaults
-from faults.proxy.exchange import ProxiedExchange, UndecodableMessage
-from faults.proxy.held_requests import HeldRequests
-from faults.proxy.hits import Hits
-from faults.proxy.lag import LagMeter
-from faults.proxy.link import Link
-from faults.proxy.node_listeners import NodeListener, NodeListeners
-from faults.proxy.observed_cluster import ObservedCluster
-from faults.proxy.observer import Observer
-from faults.proxy.outbox import Outbox
-from faults.proxy.sockets import LinkSocket
-from faults.schedule import Window
-from faults.triggers import Trigger
+from brokertrial.faults.actions import FORWARD, Action
+from brokertrial.faults.channel import ControlReport, Setup
+from brokertrial.faults.client_aliases import ClientAliases
+from brokertrial.faults.match import resolve
+from brokertrial.faults.proxy.active_faults import ActiveFault, ActiveFaults
+from brokertrial.faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from brokertrial.faults.proxy.held_requests import HeldRequests
+from brokertrial.faults.proxy.hits import Hits
+from brokertrial.faults.proxy.lag import LagMeter
+from brokertrial.faults.proxy.link import Link
+from brokertrial.faults.proxy.node_listeners import NodeListener, NodeListeners
+from brokertrial.faults.proxy.observed_cluster import ObservedCluster
+from brokertrial.faults.proxy.observer import Observer
+from brokertrial.faults.proxy.outbox import Outbox
+from brokertrial.faults.proxy.sockets import LinkSocket
+from brokertrial.faults.schedule import Window
+from brokertrial.faults.triggers import Trigger
 
 
 class Proxy:

@@ -7,13 +7,13 @@ of its completion (of its invocation, if it never returned), or by the next free
 from collections.abc import Iterator
 from pathlib import Path
 
-from histories.formats.jepsen_lines import ASSIGNS, JepsenOperation, lines_of
-from histories.formats.legend import Legend
-from histories.formats.micro_ops import Send, keys_of, moves_of, rebalanced_of
-from histories.formats.settings import Settings
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import Client, Event, Operation, Record, Row
+from brokertrial.histories.formats.jepsen_lines import ASSIGNS, JepsenOperation, lines_of
+from brokertrial.histories.formats.legend import Legend
+from brokertrial.histories.formats.micro_ops import Send, keys_of, moves_of, rebalanced_of
+from brokertrial.histories.formats.settings import Settings
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Event, Operation, Record, Row
 
 WW_EDGES = "ww-edges"
 """The event that makes the order of two writes count as a dependency between their operations."""

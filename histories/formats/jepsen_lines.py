@@ -6,8 +6,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from histories.formats.edn import BadNotation, forms
-from histories.formats.problem import BadFile
+from brokertrial.histories.formats.edn import BadNotation, forms
+from brokertrial.histories.formats.problem import BadFile
 
 TYPES = ("invoke", "ok", "fail", "info")
 MOVES = ("send", "poll", "txn")

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from histories.formats import jsonl_lines as lines
-from histories.formats.legend import Legend
-from histories.formats.problem import BadFile
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import Client, Event, Membership, Operation, Record, Row
+from brokertrial.histories.formats import jsonl_lines as lines
+from brokertrial.histories.formats.legend import Legend
+from brokertrial.histories.formats.problem import BadFile
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Event, Membership, Operation, Record, Row
 
 ClientPartition = tuple[str, str, int]
 _TXN_KINDS = (lines.BeginLine, lines.CommitTxnLine, lines.AbortTxnLine)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from histories.formats.jepsen_lines import JepsenOperation
-from histories.formats.problem import BadFile
+from brokertrial.histories.formats.jepsen_lines import JepsenOperation
+from brokertrial.histories.formats.problem import BadFile
 
 MOST = (1 << 63) - 1
 

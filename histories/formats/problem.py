@@ -1,6 +1,6 @@
 """What is wrong with a foreign file, and where."""
 
-from histories.header import HistoryRefused
+from brokertrial.histories.header import HistoryRefused
 
 
 class BadFile(HistoryRefused):

@@ -17,11 +17,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from wire import apis
-from wire.messages import Struct
+from brokertrial.wire import apis
+from brokertrial.wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 HandlerResult = Struct | None | Awaitable[Struct | None]
 Handler = Callable[[Struct, "Context"], HandlerResult]
@@ -88,7 +88,7 @@ def served() -> dict[int, Served]:
 
 def served_by_controller() -> dict[int, Served]:
     """What the process that is nothing but a controller answers: brokers, and what they forward to it."""
-    from reference_impl.control import api
+    from brokertrial.reference_impl.control import api
 
     forwarded = {key: one for key, one in served().items() if one.forwarded or one.api.name == "ApiVersions"}
     for module in pkgutil.iter_modules(api.__path__):

@@ -6,9 +6,9 @@ ended.
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("AddOffsetsToTxn", 0, 4)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.txn.state import TopicPartition
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.txn.state import TopicPartition
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("AddPartitionsToTxn", 0, 5)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.settings.resources import Resource, find, unborn
-from reference_impl.settings.topic_rules import Fault
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.settings.resources import Resource, find, unborn
+from brokertrial.reference_impl.settings.topic_rules import Fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 

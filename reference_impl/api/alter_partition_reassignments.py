@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import Node
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("AlterPartitionReassignments", 0, 1, forwarded=True)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import Node
-from reference_impl.settings.emulated import levels
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.settings.emulated import levels
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _API_VERSIONS, _PRODUCE = 18, 0

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.api.describe_groups import ALLOWED
-from reference_impl.group.consumer import NOTHING, ConsumerGroup, ConsumerMember, Parts
-from reference_impl.group.consumer_layout import topics_of
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.describe_groups import ALLOWED
+from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerGroup, ConsumerMember, Parts
+from brokertrial.reference_impl.group.consumer_layout import topics_of
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _NOT_ASKED = -(1 << 31)
 _CONSUMER_MEMBER = 1

@@ -10,16 +10,16 @@ Patterns are RE2's. Gaps: members of the classic protocol cannot be in the same 
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.assignors import ASSIGNORS
-from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE
-from reference_impl.group.consumer_effects import Refusal
-from reference_impl.group.consumer_heartbeat import Heartbeat
-from reference_impl.group.consumer_layout import topics_of
-from reference_impl.patterns import NoPattern, Pattern
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.assignors import ASSIGNORS
+from brokertrial.reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE
+from brokertrial.reference_impl.group.consumer_effects import Refusal
+from brokertrial.reference_impl.group.consumer_heartbeat import Heartbeat
+from brokertrial.reference_impl.group.consumer_layout import topics_of
+from brokertrial.reference_impl.patterns import NoPattern, Pattern
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("ConsumerGroupHeartbeat", 0, 1)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import Node
-from reference_impl.settings.topic_rules import Fault, assignment_fault, batch_fault
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.settings.topic_rules import Fault, assignment_fault, batch_fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("CreatePartitions", 0, 3, forwarded=True)

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
-from reference_impl.settings.topic import TOPIC_SETTINGS
-from reference_impl.settings.topic_rules import (
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
+from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.reference_impl.settings.topic_rules import (
     Fault,
     assignment_fault,
     batch_fault,
@@ -27,8 +27,8 @@ from reference_impl.settings.topic_rules import (
     name_fault,
     shape_fault,
 )
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _DYNAMIC_TOPIC, _DEFAULT = 1, 5
 _AT_ONCE = 20

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _MESSAGES = {
     errors.NON_EMPTY_GROUP: "The group is not empty.",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.replica.waiting import Trimmed, settled
-from wire import errors
-from wire.messages import Struct, child, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.replica.waiting import Trimmed, settled
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, child, response
 
 _Part = child("DeleteRecords", "response", "topics.partitions")
 PendingTrim = tuple[Struct, Trimmed]

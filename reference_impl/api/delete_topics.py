@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import Node
-from reference_impl.control.image import Topic
-from reference_impl.settings.topic_rules import Fault
-from wire import errors
-from wire.messages import ZERO_UUID, Struct, request, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.control.image import Topic
+from brokertrial.reference_impl.settings.topic_rules import Fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, Struct, request, response
 
 
 @handles("DeleteTopics", 1, 6, forwarded=True)

@@ -6,11 +6,11 @@ UNSUPPORTED_ENDPOINT_TYPE.
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKED
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("DescribeCluster", 0, 2)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.settings.resources import DEFAULT, GROUP, TOPIC, Resource, find
-from reference_impl.settings.setting import TYPE_CODES, Setting
-from reference_impl.settings.topic_rules import Fault, name_fault
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.settings.resources import DEFAULT, GROUP, TOPIC, Resource, find
+from brokertrial.reference_impl.settings.setting import TYPE_CODES, Setting
+from brokertrial.reference_impl.settings.topic_rules import Fault, name_fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("DescribeConfigs", 1, 4)

@@ -6,11 +6,11 @@ members' metadata are shown only while the group is Stable.
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.classic import ClassicGroup, GroupState
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 ALLOWED = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 """Without authorisation everything that exists for a group: read, delete, describe, and its configs."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import shutil
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("DescribeLogDirs", 1, 5)

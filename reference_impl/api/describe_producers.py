@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _LEGAL = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 

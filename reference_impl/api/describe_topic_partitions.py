@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.api.metadata import TOPIC_OPERATIONS, described
-from reference_impl.broker.node import Node
-from reference_impl.control.image import Topic
-from reference_impl.settings.topic_rules import name_fault
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.metadata import TOPIC_OPERATIONS, described
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.control.image import Topic
+from brokertrial.reference_impl.settings.topic_rules import name_fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("DescribeTopicPartitions", 0, 0)

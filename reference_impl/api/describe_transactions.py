@@ -5,9 +5,9 @@ Errors: 42 empty id, 105 unknown id.
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("DescribeTransactions", 0, 0)

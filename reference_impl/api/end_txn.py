@@ -8,10 +8,10 @@ v5 raises the producer's epoch with every transaction and tells it (transaction.
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from reference_impl.txn.version2 import next_incarnation
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.txn.version2 import next_incarnation
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("EndTxn", 0, 5)

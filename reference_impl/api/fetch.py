@@ -18,16 +18,22 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from functools import partial
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.api.fetch_sessions import NO_SESSION, Incremental, Opening, SessionError, SessionPartition
-from reference_impl.broker import hints
-from reference_impl.log import spoil
-from reference_impl.log.epochs import UNKNOWN
-from reference_impl.partition import Partition
-from reference_impl.replica import serving
-from wire import errors
-from wire.messages import ZERO_UUID, Struct, child, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.fetch_sessions import (
+    NO_SESSION,
+    Incremental,
+    Opening,
+    SessionError,
+    SessionPartition,
+)
+from brokertrial.reference_impl.broker import hints
+from brokertrial.reference_impl.log import spoil
+from brokertrial.reference_impl.log.epochs import UNKNOWN
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica import serving
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, Struct, child, response
 
 _ZSTD_SINCE = 10
 _BY_ID_SINCE, _REPLICA_STATE_SINCE, _HINTS_SINCE = 13, 15, 16

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reference_impl import bugs
-from wire import errors
-from wire.messages import Struct
+from brokertrial.reference_impl import bugs
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 
 NO_SESSION = 0
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1

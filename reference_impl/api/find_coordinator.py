@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.placement import partition_for
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "

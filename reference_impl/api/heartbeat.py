@@ -7,9 +7,9 @@ Errors: 24 empty group id, 25 unknown member or group, 22 another generation, 82
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("Heartbeat", 0, 4)

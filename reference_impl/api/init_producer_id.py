@@ -9,11 +9,11 @@ Gaps: two-phase commit (v6).
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.control.membership import NoBlockYet
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.control.membership import NoBlockYet
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("InitProducerId", 0, 5)

@@ -10,12 +10,12 @@ Gaps: no conversion between classic and KIP-848 groups.
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.effects import JoinResult
-from reference_impl.group.joining import JoinRequest
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.effects import JoinResult
+from brokertrial.reference_impl.group.joining import JoinRequest
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("JoinGroup", 0, 9)

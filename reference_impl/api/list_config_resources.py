@@ -6,10 +6,10 @@ unsupported type: UNSUPPORTED_VERSION.
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from reference_impl.settings.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.settings.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("ListConfigResources", 0, 1)

@@ -5,12 +5,12 @@ Simple groups (offsets only) are listed as Empty with an empty protocol type. Er
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.classic import ClassicGroup
-from reference_impl.group.consumer import ConsumerGroup
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.classic import ClassicGroup
+from brokertrial.reference_impl.group.consumer import ConsumerGroup
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("ListGroups", 0, 5)

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.partition import Partition
-from wire import errors, records
-from wire.messages import Struct, child, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.wire import errors, records
+from brokertrial.wire.messages import Struct, child, response
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 _SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}

@@ -6,11 +6,11 @@ back in unknown_state_filters. Errors: 124 a pattern that is not a regular expre
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from reference_impl.patterns import NoPattern, Pattern
-from reference_impl.txn.state import Transaction, TransactionState
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.patterns import NoPattern, Pattern
+from brokertrial.reference_impl.txn.state import Transaction, TransactionState
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _STATES = {state.shown for state in TransactionState} | {"Dead", "PrepareEpochFence"}
 

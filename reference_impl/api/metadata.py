@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
-from reference_impl.control.image import NOBODY, Topic
-from reference_impl.settings.topic_rules import collision, name_fault
-from wire import errors
-from wire.messages import ZERO_UUID, Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
+from brokertrial.reference_impl.control.image import NOBODY, Topic
+from brokertrial.reference_impl.settings.topic_rules import collision, name_fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, Struct, response
 
 NOT_ASKED = -(1 << 31)
 _CREATED_AT_ONCE = 100

@@ -13,12 +13,12 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.commits import commit_refusal
-from reference_impl.group.layout import CommittedOffset
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.commits import commit_refusal
+from brokertrial.reference_impl.group.layout import CommittedOffset
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @dataclass(frozen=True, slots=True)

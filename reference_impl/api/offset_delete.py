@@ -6,12 +6,12 @@ the consumer's; by partition 3 when there is none, 86 while the group subscribes
 
 from __future__ import annotations
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.classic import CONSUMER, GroupState
-from reference_impl.group.layout import OffsetKey
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.classic import CONSUMER, GroupState
+from brokertrial.reference_impl.group.layout import OffsetKey
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("OffsetDelete", 0, 0)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, handles
-from reference_impl.group.commits import fetch_refusal
-from reference_impl.group.layout import CommittedOffset
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.group.commits import fetch_refusal
+from brokertrial.reference_impl.group.layout import CommittedOffset
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _NOTHING = CommittedOffset(-1, -1, "", -1)
 _BEGINNING = CommittedOffset(0, -1, "", -1)

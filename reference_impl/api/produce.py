@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
-from reference_impl import bugs
-from reference_impl.api import CloseConnection, Context, handles
-from reference_impl.broker import hints
-from reference_impl.broker.node import Node
-from reference_impl.log import batch as batches
-from reference_impl.log.validate import Rejected, check_frame
-from reference_impl.partition import Partition
-from reference_impl.replica.waiting import LogPosition, mark, settled
-from wire import errors
-from wire.messages import Struct, child, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import CloseConnection, Context, handles
+from brokertrial.reference_impl.broker import hints
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.log import batch as batches
+from brokertrial.reference_impl.log.validate import Rejected, check_frame
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, child, response
 
 _ADMIN = "__admin_client"
 _EPOCH_BUMPS_SINCE = 12

@@ -6,9 +6,9 @@ the group calls its members back, 23 when the protocol named is not the one chos
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("SyncGroup", 0, 5)

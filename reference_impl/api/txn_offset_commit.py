@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.api.offset_commit import Wanted, screen, store
-from reference_impl.group.commits import commit_refusal
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.offset_commit import Wanted, screen, store
+from brokertrial.reference_impl.group.commits import commit_refusal
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("TxnOffsetCommit", 0, 6)

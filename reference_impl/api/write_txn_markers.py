@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from reference_impl.api import Context, handles
-from reference_impl.replica.waiting import LogPosition, mark, settled
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 _WITHIN_S = 3.0
 

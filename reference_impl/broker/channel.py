@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reference_impl.clock import ManualClock, SystemClock
-from reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.clock import ManualClock, SystemClock
+from brokertrial.reference_impl.group.placement import partition_for
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
-    from reference_impl.partition import Partition
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.partition import Partition
 
 SOCKET = "control.sock"
 MOST_CONNECTIONS = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from reference_impl.clock import Clock, Timer
+from brokertrial.reference_impl.clock import Clock, Timer
 
 log = logging.getLogger("chores")
 

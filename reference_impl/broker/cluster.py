@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 READY_WITHIN_S = 90.0  # half a second when the machine has time
-_PYTHON = (sys.executable, "-P", "-m", "reference_impl")
+_PYTHON = (sys.executable, "-P", "-m", "brokertrial.reference_impl")
 _STOP_WITHIN_S = 8.0
 
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from reference_impl import bugs
-from reference_impl.api import Context, Handler, HandlerResult, Served
-from reference_impl.group.placement import partition_for
-from reference_impl.log.validate import Rejected
-from reference_impl.partition import Partition
-from reference_impl.replica.waiting import LogPosition, mark, settled
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Context, Handler, HandlerResult, Served
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("coordinator")
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"

@@ -7,10 +7,10 @@ A node alone has its answers at once, but for what its coordinators are still re
 
 from __future__ import annotations
 
-from reference_impl.api import Context, HandlerResult, Served
-from reference_impl.broker import coordinated
-from reference_impl.log.validate import Rejected
-from wire.messages import Struct
+from brokertrial.reference_impl.api import Context, HandlerResult, Served
+from brokertrial.reference_impl.broker import coordinated
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.wire.messages import Struct
 
 
 def dispatch(served: Served, request: Struct, context: Context) -> HandlerResult:

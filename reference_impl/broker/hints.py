@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from reference_impl.control.image import NOBODY
+from brokertrial.reference_impl.control.image import NOBODY
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
-    from wire.messages import Struct
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.wire.messages import Struct
 
 
 def set_leader(node: Node, topic: str | None, part: Struct, index: int) -> None:

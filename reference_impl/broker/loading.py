@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from reference_impl.clock import Clock, Timer
-from reference_impl.log.validate import Rejected
-from reference_impl.partition import Partition
-from wire import errors
-from wire.codec import Malformed
-from wire.records import Batch, batches
+from brokertrial.reference_impl.clock import Clock, Timer
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.wire import errors
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.records import Batch, batches
 
 STEP_S = 0.005
 _CHUNK_BYTES = 64 * 1024

@@ -17,28 +17,28 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Any
 
-from reference_impl import api
-from reference_impl.api.fetch_sessions import FetchSessions
-from reference_impl.broker.channel import ControlChannel
-from reference_impl.broker.chores import Chores
-from reference_impl.clock import Clock, SystemClock
-from reference_impl.control.controller import Controller
-from reference_impl.control.image import JsonRecord, Topic
-from reference_impl.control.journal import MetadataJournal
-from reference_impl.control.membership import BrokerMembership
-from reference_impl.control.topics import Topics
-from reference_impl.group.placement import partition_for
-from reference_impl.log.cleaner import Cleaner
-from reference_impl.log.validate import Rejected
-from reference_impl.net.listener import Listener
-from reference_impl.net.peers import Peers
-from reference_impl.partition import Partition
-from reference_impl.replica.keeper import IsrKeeper
-from reference_impl.replica.replicas import Replicas
-from reference_impl.settings import emulated
-from reference_impl.settings.config import BrokerConfig
-from wire import errors
-from wire.messages import request
+from brokertrial.reference_impl import api
+from brokertrial.reference_impl.api.fetch_sessions import FetchSessions
+from brokertrial.reference_impl.broker.channel import ControlChannel
+from brokertrial.reference_impl.broker.chores import Chores
+from brokertrial.reference_impl.clock import Clock, SystemClock
+from brokertrial.reference_impl.control.controller import Controller
+from brokertrial.reference_impl.control.image import JsonRecord, Topic
+from brokertrial.reference_impl.control.journal import MetadataJournal
+from brokertrial.reference_impl.control.membership import BrokerMembership
+from brokertrial.reference_impl.control.topics import Topics
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.log.cleaner import Cleaner
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.net.listener import Listener
+from brokertrial.reference_impl.net.peers import Peers
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.keeper import IsrKeeper
+from brokertrial.reference_impl.replica.replicas import Replicas
+from brokertrial.reference_impl.settings import emulated
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 log = logging.getLogger("node")
 
@@ -181,8 +181,8 @@ class Node:
         self.replicas.remove_replaced()
         self.replicas.open_all(clean=clean)
         if not self.config.controller_only:
-            self.groups = self._service("reference_impl.group.service", "GroupService")
-            self.transactions = self._service("reference_impl.txn.service", "TransactionService")
+            self.groups = self._service("brokertrial.reference_impl.group.service", "GroupService")
+            self.transactions = self._service("brokertrial.reference_impl.txn.service", "TransactionService")
         log.info("recovered %d partitions after a %s stop", len(self.replicas), "clean" if clean else "hard")
 
     def _service(self, module: str, name: str) -> Any:

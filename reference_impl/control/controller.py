@@ -11,14 +11,14 @@ import uuid
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.clock import Clock
-from reference_impl.control import elections
-from reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
-from reference_impl.control.journal import MetadataJournal
-from reference_impl.control.spread import spread
-from reference_impl.settings.config import BrokerConfig
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.clock import Clock
+from brokertrial.reference_impl.control import elections
+from brokertrial.reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
+from brokertrial.reference_impl.control.journal import MetadataJournal
+from brokertrial.reference_impl.control.spread import spread
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import errors
 
 log = logging.getLogger("controller")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from reference_impl import bugs
-from reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, Topic
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, Topic
 
 Unclean = Callable[[Topic], bool]
 

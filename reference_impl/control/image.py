@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
 
 JsonRecord = dict[str, Any]
 

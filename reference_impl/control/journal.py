@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from reference_impl.control.image import Image, JsonRecord
-from wire.crc32c import crc32c
+from brokertrial.reference_impl.control.image import Image, JsonRecord
+from brokertrial.wire.crc32c import crc32c
 
 _RESERVE, _LEAST_RESERVE = 64 << 10, 1 << 10
 

@@ -13,15 +13,15 @@ import uuid
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from wire import errors, records
-from wire.aio import AsyncConnection
-from wire.codec import Malformed
-from wire.conversation import ConnectionFailed
-from wire.messages import Struct, request
+from brokertrial.wire import errors, records
+from brokertrial.wire.aio import AsyncConnection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import ConnectionFailed
+from brokertrial.wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from reference_impl.api import Context
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.api import Context
+    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("membership")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from reference_impl.control.image import Image, Topic
+from brokertrial.reference_impl.control.image import Image, Topic
 
 
 class Topics:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 
-from reference_impl.clock import Clock, Timer
+from brokertrial.reference_impl.clock import Clock, Timer
 
 
 class Alarms:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from reference_impl.group.consumer import NOTHING, OwnedPartition, Parts
+from brokertrial.reference_impl.group.consumer import NOTHING, OwnedPartition, Parts
 
 
 class Candidate(NamedTuple):

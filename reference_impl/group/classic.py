@@ -12,11 +12,19 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from reference_impl import bugs
-from reference_impl.group.effects import Effect, JoinedMember, JoinResult, Saved, SavedMember, SyncResult, Ticket
-from reference_impl.group.layout import subscribed_topics
-from reference_impl.group.placement import bucket
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.effects import (
+    Effect,
+    JoinedMember,
+    JoinResult,
+    Saved,
+    SavedMember,
+    SyncResult,
+    Ticket,
+)
+from brokertrial.reference_impl.group.layout import subscribed_topics
+from brokertrial.reference_impl.group.placement import bucket
+from brokertrial.wire import errors
 
 CONSUMER = "consumer"
 Protocols = tuple[tuple[str, bytes], ...]

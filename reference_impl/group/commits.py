@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reference_impl import bugs
-from reference_impl.group.classic import ClassicGroup, GroupState
-from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, OwnedPartition
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
+from brokertrial.reference_impl.group.consumer import ConsumerGroup, ConsumerMember, OwnedPartition
+from brokertrial.wire import errors
 
 
 def commit_refusal(

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reference_impl.group.classic import CONSUMER, GroupState
+from brokertrial.reference_impl.group.classic import CONSUMER, GroupState
 
 LEFT, LEFT_FOR_A_WHILE = -1, -2
 OwnedPartition = tuple[uuid.UUID, int]

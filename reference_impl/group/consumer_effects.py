@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reference_impl.group.consumer import ConsumerMember, Parts
-from wire import errors
+from brokertrial.reference_impl.group.consumer import ConsumerMember, Parts
+from brokertrial.wire import errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from reference_impl import bugs
-from reference_impl.group.assignors import ASSIGNORS, Candidate
-from reference_impl.group.consumer import (
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.assignors import ASSIGNORS, Candidate
+from brokertrial.reference_impl.group.consumer import (
     LEFT_FOR_A_WHILE,
     NOTHING,
     Catalogue,
@@ -22,7 +22,7 @@ from reference_impl.group.consumer import (
     MemberState,
     Parts,
 )
-from reference_impl.group.consumer_effects import (
+from brokertrial.reference_impl.group.consumer_effects import (
     Beat,
     Change,
     MemberGone,
@@ -33,9 +33,9 @@ from reference_impl.group.consumer_effects import (
     SavedTarget,
     SavedTargetEpoch,
 )
-from reference_impl.group.reconciliation import reconciled
-from reference_impl.patterns import Pattern
-from wire import errors
+from brokertrial.reference_impl.group.reconciliation import reconciled
+from brokertrial.reference_impl.patterns import Pattern
+from brokertrial.wire import errors
 
 
 @dataclass(frozen=True, slots=True)

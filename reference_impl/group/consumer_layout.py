@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reference_impl.group.consumer import ConsumerGroup, ConsumerMember, MemberState, Parts
-from reference_impl.group.consumer_effects import (
+from brokertrial.reference_impl.group.consumer import ConsumerGroup, ConsumerMember, MemberState, Parts
+from brokertrial.reference_impl.group.consumer_effects import (
     Change,
     MemberGone,
     SavedConsumerMember,
@@ -21,10 +21,10 @@ from reference_impl.group.consumer_effects import (
     SavedTarget,
     SavedTargetEpoch,
 )
-from reference_impl.group.layout import group_key as classic_key
-from reference_impl.group.layout import leading, prefixed
-from wire.codec import decode
-from wire.messages import Struct, data
+from brokertrial.reference_impl.group.layout import group_key as classic_key
+from brokertrial.reference_impl.group.layout import leading, prefixed
+from brokertrial.wire.codec import decode
+from brokertrial.wire.messages import Struct, data
 
 __all__ = ["ConsumerKey", "burial", "classic_key", "read_key", "replay", "rows", "topics_of"]
 

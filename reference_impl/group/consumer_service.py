@@ -9,18 +9,18 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from reference_impl.group import consumer_heartbeat, consumer_layout
-from reference_impl.group.alarms import Alarms
-from reference_impl.group.classic import ClassicGroup, GroupState
-from reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
-from reference_impl.group.consumer_effects import Beat, Change, Refusal
-from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
-from reference_impl.group.restoring import Groups
-from reference_impl.log.validate import Rejected
-from wire import errors
+from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
+from brokertrial.reference_impl.group.alarms import Alarms
+from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
+from brokertrial.reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
+from brokertrial.reference_impl.group.consumer_effects import Beat, Change, Refusal
+from brokertrial.reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
+from brokertrial.reference_impl.group.restoring import Groups
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.wire import errors
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("groups")
 

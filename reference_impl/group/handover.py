@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference_impl.group.classic import ClassicGroup
-from reference_impl.group.effects import Effect, JoinResult, SyncResult
-from wire import errors
+from brokertrial.reference_impl.group.classic import ClassicGroup
+from brokertrial.reference_impl.group.effects import Effect, JoinResult, SyncResult
+from brokertrial.wire import errors
 
 
 def given_up(group: ClassicGroup) -> list[Effect]:

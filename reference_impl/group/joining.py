@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reference_impl.group.classic import Protocols
+from brokertrial.reference_impl.group.classic import Protocols
 
 
 @dataclass(frozen=True, slots=True)

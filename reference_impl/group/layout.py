@@ -10,9 +10,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from reference_impl.group.effects import Saved, SavedMember
-from wire.codec import decode, encode
-from wire.messages import Struct, data
+from brokertrial.reference_impl.group.effects import Saved, SavedMember
+from brokertrial.wire.codec import decode, encode
+from brokertrial.wire.messages import Struct, data
 
 _OFFSET, _GROUP = 1, 2
 _VALUE_VERSION = 3

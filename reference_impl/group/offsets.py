@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from reference_impl import bugs
-from reference_impl.group.layout import CommittedOffset, OffsetKey
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reference_impl import bugs
-from reference_impl.group.classic import ClassicGroup, ClassicMember, GroupState
-from reference_impl.group.effects import Effect, JoinResult, SyncResult, Ticket
-from reference_impl.group.joining import GroupLimits, JoinRequest
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.classic import ClassicGroup, ClassicMember, GroupState
+from brokertrial.reference_impl.group.effects import Effect, JoinResult, SyncResult, Ticket
+from brokertrial.reference_impl.group.joining import GroupLimits, JoinRequest
+from brokertrial.wire import errors
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """A new member may wait this long for its first generation, whatever its session timeout."""

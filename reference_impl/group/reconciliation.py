@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from reference_impl import bugs
-from reference_impl.group.consumer import NOTHING, ConsumerMember, MemberState, OwnedPartition, Parts
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerMember, MemberState, OwnedPartition, Parts
 
 
 def reconciled(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reference_impl import bugs
-from reference_impl.group import consumer_layout, layout
-from reference_impl.group.classic import ClassicGroup, restored
-from reference_impl.group.consumer import ConsumerGroup
-from reference_impl.group.consumer_layout import GROUP, ConsumerKey
-from reference_impl.group.layout import GroupKey, OffsetKey
-from reference_impl.group.offsets import Offsets
-from wire.records import Batch, Record
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group import consumer_layout, layout
+from brokertrial.reference_impl.group.classic import ClassicGroup, restored
+from brokertrial.reference_impl.group.consumer import ConsumerGroup
+from brokertrial.reference_impl.group.consumer_layout import GROUP, ConsumerKey
+from brokertrial.reference_impl.group.layout import GroupKey, OffsetKey
+from brokertrial.reference_impl.group.offsets import Offsets
+from brokertrial.wire.records import Batch, Record
 
 Groups = dict[str, ClassicGroup | ConsumerGroup]
 _READ_LIMIT = 1 << 30

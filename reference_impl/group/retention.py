@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference_impl.group.classic import CONSUMER, ClassicGroup, GroupState
-from reference_impl.group.consumer import ConsumerGroup
-from reference_impl.group.layout import OffsetKey
-from reference_impl.group.offsets import Offsets
+from brokertrial.reference_impl.group.classic import CONSUMER, ClassicGroup, GroupState
+from brokertrial.reference_impl.group.consumer import ConsumerGroup
+from brokertrial.reference_impl.group.layout import OffsetKey
+from brokertrial.reference_impl.group.offsets import Offsets
 
 
 def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:

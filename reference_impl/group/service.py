@@ -13,28 +13,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reference_impl import bugs
-from reference_impl.broker.loading import Loads, read_through
-from reference_impl.group import layout, rebalance, retention
-from reference_impl.group.alarms import Alarms
-from reference_impl.group.classic import ClassicGroup, GroupState
-from reference_impl.group.consumer import ConsumerGroup
-from reference_impl.group.consumer_service import ConsumerGroups
-from reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
-from reference_impl.group.handover import given_up
-from reference_impl.group.joining import GroupLimits, JoinRequest
-from reference_impl.group.layout import CommittedOffset, OffsetKey
-from reference_impl.group.offsets import Offsets
-from reference_impl.group.placement import partition_for
-from reference_impl.group.restoring import Groups, Restored
-from reference_impl.log.validate import Rejected
-from wire import errors
-from wire.records import Record, build_batch
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.broker.loading import Loads, read_through
+from brokertrial.reference_impl.group import layout, rebalance, retention
+from brokertrial.reference_impl.group.alarms import Alarms
+from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
+from brokertrial.reference_impl.group.consumer import ConsumerGroup
+from brokertrial.reference_impl.group.consumer_service import ConsumerGroups
+from brokertrial.reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
+from brokertrial.reference_impl.group.handover import given_up
+from brokertrial.reference_impl.group.joining import GroupLimits, JoinRequest
+from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
+from brokertrial.reference_impl.group.offsets import Offsets
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.group.restoring import Groups, Restored
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record, build_batch
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
-    from reference_impl.clock import Timer
-    from reference_impl.partition import Partition
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.clock import Timer
+    from brokertrial.reference_impl.partition import Partition
 
 OFFSETS_TOPIC = "__consumer_offsets"
 log = logging.getLogger("groups")

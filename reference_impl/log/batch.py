@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 
-from wire.batch_header import HEADER, HEADER_SIZE
-from wire.batch_header import BatchHeader as Header
-from wire.crc32c import crc32c
+from brokertrial.wire.batch_header import HEADER, HEADER_SIZE
+from brokertrial.wire.batch_header import BatchHeader as Header
+from brokertrial.wire.crc32c import crc32c
 
 __all__ = ["HEADER_SIZE", "OVERHEAD", "Header", "crc_matches", "offset_and_size", "place", "read_header"]
 

@@ -9,12 +9,12 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from reference_impl import bugs
-from reference_impl.log.compaction import clean, dirt
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.compaction import clean, dirt
 
 if TYPE_CHECKING:
-    from reference_impl.clock import Clock, Timer
-    from reference_impl.partition import Partition
+    from brokertrial.reference_impl.clock import Clock, Timer
+    from brokertrial.reference_impl.partition import Partition
 
 STEP_S = 0.005
 log = logging.getLogger("cleaner")

@@ -15,13 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reference_impl import bugs
-from reference_impl.log.compaction_filter import BatchFilter, TransactionsSeen, batch_of
-from reference_impl.log.compaction_swap import read_checkpoint, replace_segments, write_checkpoint
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.compaction_filter import BatchFilter, TransactionsSeen, batch_of
+from brokertrial.reference_impl.log.compaction_swap import read_checkpoint, replace_segments, write_checkpoint
 
 if TYPE_CHECKING:
-    from reference_impl.log.partition_log import PartitionLog
-    from reference_impl.log.segment import Segment
+    from brokertrial.reference_impl.log.partition_log import PartitionLog
+    from brokertrial.reference_impl.log.segment import Segment
 
 BATCHES_A_STEP = 64
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from reference_impl import bugs
-from reference_impl.log.batch import Header, read_header
-from reference_impl.log.producers import ProducerTable
-from reference_impl.log.segment import Aborted, Segment
-from wire.records import Batch, Record, batches, build_batch
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.batch import Header, read_header
+from brokertrial.reference_impl.log.producers import ProducerTable
+from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.wire.records import Batch, Record, batches, build_batch
 
 _TRANSACTIONAL_OR_CONTROL, _DELETE_HORIZON = 0x30, 0x40
 _APPEND_TIME = 0x08

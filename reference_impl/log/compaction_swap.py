@@ -11,11 +11,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reference_impl.log.segment import Aborted, Segment
-from wire.records import batches
+from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.wire.records import batches
 
 if TYPE_CHECKING:
-    from reference_impl.log.partition_log import PartitionLog
+    from brokertrial.reference_impl.log.partition_log import PartitionLog
 
 
 def replace_segments(log: PartitionLog, old: list[Segment], data: bytes, aborted: list[Aborted]) -> bool:

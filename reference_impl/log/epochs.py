@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
 
 UNKNOWN = (-1, -1)
 log = logging.getLogger("epochs")

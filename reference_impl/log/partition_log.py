@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.log import synced
-from reference_impl.log.batch import Header
-from reference_impl.log.epochs import LeaderEpochs
-from reference_impl.log.producers import Completed, ProducerTable
-from reference_impl.log.segment import Aborted, Segment
-from wire import records
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log import synced
+from brokertrial.reference_impl.log.batch import Header
+from brokertrial.reference_impl.log.epochs import LeaderEpochs
+from brokertrial.reference_impl.log.producers import Completed, ProducerTable
+from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.wire import records
 
 log = logging.getLogger("log")
 NO_TIMESTAMP = -1

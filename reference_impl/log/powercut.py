@@ -12,7 +12,7 @@ import random
 import sys
 from pathlib import Path
 
-from reference_impl.log import synced
+from brokertrial.reference_impl.log import synced
 
 _UNSYNCED = ("leader-epochs", "high-watermarks", "clean-shutdown")
 _TORN_BYTES = 4096

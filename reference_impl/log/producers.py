@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.log.batch import Header
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.batch import Header
+from brokertrial.wire import errors
 
 REMEMBERED_BATCHES = 5
 _MAX_SEQUENCE = 0x7FFFFFFF

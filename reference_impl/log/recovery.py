@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reference_impl import bugs
-from reference_impl.log import batch as batches
-from reference_impl.log.batch import HEADER_SIZE, Header, read_header
-from reference_impl.log.compaction_swap import finish_swaps
-from reference_impl.log.partition_log import LogSettings, PartitionLog
-from reference_impl.log.producers import ProducerTable
-from reference_impl.log.segment import Segment
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log import batch as batches
+from brokertrial.reference_impl.log.batch import HEADER_SIZE, Header, read_header
+from brokertrial.reference_impl.log.compaction_swap import finish_swaps
+from brokertrial.reference_impl.log.partition_log import LogSettings, PartitionLog
+from brokertrial.reference_impl.log.producers import ProducerTable
+from brokertrial.reference_impl.log.segment import Segment
 
 _TORN_BYTES = 2  # the batch still decodes: only its checksum tells
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reference_impl.log import synced
-from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, offset_and_size, read_header
+from brokertrial.reference_impl.log import synced
+from brokertrial.reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, offset_and_size, read_header
 
 INDEX_INTERVAL = 4096
 _ENTRY = struct.Struct(">qqq")

@@ -6,10 +6,10 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from reference_impl import bugs
-from reference_impl.log.batch import HEADER_SIZE, read_header
-from wire import records
-from wire.crc32c import crc32c
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.batch import HEADER_SIZE, read_header
+from brokertrial.wire import records
+from brokertrial.wire.crc32c import crc32c
 
 
 def read(data: bytes, offset: int, epoch: int, *, woken: bool) -> bytes:

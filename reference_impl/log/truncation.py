@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reference_impl.log.partition_log import PartitionLog
-from reference_impl.log.producers import ProducerTable
-from reference_impl.log.recovery import restore_producers, scan
-from reference_impl.log.segment import Segment
+from brokertrial.reference_impl.log.partition_log import PartitionLog
+from brokertrial.reference_impl.log.producers import ProducerTable
+from brokertrial.reference_impl.log.recovery import restore_producers, scan
+from brokertrial.reference_impl.log.segment import Segment
 
 
 def truncate(log: PartitionLog, end_offset: int) -> None:

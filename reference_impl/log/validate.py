@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reference_impl import bugs
-from reference_impl.log import batch as batches
-from reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, read_header
-from reference_impl.log.survey import BrokenRecords, Survey, survey
-from reference_impl.settings.config import TopicRules
-from wire import errors, records
-from wire.compression import NAMES, DecompressionFailed, decompress
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log import batch as batches
+from brokertrial.reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, read_header
+from brokertrial.reference_impl.log.survey import BrokenRecords, Survey, survey
+from brokertrial.reference_impl.settings.config import TopicRules
+from brokertrial.wire import errors, records
+from brokertrial.wire.compression import NAMES, DecompressionFailed, decompress
 
 _LARGEST_UNPACKED = 256 << 20
 _MOST_RECORDS = 1 << 20  # compression packs far more into a megabyte, and every one takes a microsecond to look at

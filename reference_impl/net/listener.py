@@ -8,14 +8,14 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from reference_impl.api import Served
-from reference_impl.log.open_files import most_connections
-from reference_impl.net.budget import Budget
-from reference_impl.net.server import ClientConnection
-from wire.messages import Struct
+from brokertrial.reference_impl.api import Served
+from brokertrial.reference_impl.log.open_files import most_connections
+from brokertrial.reference_impl.net.budget import Budget
+from brokertrial.reference_impl.net.server import ClientConnection
+from brokertrial.wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("listener")
 
@@ -84,7 +84,7 @@ class Listener:
 
     def unsupported_version(self) -> Struct:
         """The answer to an ApiVersions request of a version that is not served."""
-        from reference_impl.api.api_versions import unsupported_version
+        from brokertrial.reference_impl.api.api_versions import unsupported_version
 
         return unsupported_version(self.node)
 

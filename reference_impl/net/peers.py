@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from wire.aio import AsyncConnection
-from wire.codec import Malformed
-from wire.conversation import ConnectionFailed
-from wire.messages import Struct
+from brokertrial.wire.aio import AsyncConnection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import ConnectionFailed
+from brokertrial.wire.messages import Struct
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 _TIMEOUT_S = 3.0
 

@@ -16,17 +16,17 @@ from collections import deque
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from reference_impl import bugs
-from reference_impl.api import CloseConnection, Context
-from reference_impl.broker.dispatch import dispatch
-from wire import frames
-from wire.codec import Malformed, decode_prefix
-from wire.messages import Struct, response
-from wire.primitives import Buffer
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import CloseConnection, Context
+from brokertrial.reference_impl.broker.dispatch import dispatch
+from brokertrial.wire import frames
+from brokertrial.wire.codec import Malformed, decode_prefix
+from brokertrial.wire.messages import Struct, response
+from brokertrial.wire.primitives import Buffer
 
 if TYPE_CHECKING:
-    from reference_impl.clock import Timer
-    from reference_impl.net.listener import Listener
+    from brokertrial.reference_impl.clock import Timer
+    from brokertrial.reference_impl.net.listener import Listener
 
 log = logging.getLogger("listener")
 

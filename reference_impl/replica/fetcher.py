@@ -6,13 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from reference_impl.clock import Clock
-from reference_impl.partition import Partition
-from reference_impl.replica.following import Following
-from reference_impl.replica.serving import TopicIdPartition
-from wire.aio import AsyncConnection
-from wire.codec import Malformed
-from wire.conversation import ConnectionFailed
+from brokertrial.reference_impl.clock import Clock
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.following import Following
+from brokertrial.reference_impl.replica.serving import TopicIdPartition
+from brokertrial.wire.aio import AsyncConnection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import ConnectionFailed
 
 FETCH_VERSION = 17
 _AGAIN_S = 0.05

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import uuid
 
-from reference_impl.partition import Partition
-from reference_impl.replica.serving import TopicIdPartition
-from wire import errors
-from wire.messages import Struct, child, request
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.serving import TopicIdPartition
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, child, request
 
 log = logging.getLogger("replication")
 

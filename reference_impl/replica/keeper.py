@@ -6,14 +6,14 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from wire import errors
-from wire.messages import request
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
-    from reference_impl.clock import Timer
-    from reference_impl.partition import Partition
-    from reference_impl.replica.leading import Proposal
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.clock import Timer
+    from brokertrial.reference_impl.partition import Partition
+    from brokertrial.reference_impl.replica.leading import Proposal
 
 _LOOK_S = 0.02
 log = logging.getLogger("replicas")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
 
 
 @dataclass(slots=True)

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reference_impl import bugs
-from reference_impl.control.image import NOBODY, JsonRecord, Topic
-from reference_impl.log.recovery import open_log
-from reference_impl.partition import Partition
-from reference_impl.replica.fetcher import Fetcher
-from reference_impl.replica.serving import FollowerSession
-from reference_impl.settings.config import TopicRules
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.control.image import NOBODY, JsonRecord, Topic
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.fetcher import Fetcher
+from brokertrial.reference_impl.replica.serving import FollowerSession
+from brokertrial.reference_impl.settings.config import TopicRules
+from brokertrial.wire import errors
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("replicas")
 _TOPIC_ID = "topic-id"

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reference_impl import bugs
-from reference_impl.log.epochs import UNKNOWN
-from reference_impl.partition import Partition
-from wire import errors
-from wire.messages import Struct, child, response
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.epochs import UNKNOWN
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, child, response
 
 _Topic = child("Fetch", "response", "responses")
 _Part = child("Fetch", "response", "responses.partitions")

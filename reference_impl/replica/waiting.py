@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.clock import Clock
-from reference_impl.partition import Partition
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.clock import Clock
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.wire import errors
 
 
 class LogPosition(NamedTuple):

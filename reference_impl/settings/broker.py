@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
-from reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
+from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 
 _ROWS = [
     # the listener

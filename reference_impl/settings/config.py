@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reference_impl.log.partition_log import LogSettings
-from reference_impl.settings.broker import BROKER_SETTINGS
-from reference_impl.settings.setting import InvalidSetting
-from reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.reference_impl.log.partition_log import LogSettings
+from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
+from brokertrial.reference_impl.settings.setting import InvalidSetting
+from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_impl.settings.setting import Setting
+from brokertrial.reference_impl.settings.setting import Setting
 
 _ROWS = [
     Setting("consumer.heartbeat.interval.ms", "int", "5000", low=1, synonym="group.consumer.heartbeat.interval.ms"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from reference_impl.broker.node import Node
-from reference_impl.control.image import Topic
-from reference_impl.settings.broker import BROKER_SETTINGS
-from reference_impl.settings.config import BrokerConfig
-from reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
-from reference_impl.settings.setting import InvalidSetting, Setting
-from reference_impl.settings.topic import TOPIC_SETTINGS
-from reference_impl.settings.topic_rules import Fault, name_fault
-from wire import errors
-from wire.messages import ZERO_UUID
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.control.image import Topic
+from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
+from brokertrial.reference_impl.settings.setting import InvalidSetting, Setting
+from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.reference_impl.settings.topic_rules import Fault, name_fault
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 DYNAMIC_GROUP = 8

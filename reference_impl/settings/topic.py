@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
+from brokertrial.reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
 
 _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from reference_impl import bugs
-from reference_impl.settings.setting import InvalidSetting
-from reference_impl.settings.topic import TOPIC_SETTINGS
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.settings.setting import InvalidSetting
+from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.wire import errors
 
 _MOST_PARTITIONS_AT_ONCE = 10_000
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_impl.group.placement import partition_for
-from reference_impl.net.peers import PeerGone
-from reference_impl.txn.state import TopicPartition
-from wire import errors
-from wire.messages import request
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.net.peers import PeerGone
+from brokertrial.reference_impl.txn.state import TopicPartition
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 _STATE_TOPIC = "__transaction_state"
 _VERSION = 5

@@ -7,10 +7,10 @@ survive a restart, in Kafka neither.
 
 from __future__ import annotations
 
-from reference_impl.group.layout import leading, prefixed
-from reference_impl.txn.state import Transaction, TransactionState
-from wire.codec import decode
-from wire.messages import data
+from brokertrial.reference_impl.group.layout import leading, prefixed
+from brokertrial.reference_impl.txn.state import Transaction, TransactionState
+from brokertrial.wire.codec import decode
+from brokertrial.wire.messages import data
 
 _KEY = 0
 

@@ -11,17 +11,17 @@ import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from reference_impl.control.image import NOBODY
-from reference_impl.group.placement import partition_for
-from reference_impl.log.validate import Rejected
-from reference_impl.net.peers import PeerGone
-from reference_impl.replica.waiting import mark, settled
-from reference_impl.txn.state import TopicPartition, Transaction
-from wire import errors
-from wire.messages import Struct, request
+from brokertrial.reference_impl.control.image import NOBODY
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.net.peers import PeerGone
+from brokertrial.reference_impl.replica.waiting import mark, settled
+from brokertrial.reference_impl.txn.state import TopicPartition, Transaction
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
+    from brokertrial.reference_impl.broker.node import Node
 
 _STATE_TOPIC = "__transaction_state"
 _VERSION = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
 
 BLOCK = 1000
 

@@ -12,22 +12,22 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reference_impl import bugs
-from reference_impl.broker.loading import Loads, read_through
-from reference_impl.group.placement import partition_for
-from reference_impl.log.validate import Rejected
-from reference_impl.txn import layout, state, version2
-from reference_impl.txn.admission import asked, for_append
-from reference_impl.txn.markers import MarkerSender
-from reference_impl.txn.pids import ProducerIds
-from reference_impl.txn.state import TopicPartition, Transaction, TransactionState, Transition
-from wire import errors
-from wire.records import Batch, Record, build_batch
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.broker.loading import Loads, read_through
+from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.txn import layout, state, version2
+from brokertrial.reference_impl.txn.admission import asked, for_append
+from brokertrial.reference_impl.txn.markers import MarkerSender
+from brokertrial.reference_impl.txn.pids import ProducerIds
+from brokertrial.reference_impl.txn.state import TopicPartition, Transaction, TransactionState, Transition
+from brokertrial.wire import errors
+from brokertrial.wire.records import Batch, Record, build_batch
 
 if TYPE_CHECKING:
-    from reference_impl.broker.node import Node
-    from reference_impl.clock import Timer
-    from reference_impl.partition import Partition
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.clock import Timer
+    from brokertrial.reference_impl.partition import Partition
 
 STATE_TOPIC = "__transaction_state"
 _READ_LIMIT = 1 << 30

@@ -14,8 +14,8 @@ import enum
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from reference_impl import bugs
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.wire import errors
 
 LAST_EPOCH = 32_766
 """A producer id whose epoch is this high is used up: epoch 32,767 is kept for the last fencing."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from reference_impl.txn.state import LAST_EPOCH, NONE, Transaction, TransactionState, Transition
-from wire import errors
+from brokertrial.reference_impl.txn.state import LAST_EPOCH, NONE, Transaction, TransactionState, Transition
+from brokertrial.wire import errors
 
 
 def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Transition:

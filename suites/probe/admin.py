@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suites.probe.answer import Response
-from suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
-from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, ProtocolBroken, StatementFalse
-from wire import errors
-from wire.messages import ZERO_UUID, request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION, Core
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, ProtocolBroken, StatementFalse
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, request
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
-from suites.probe.failures import StatementFalse
-from suites.probe.rendering import at_path, errors_in, render, shown
-from suites.result import Evidence
-from wire import errors
-from wire.messages import Struct
+from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.suites.probe.rendering import at_path, errors_in, render, shown
+from brokertrial.suites.result import Evidence
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 
 
 class PendingExchange:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suites.probe.answer import Response
-from suites.probe.groups import Joined, Synced
-from wire import errors
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.groups import Joined, Synced
+from brokertrial.wire import errors
 
 
 class Member:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.wire import Wire
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.wire import Wire
 
 
 class ClusterSettings(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from suites.probe.answer import Response
-from suites.probe.coordinated import Coordinated, RetryOptions
-from wire.messages import request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.coordinated import Coordinated, RetryOptions
+from brokertrial.wire.messages import request
 
 Partitions = Mapping[tuple[str, int], int]
 

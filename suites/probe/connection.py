@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from suites.probe.answer import PendingExchange
-from suites.probe.exchanger import ClosedByPeer, ConnectRefused, Exchanger, ReadTimeout
-from suites.probe.failures import ConnectFailed, NoResponse, ProtocolBroken
-from suites.probe.traffic import Traffic
-from suites.result import Evidence
-from wire.codec import Malformed
-from wire.frames import decode_response, encode_request
-from wire.messages import Struct
+from brokertrial.suites.probe.answer import PendingExchange
+from brokertrial.suites.probe.exchanger import ClosedByPeer, ConnectRefused, Exchanger, ReadTimeout
+from brokertrial.suites.probe.failures import ConnectFailed, NoResponse, ProtocolBroken
+from brokertrial.suites.probe.traffic import Traffic
+from brokertrial.suites.result import Evidence
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_response, encode_request
+from brokertrial.wire.messages import Struct
 
 UNSUPPORTED_VERSION = 35
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from histories.rows import PartitionId
+from brokertrial.histories.rows import PartitionId
 
 if TYPE_CHECKING:
-    from suites.probe.answer import Response
-    from suites.probe.wire import Wire
+    from brokertrial.suites.probe.answer import Response
+    from brokertrial.suites.probe.wire import Wire
 
 
 class ConsumerGroupMember:

@@ -8,13 +8,13 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from suites.probe import naming, promptness
-from suites.probe.answer import Response
-from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
-from suites.probe.known import Known
-from suites.probe.permission import Permissions
-from suites.result import Evidence
+from brokertrial.suites.probe import naming, promptness
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.exchanger import Exchanger
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
+from brokertrial.suites.probe.known import Known
+from brokertrial.suites.probe.permission import Permissions
+from brokertrial.suites.result import Evidence
 
 T = TypeVar("T")
 LONG_S, MOST_LONG_PARTS = 5.0, 2

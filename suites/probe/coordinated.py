@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict, TypeVar, Unpack
 
-from suites.probe.answer import Response
-from suites.probe.core import COORDINATOR_BUSY, Core
-from wire.messages import Struct
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.core import COORDINATOR_BUSY, Core
+from brokertrial.wire.messages import Struct
 
 C = TypeVar("C", bound=Response)
 GROUP, TRANSACTION = 0, 1

@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from suites.probe.answer import PendingExchange, Response
-from suites.probe.connection import ProbeConnection
-from suites.probe.context import CaseConditions, CaseContext
-from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
-from suites.probe.traffic import Traffic
-from suites.probe.versions import CommonVersions
-from wire import errors
-from wire.apis import by_name
-from wire.messages import ZERO_UUID, Struct, request
+from brokertrial.suites.probe.answer import PendingExchange, Response
+from brokertrial.suites.probe.connection import ProbeConnection
+from brokertrial.suites.probe.context import CaseConditions, CaseContext
+from brokertrial.suites.probe.exchanger import Exchanger
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
+from brokertrial.suites.probe.traffic import Traffic
+from brokertrial.suites.probe.versions import CommonVersions
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.messages import ZERO_UUID, Struct, request
 
 A = TypeVar("A", bound=Response)
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suites.probe.cluster_settings import ClusterSettings
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.producer import Producer
-from suites.probe.wire import Wire
+from brokertrial.suites.probe.cluster_settings import ClusterSettings
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.producer import Producer
+from brokertrial.suites.probe.wire import Wire
 
 KAFKAS = {
     "cleanup.policy": "delete",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.result import Evidence
+from brokertrial.suites.result import Evidence
 
 
 class BrokerAtFault(Exception):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, Self
 
-from suites.probe.answer import PendingExchange, Response
-from suites.probe.core import END_UNSETTLED, LEADER_UNSETTLED, Core
-from suites.probe.failures import ProtocolBroken, StatementFalse
-from suites.probe.rendering import at_path
-from wire.messages import request
-from wire.records import Batch, Marker, Record, RecordsMalformed, batches
+from brokertrial.suites.probe.answer import PendingExchange, Response
+from brokertrial.suites.probe.core import END_UNSETTLED, LEADER_UNSETTLED, Core
+from brokertrial.suites.probe.failures import ProtocolBroken, StatementFalse
+from brokertrial.suites.probe.rendering import at_path
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Batch, Marker, Record, RecordsMalformed, batches
 
 MAX_RECORD_BYTES = 128 * 1024 * 1024
 COMMITTED, UNCOMMITTED = "committed", "uncommitted"

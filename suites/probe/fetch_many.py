@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from histories.rows import PartitionId
-from suites.probe.answer import Response
-from suites.probe.core import Core
-from suites.probe.fetch import COMMITTED, MAX_WAIT_MS, UNCOMMITTED, Fetched
-from wire.messages import request
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.core import Core
+from brokertrial.suites.probe.fetch import COMMITTED, MAX_WAIT_MS, UNCOMMITTED, Fetched
+from brokertrial.wire.messages import request
 
 
 class FetchedMany(Response):

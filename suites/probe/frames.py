@@ -5,17 +5,17 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from suites.probe.answer import Response
-from suites.probe.connection import ProbeConnection
-from suites.probe.core import SOFTWARE, Core, fitted
-from suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse, Unclear
-from suites.probe.rendering import errors_in, render
-from suites.result import Evidence
-from wire.apis import by_key
-from wire.codec import Malformed
-from wire.frames import decode_response
-from wire.messages import Struct, request
-from wire.unchecked import unchecked_request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.connection import ProbeConnection
+from brokertrial.suites.probe.core import SOFTWARE, Core, fitted
+from brokertrial.suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse, Unclear
+from brokertrial.suites.probe.rendering import errors_in, render
+from brokertrial.suites.result import Evidence
+from brokertrial.wire.apis import by_key
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_response
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.unchecked import unchecked_request
 
 
 class FramesFamily(Core):

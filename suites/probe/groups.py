@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self, Unpack
 
-from suites.probe.answer import Response
-from suites.probe.coordinated import Coordinated, RetryOptions
-from suites.probe.core import COORDINATOR_BUSY
-from wire.messages import request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.coordinated import Coordinated, RetryOptions
+from brokertrial.suites.probe.core import COORDINATOR_BUSY
+from brokertrial.wire.messages import request
 
 
 class Joined(Response):

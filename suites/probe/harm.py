@@ -16,9 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from suites.probe.answer import PendingExchange
-from suites.result import Evidence, Failure
-from wire.records import Batch, Record, RecordsMalformed, batches
+from brokertrial.suites.probe.answer import PendingExchange
+from brokertrial.suites.result import Evidence, Failure
+from brokertrial.wire.records import Batch, Record, RecordsMalformed, batches
 
 Place = tuple[Any, int]
 Content = tuple[Any, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from suites.probe.answer import Response
-from suites.probe.core import END_UNSETTLED, Core
-from suites.probe.fetch import COMMITTED, UNCOMMITTED
-from wire.messages import request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.core import END_UNSETTLED, Core
+from brokertrial.suites.probe.fetch import COMMITTED, UNCOMMITTED
+from brokertrial.wire.messages import request
 
 SPECIAL = {"latest": -1, "earliest": -2, "max-timestamp": -3, "earliest-local": -4, "latest-tiered": -5}
 OffsetTime = int | Literal["latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered"]

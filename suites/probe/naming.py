@@ -13,10 +13,10 @@ from random import Random
 
 import msgspec
 
-from checkers.anomaly import Anomaly
-from histories.reader import History
-from suites.outcome import Outcome
-from suites.result import Evidence, Failure, Reason
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.histories.reader import History
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.result import Evidence, Failure, Reason
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 WORDS = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").split()

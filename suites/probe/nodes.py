@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from faults.node_control import NodeControl
-from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, Unclear
-from suites.probe.memory import resident_now, resident_peak
-from suites.probe.wire import Wire
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.probe.exchanger import Exchanger
+from brokertrial.suites.probe.failures import BrokerAtFault, Unclear
+from brokertrial.suites.probe.memory import resident_now, resident_peak
+from brokertrial.suites.probe.wire import Wire
 
 DONE = "done"
 

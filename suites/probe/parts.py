@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from checkers.verdict import Verdict
-from suites.outcome import Outcome
-from suites.probe.failures import BrokerAtFault
-from suites.probe.prerequisites import step_of
-from suites.probe.wire import Wire
-from suites.result import Failure, Reason
-from suites.signature import signature
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.failures import BrokerAtFault
+from brokertrial.suites.probe.prerequisites import step_of
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Failure, Reason
+from brokertrial.suites.signature import signature
 
 SHOWN = 8
 STATEMENT = BrokerAtFault.kind

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from suites.probe.answer import PendingExchange
-from suites.probe.rendering import errors_in
-from suites.running.requirements import AREAS
-from wire import errors
-from wire.messages import Struct
+from brokertrial.suites.probe.answer import PendingExchange
+from brokertrial.suites.probe.rendering import errors_in
+from brokertrial.suites.running.requirements import AREAS
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 
 RESOURCES = {
     errors.TOPIC_AUTHORIZATION_FAILED: "Topic",

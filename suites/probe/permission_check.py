@@ -10,13 +10,13 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from suites.probe.answer import Response
-from suites.probe.failures import BrokerAtFault, NotApplicable, StatementFalse, Unclear
-from suites.probe.permission import Permissions, wants
-from suites.probe.wire import Wire
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, StatementFalse, Unclear
+from brokertrial.suites.probe.permission import Permissions, wants
+from brokertrial.suites.probe.wire import Wire
 
 if TYPE_CHECKING:
-    from suites.running.session import TargetSession
+    from brokertrial.suites.running.session import TargetSession
 
 IN_TRANSACTION, PLAIN = "InitProducerId with a transactional id", "InitProducerId"
 UNKNOWN_EPOCH = 1

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.outcome import Outcome, not_applicable
-from suites.probe.failures import BrokerAtFault
-from suites.probe.known import Known, Met
-from suites.result import CaseResult, Failure, Reason
-from suites.signature import signature
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome, not_applicable
+from brokertrial.suites.probe.failures import BrokerAtFault
+from brokertrial.suites.probe.known import Known, Met
+from brokertrial.suites.result import CaseResult, Failure, Reason
+from brokertrial.suites.signature import signature
 
 NEEDS = "needs"
 DATA = "requires/data"  # found when the run begins (suites/running/health.py), before any case

@@ -8,12 +8,12 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-from suites.probe.answer import PendingExchange, Response
-from suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
-from wire import errors
-from wire.messages import request
-from wire.records import NO_TIMESTAMP, BatchHeader, Record, RecordsMalformed, build_batch
-from wire.records import batches as read_batches
+from brokertrial.suites.probe.answer import PendingExchange, Response
+from brokertrial.suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED, Core
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import NO_TIMESTAMP, BatchHeader, Record, RecordsMalformed, build_batch
+from brokertrial.wire.records import batches as read_batches
 
 P = TypeVar("P", bound=Response)
 #: What a leader answers that could not yet have a batch verified by the transaction coordinator (KIP-890); nothing is

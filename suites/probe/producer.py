@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from suites.probe.answer import Response
-from suites.probe.produce import Produced, batch
-from suites.probe.transactions import Identity
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.produce import Produced, batch
+from brokertrial.suites.probe.transactions import Identity
 
 
 class Producer:

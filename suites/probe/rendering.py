@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from wire import errors
-from wire.messages import Struct
-from wire.records import batches
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
+from brokertrial.wire.records import batches
 
 MAX_LINES = 200
 AROUND = 20

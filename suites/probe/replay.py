@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
-from suites.probe.failures import TranscriptMismatch
+from brokertrial.suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
+from brokertrial.suites.probe.failures import TranscriptMismatch
 
 
 class ReplayExchanger:

@@ -12,24 +12,24 @@ from typing import Any
 
 import msgspec
 
-from checkers.verdict import Verdict
-from faults.node_control import NodeControl
-from suites.case import Case
-from suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
-from suites.probe.core import SOFTWARE
-from suites.probe.exchanger import Exchanger
-from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
-from suites.probe.harm import harm_in
-from suites.probe.naming import shortened
-from suites.probe.nodes import Nodes
-from suites.probe.parts import with_parts
-from suites.probe.prerequisites import excused, step_of
-from suites.probe.produce import case_time
-from suites.probe.target_condition import DIED, WELL, Condition, on_tape
-from suites.probe.wire import Wire
-from suites.result import Evidence, Reason
-from wire.messages import request
-from wire.records import RecordsMalformed
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
+from brokertrial.suites.probe.core import SOFTWARE
+from brokertrial.suites.probe.exchanger import Exchanger
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
+from brokertrial.suites.probe.harm import harm_in
+from brokertrial.suites.probe.naming import shortened
+from brokertrial.suites.probe.nodes import Nodes
+from brokertrial.suites.probe.parts import with_parts
+from brokertrial.suites.probe.prerequisites import excused, step_of
+from brokertrial.suites.probe.produce import case_time
+from brokertrial.suites.probe.target_condition import DIED, WELL, Condition, on_tape
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Evidence, Reason
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import RecordsMalformed
 
 WITNESS_S = 20.0
 

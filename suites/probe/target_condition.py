@@ -11,11 +11,11 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from checkers.verdict import Verdict
-from suites.outcome import FATAL, Outcome, failed
-from suites.probe.exchanger import Exchanger
-from suites.probe.traffic import SentFrame, Traffic
-from suites.result import Failure
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.outcome import FATAL, Outcome, failed
+from brokertrial.suites.probe.exchanger import Exchanger
+from brokertrial.suites.probe.traffic import SentFrame, Traffic
+from brokertrial.suites.result import Failure
 
 THIS_CASE = "this case"
 """Stands in a sentence for the request that did it, as far as that can be told."""

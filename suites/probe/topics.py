@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suites.probe.admin import AdminFamily
-from suites.probe.core import END_UNSETTLED
-from suites.probe.failures import NotApplicable
-from wire import errors
-from wire.messages import request
+from brokertrial.suites.probe.admin import AdminFamily
+from brokertrial.suites.probe.core import END_UNSETTLED
+from brokertrial.suites.probe.failures import NotApplicable
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
 READY_S = 30.0

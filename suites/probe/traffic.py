@@ -7,9 +7,9 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from suites.probe.answer import PendingExchange
-from suites.probe.rendering import errors_in
-from suites.result import Evidence
+from brokertrial.suites.probe.answer import PendingExchange
+from brokertrial.suites.probe.rendering import errors_in
+from brokertrial.suites.result import Evidence
 
 KEPT = 64
 SHOWN_BYTES = 4_096

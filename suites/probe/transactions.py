@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from suites.probe.answer import Response
-from suites.probe.coordinated import Coordinated, RetryOptions, SendOptions
-from suites.probe.core import COORDINATOR_BUSY
-from wire.messages import ZERO_UUID, request
+from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.coordinated import Coordinated, RetryOptions, SendOptions
+from brokertrial.suites.probe.core import COORDINATOR_BUSY
+from brokertrial.wire.messages import ZERO_UUID, request
 
 
 class Identity(Response):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Event, Exchange
-from suites.probe.exchanger import TranscriptEntry
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Event, Exchange
+from brokertrial.suites.probe.exchanger import TranscriptEntry
 
 KIND = "probe"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from suites.probe.failures import NotApplicable
+from brokertrial.suites.probe.failures import NotApplicable
 
 
 class CommonVersions(tuple[int, ...]):

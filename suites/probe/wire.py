@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from suites.probe.classic_member import Member
-from suites.probe.commits import CommitsFamily
-from suites.probe.context import CaseContext
-from suites.probe.exchanger import LiveExchanger
-from suites.probe.fetch import FetchFamily
-from suites.probe.fetch_many import FetchManyFamily
-from suites.probe.frames import FramesFamily
-from suites.probe.groups import GroupsFamily
-from suites.probe.list_offsets import ListOffsetsFamily
-from suites.probe.produce import ProduceFamily
-from suites.probe.producer import Producer
-from suites.probe.topics import TopicsFamily
-from suites.probe.transactions import TransactionsFamily
+from brokertrial.suites.probe.classic_member import Member
+from brokertrial.suites.probe.commits import CommitsFamily
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.exchanger import LiveExchanger
+from brokertrial.suites.probe.fetch import FetchFamily
+from brokertrial.suites.probe.fetch_many import FetchManyFamily
+from brokertrial.suites.probe.frames import FramesFamily
+from brokertrial.suites.probe.groups import GroupsFamily
+from brokertrial.suites.probe.list_offsets import ListOffsetsFamily
+from brokertrial.suites.probe.produce import ProduceFamily
+from brokertrial.suites.probe.producer import Producer
+from brokertrial.suites.probe.topics import TopicsFamily
+from brokertrial.suites.probe.transactions import TransactionsFamily
 
 Reach = Callable[[str, int], tuple[str, int]]
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from suites.case import Case, is_case
+from brokertrial.suites.case import Case, is_case
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = "wire/schema"
 """Kafka's message definitions: one of the files, as far as this is concerned."""
 JUDGES = {
@@ -26,6 +26,7 @@ JUDGES = {
 """Where the running and the judging of a case begin."""
 TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "checkers", "faults", "suites")}
 """A wire case has no faults: it only names some in its `detects`."""
+PACKAGE = "brokertrial."
 DECLARES = "suites/case.py"
 """How cases are declared and found: no verdict comes from it."""
 
@@ -88,7 +89,8 @@ def _imported(file: str, root: Path) -> tuple[str, ...]:
             modules |= {node.module, *(f"{node.module}.{part.name}" for part in node.names)}
         elif isinstance(node, ast.Import):
             modules |= {part.name for part in node.names}
-    stems = [module.replace(".", "/") for module in modules if module.partition(".")[0] in TOPS["trial"]]
+    ours = [module.removeprefix(PACKAGE) for module in modules if module.startswith(PACKAGE)]
+    stems = [module.replace(".", "/") for module in ours if module.partition(".")[0] in TOPS["trial"]]
     names = [name for stem in stems for name in (f"{stem}.py", f"{stem}/__init__.py")]
     return tuple(name for name in names if (root / name).is_file())
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from suites.case import Case, all_cases
-from suites.result import CaseResult
-from suites.targets.processes import python
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.targets.processes import python
 
-TABLE = Path(__file__).parents[2] / "docs" / "mutants.md"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "mutants.md"
 LISTING_S = 600.0
 ONE_CONTROLLER = "the bundled broker has one controller and no ZooKeeper: none is elected"
 ABSENT = (
@@ -51,7 +51,7 @@ class Mutant(msgspec.Struct, frozen=True):
 @cache
 def mutants() -> Mapping[str, Mutant]:
     """All planted bugs by id, in the broker's order."""
-    words = python("reference_impl", "mutants", "--json")
+    words = python("brokertrial.reference_impl", "mutants", "--json")
     done = subprocess.run(words, capture_output=True, check=True, timeout=LISTING_S)
     return {mutant.id: mutant for mutant in msgspec.convert(json.loads(done.stdout), list[Mutant])}
 

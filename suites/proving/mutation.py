@@ -1,7 +1,7 @@
 """Puts every planted bug on trial with the cases that name it, and the healthy broker with the same cases.
 
-    python -P -m suites.proving.mutation                  # make mutants: all of them, five times each
-    python -P -m suites.proving.mutation M05 M09 --times 1
+    python -P -m brokertrial.suites.proving.mutation                  # make mutants: all of them, five times each
+    python -P -m brokertrial.suites.proving.mutation M05 M09 --times 1
 
 Cases that name a bug are run, the quick ones first, until one shows it. Exit status 1 when a bug was not shown every
 time, or the healthy broker failed a case or left more than 2 % of them undecided. Writes docs/mutants.md.
@@ -21,12 +21,12 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from histories.tempdirs import Scratch
-from suites.case import Case, all_cases
-from suites.proving import mutants, proof_record
-from suites.result import CaseResult
-from suites.running.run import Options, Run
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving import mutants, proof_record
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.run import Options, Run
 
 WORKERS = 2
 UNDECIDED = 0.02
@@ -143,7 +143,9 @@ def _line(mutant: str, tries: Sequence[Attempted]) -> bool:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.mutation", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -P -m brokertrial.suites.proving.mutation", description=__doc__.split("\n", 1)[0]
+    )
     parser.add_argument("mutants", nargs="*", metavar="BUG", help="which ones (default: all)")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--clean", type=int, default=5, help="runs of the healthy broker with the same cases")

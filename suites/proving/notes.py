@@ -1,6 +1,6 @@
 """A pytest plugin that writes down what each case did: the raw material of the proof record.
 
-python -P -m pytest -p suites.running.plugin -p suites.proving.notes --notes notes.jsonl --target kafka:4.4.0
+pytest -p brokertrial.suites.running.plugin -p brokertrial.suites.proving.notes --notes FILE --target kafka:4.4.0
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suites.events import CaseFinished, RunEvent, RunStarted
-from suites.proving.case_dependencies import text_hash, under_hash
-from suites.running.plugin import RUN
+from brokertrial.suites.events import CaseFinished, RunEvent, RunStarted
+from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
+from brokertrial.suites.running.plugin import RUN
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from suites.case import Case
-from suites.proving.proof_record import EDITED_RESPONSE, ProofRecord
+from brokertrial.suites.case import Case
+from brokertrial.suites.proving.proof_record import EDITED_RESPONSE, ProofRecord
 
-TABLE = Path(__file__).parents[2] / "docs" / "what-makes-each-case-fail.md"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "what-makes-each-case-fail.md"
 HEAD = """\
 # What makes each case fail
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from suites.case import Case, all_cases
-from suites.proving.case_dependencies import changed, state_of, text_hash, under
-from suites.result import KafkaProof
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving.case_dependencies import changed, state_of, text_hash, under
+from brokertrial.suites.result import KafkaProof
 
 RECORD = Path(__file__).with_name("proof_record.json")
 EDITED_RESPONSE = "an edited answer"

@@ -1,8 +1,8 @@
 """Makes the proof record: which cases pass on Apache Kafka, and which planted bug or edited answer makes each one fail.
 
-    python -P -m suites.proving.prove                                    # make prove: whatever is not shown, or due for
-    renewal python -P -m suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
-    python -P -m suites.proving.prove --marked                           # says what is due, and runs nothing
+    make prove                                                      whatever is not shown, or due for renewal
+    python -P -m brokertrial.suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
+    python -P -m brokertrial.suites.proving.prove --marked          says what is due, and runs nothing
 
 A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
 is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
@@ -21,18 +21,18 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from histories.tempdirs import Scratch
-from suites.case import Case, all_cases
-from suites.proving import proof_record, releases
-from suites.proving.case_dependencies import text_hash, under_hash
-from suites.proving.mutants import CLUSTER_NEEDS, bugs_of, planted
-from suites.proving.notes import Note
-from suites.proving.page import TABLE, page
-from suites.proving.proof_record import EDITED_RESPONSE, KafkaPass
-from suites.running.plugin import arguments
-from suites.running.selection import select
-from suites.since import number
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving import proof_record, releases
+from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
+from brokertrial.suites.proving.mutants import CLUSTER_NEEDS, bugs_of, planted
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.page import TABLE, page
+from brokertrial.suites.proving.proof_record import EDITED_RESPONSE, KafkaPass
+from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.running.selection import select
+from brokertrial.suites.since import number
 
 REFERENCE = "reference"
 RELEASES = ("4.4.0", "4.3.1", "3.9.2")
@@ -183,9 +183,9 @@ class Work:
                 "-p",
                 "no:cacheprovider",
                 "-p",
-                "suites.running.plugin",
+                "brokertrial.suites.running.plugin",
             ]
-            words += ["-p", "suites.proving.notes", "--notes", str(self._path), "--target", target]
+            words += ["-p", "brokertrial.suites.proving.notes", "--notes", str(self._path), "--target", target]
             words += [
                 "--run-dir",
                 str(Path(folder, "run")),
@@ -240,7 +240,9 @@ class Work:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.prove", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -P -m brokertrial.suites.proving.prove", description=__doc__.split("\n", 1)[0]
+    )
     parser.add_argument("targets", nargs="*", default=[*TARGETS], metavar="TARGET", help=f"of: {', '.join(TARGETS)}")
     parser.add_argument("--select", action="append", default=[])
     parser.add_argument("--deselect", action="append", default=[])

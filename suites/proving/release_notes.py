@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.proving.case_dependencies import text_hash
-from suites.proving.notes import Note
-from suites.since import number
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.proving.case_dependencies import text_hash
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.since import number
 
 DEFECTS = Path(__file__).with_name("release_defects.toml")
 JIRA, KIPS = "https://issues.apache.org/jira/browse/", "https://cwiki.apache.org/confluence/display/KAFKA/"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.proving.notes import Note
-from suites.proving.release_notes import Defect, Finding, ReleaseNotes, linked
-from suites.since import number
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.release_notes import Defect, Finding, ReleaseNotes, linked
+from brokertrial.suites.since import number
 
 HEAD = """# Apache Kafka's releases on trial
 

@@ -1,9 +1,9 @@
 """Runs every case on Apache Kafka's releases, and writes which do not pass where, and why.
 
-    python -P -m suites.proving.releases                      # make releases: what is not noted yet, then the page
-    python -P -m suites.proving.releases 3.6.2 4.0.1          # only these releases; the page is of all that is noted
-    python -P -m suites.proving.releases --wire               # without the trials, which take ten times as long
-    python -P -m suites.proving.releases --page               # runs nothing
+    python -P -m brokertrial.suites.proving.releases                what is not noted yet, then the page
+    python -P -m brokertrial.suites.proving.releases 3.6.2 4.0.1    only these; the page is of all that is noted
+    python -P -m brokertrial.suites.proving.releases --wire         without the trials, which take ten times as long
+    python -P -m brokertrial.suites.proving.releases --page         runs nothing
 
 One node each. Verdicts are kept as they fall (runs/kafka-releases/VERSION.jsonl) and hold for a case as it is
 written: said again, the command runs what is new, changed or was inconclusive. Writes docs/apache-kafka-releases.md.
@@ -18,12 +18,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from histories.tempdirs import Scratch
-from suites.case import Case, all_cases
-from suites.proving.release_notes import ReleaseNotes, defects, findings
-from suites.proving.release_page import page, problems
-from suites.running.plugin import arguments
-from suites.since import number
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving.release_notes import ReleaseNotes, defects, findings
+from brokertrial.suites.proving.release_page import page, problems
+from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.since import number
 
 RELEASES = (
     *("3.3.1", "3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.0", "3.7.2", "3.8.0", "3.8.1", "3.9.0", "3.9.2"),
@@ -31,7 +31,7 @@ RELEASES = (
 )
 """The newest patch of each, and earlier ones where a patch mended what a broker promises."""
 NOTES = Path("runs", "kafka-releases")
-PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-releases.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "apache-kafka-releases.md"
 RUN_LIMIT_S = 4 * 3600.0
 
 
@@ -58,8 +58,25 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     shelf.forget_what_is_said_again()
     before = len(shelf.path.read_bytes())
     with Scratch("releases") as folder:
-        words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-        words += ["-p", "suites.proving.notes", "--notes", str(shelf.path), "--target", f"kafka:{shelf.release}"]
+        words = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "brokertrial.suites.running.plugin",
+        ]
+        words += [
+            "-p",
+            "brokertrial.suites.proving.notes",
+            "--notes",
+            str(shelf.path),
+            "--target",
+            f"kafka:{shelf.release}",
+        ]
         words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed"]
         words += [*(f"--select={case.id}" for case in cases), *arguments()]
         done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
@@ -71,7 +88,9 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.releases", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -P -m brokertrial.suites.proving.releases", description=__doc__.split("\n", 1)[0]
+    )
     parser.add_argument("releases", nargs="*", metavar="VERSION", help=f"of: {', '.join(RELEASES)}")
     parser.add_argument("--wire", action="store_true", help="wire cases alone")
     parser.add_argument("--page", action="store_true", help="write the page from what is noted")

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from checkers.verdict import Verdict
-from suites.outcome import Outcome
-from suites.result import Attempt, Reason
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.result import Attempt, Reason
 
 SHOWN = 10
 """Anomalies that are kept of one attempt."""

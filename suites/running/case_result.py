@@ -5,19 +5,19 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from checkers.verdict import Verdict
-from histories.clock import now_ns
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.proving.proof_record import proof_of
-from suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
-from suites.running.attempts import severity
-from suites.running.log_lines import folded
-from suites.signature import derived
-from suites.targets import Target
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.proving.proof_record import proof_of
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
+from brokertrial.suites.running.attempts import severity
+from brokertrial.suites.running.log_lines import folded
+from brokertrial.suites.signature import derived
+from brokertrial.suites.targets import Target
 
 if TYPE_CHECKING:
-    from suites.running.session import TargetSession
+    from brokertrial.suites.running.session import TargetSession
 
 LOG_LINES_KEPT = 60
 ALARMS_SHOWN = 5

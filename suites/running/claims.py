@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from checkers.verdict import Verdict
-from histories.clock import now_ns
-from suites.outcome import failed
-from suites.result import CaseResult
-from suites.running import features
-from suites.running.features import of_case
-from suites.running.requirements import AREAS, missing_apis, required, statement
-from suites.running.support import TargetSupport, broken_claims, is_chosen
-from suites.targets import FEATURES
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.outcome import failed
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running import features
+from brokertrial.suites.running.features import of_case
+from brokertrial.suites.running.requirements import AREAS, missing_apis, required, statement
+from brokertrial.suites.running.support import TargetSupport, broken_claims, is_chosen
+from brokertrial.suites.targets import FEATURES
 
 #: Reasons of the not applicable that are the broker's doing.
 THE_BROKERS = ("not-offered", "unsupported", "too-slow-here", "refused-by-settings", "cluster-setting")

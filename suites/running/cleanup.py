@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from suites.probe.context import CaseContext
-from suites.probe.exchanger import LiveExchanger
-from suites.probe.failures import ConnectFailed, NoResponse
-from suites.probe.wire import Wire
-from suites.targets.address import reached
-from wire import errors
-from wire.messages import request
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.exchanger import LiveExchanger
+from brokertrial.suites.probe.failures import ConnectFailed, NoResponse
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.targets.address import reached
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
 RESOURCES_FILE, NAMES = "ours.json", "names.jsonl"

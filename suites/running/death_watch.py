@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from histories.clock import now_ns
+from brokertrial.histories.clock import now_ns
 
 CONNECTS_WITHIN_S = 2.0
 LOOKS_S = 1.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from suites.events import RunStarted
-from suites.result import CaseResult
+from brokertrial.suites.events import RunStarted
+from brokertrial.suites.result import CaseResult
 
 NAME = "earlier.json"
 

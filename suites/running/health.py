@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
-from suites.probe.prerequisites import step_of
-from suites.probe.produce import batch
-from suites.probe.promptness import is_slow, said_of
-from suites.probe.wire import Wire
-from suites.result import CaseResult
-from suites.running.claims import REQUIRES, broken
-from suites.running.requirements import statement
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
+from brokertrial.suites.probe.prerequisites import step_of
+from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.probe.promptness import is_slow, said_of
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.claims import REQUIRES, broken
+from brokertrial.suites.running.requirements import statement
 
 CANNOT_WRITE = f"{REQUIRES}data"
 SETTLES_WITHIN_S = 10.0

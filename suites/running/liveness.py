@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from histories.clock import now_ns
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
-from suites.result import Reason
-from suites.running.death_watch import DeathWatch, Place
-from suites.running.health import CANNOT_WRITE, Health
-from suites.targets import Target, readiness
-from suites.targets.address import reached
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
+from brokertrial.suites.result import Reason
+from brokertrial.suites.running.death_watch import DeathWatch, Place
+from brokertrial.suites.running.health import CANNOT_WRITE, Health
+from brokertrial.suites.targets import Target, readiness
+from brokertrial.suites.targets.address import reached
 
 HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 """What a schedule needs that ends a node, or freezes it."""

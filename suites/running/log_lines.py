@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from suites.result import LogLine
+from brokertrial.suites.result import LogLine
 
 FEW = 3
 """So many of a kind in a row are shown as they are."""

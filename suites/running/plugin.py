@@ -1,6 +1,6 @@
 """The pytest plugin: one item a case, one target for the session, events for whoever listens, an exit status to trust.
 
-    python -P -m pytest -p suites.running.plugin --target reference --select 'offsets/*'
+    python -P -m pytest -p brokertrial.suites.running.plugin --target reference --select 'offsets/*'
 
 Without --target it does nothing. `--deselect` is pytest's own option; here it takes names of cases.
 """
@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from suites.case import CASES, BadCase, Case, cases_in
-from suites.events import RunEvent
-from suites.exit_status import USAGE
-from suites.running import requirements
-from suites.running.earlier import Earlier
-from suites.running.requirements import CORE
-from suites.running.run import Options, Run
-from suites.running.selection import PROFILES, UnknownSelection
-from suites.since import release_of
-from suites.targets import ALLOWANCES, FEATURES
+from brokertrial.suites.case import CASES, BadCase, Case, cases_in
+from brokertrial.suites.events import RunEvent
+from brokertrial.suites.exit_status import USAGE
+from brokertrial.suites.running import requirements
+from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.running.requirements import CORE
+from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.selection import PROFILES, UnknownSelection
+from brokertrial.suites.since import release_of
+from brokertrial.suites.targets import ALLOWANCES, FEATURES
 
 RUN = pytest.StashKey[Run]()
 CLAIMS = (*FEATURES, *ALLOWANCES)

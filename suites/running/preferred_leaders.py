@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
-from suites.probe.wire import Wire
-from wire.messages import Struct, request
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, Unclear
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire.messages import Struct, request
 
 WITHIN_S = 30.0
 ELECTION_MS = 5_000

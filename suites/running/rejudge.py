@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from checkers.verdict import Verdict
-from histories.header import HistoryRefused
-from histories.reader import History
-from suites.case import Case, by_id
-from suites.outcome import Outcome, inconclusive
-from suites.probe.cluster_settings import ClusterSettings
-from suites.probe.context import CaseContext
-from suites.probe.default_topics import DefaultTopicsProbe
-from suites.probe.failures import TranscriptMismatch
-from suites.probe.naming import shortened
-from suites.probe.replay import ReplayExchanger
-from suites.probe.run_case import attempt
-from suites.probe.target_condition import WELL
-from suites.probe.transcript import read_transcript
-from suites.proving.proof_record import proof_of
-from suites.result import CaseResult, Evidence, Reason
-from suites.running.attempts import attempt_of, severity
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.header import HistoryRefused
+from brokertrial.histories.reader import History
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.probe.cluster_settings import ClusterSettings
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
+from brokertrial.suites.probe.failures import TranscriptMismatch
+from brokertrial.suites.probe.naming import shortened
+from brokertrial.suites.probe.replay import ReplayExchanger
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.target_condition import WELL
+from brokertrial.suites.probe.transcript import read_transcript
+from brokertrial.suites.proving.proof_record import proof_of
+from brokertrial.suites.result import CaseResult, Evidence, Reason
+from brokertrial.suites.running.attempts import attempt_of, severity
 
 if TYPE_CHECKING:
-    from suites.trials.verdict import JudgeFunction
+    from brokertrial.suites.trials.verdict import JudgeFunction
 
 
 class NotOurs(HistoryRefused):
@@ -89,10 +89,10 @@ def _wire(case: Case, history: History) -> Outcome:
 
 
 def _trial(case: Case, history: History, put: JudgeFunction | None) -> Outcome:
-    from checkers.linearizability.crosscheck import (
+    from brokertrial.checkers.linearizability.crosscheck import (
         cross_checks,  # the checkers bring a database along; wire cases need none
     )
-    from suites.trials.verdict import judged
+    from brokertrial.suites.trials.verdict import judged
 
     outcome = shortened(judged(case, history, put), _settings(history).get("named", {}))
     said = dict.fromkeys(opinion.sentence for opinion in cross_checks(history, outcome.anomalies))

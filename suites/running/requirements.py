@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from suites.running.support import CLAIMS, TargetSupport, level_missing
+from brokertrial.suites.running.support import CLAIMS, TargetSupport, level_missing
 
 NONE, CORE = "none", "core"
 

@@ -12,22 +12,22 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from histories.tempdirs import holding
-from suites.case import Case
-from suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
-from suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.prerequisites import owners_first
-from suites.result import CaseResult
-from suites.running import claims
-from suites.running.earlier import Earlier
-from suites.running.interruption import Interruption
-from suites.running.requirements import CORE
-from suites.running.run_wide_faults import open_run_wide_faults
-from suites.running.selection import quick_first, select, within_budget
-from suites.running.session import TargetSession
-from suites.targets import TargetNotReady, TargetProblem, open_target
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.tempdirs import holding
+from brokertrial.suites.case import Case
+from brokertrial.suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.prerequisites import owners_first
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running import claims
+from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.running.interruption import Interruption
+from brokertrial.suites.running.requirements import CORE
+from brokertrial.suites.running.run_wide_faults import open_run_wide_faults
+from brokertrial.suites.running.selection import quick_first, select, within_budget
+from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
 WIRE_S = 0.4
 LOAD_SHARE, BESIDE_LOAD_S = 2 / 3, 12.0

@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from faults.proxy_process import FaultProxy
-from faults.schedule import BadSchedule, Schedule
-from suites.case import Case
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.faults.schedule import BadSchedule, Schedule
+from brokertrial.suites.case import Case
 
 
 class RunWideFaults:

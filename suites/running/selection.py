@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from suites.case import Case
+from brokertrial.suites.case import Case
 
 PROFILES = ("smoke", "full")
 

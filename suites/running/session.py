@@ -11,30 +11,35 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Verdict
-from faults.client_aliases import ClientAliases
-from faults.journal import forget_run
-from faults.node_control import NodeControl
-from histories.clock import now_ns
-from histories.header import HistoryWriteFailed
-from suites.case import Case
-from suites.events import CaseFinished, CaseStarted, RunEvent
-from suites.outcome import Outcome, inconclusive
-from suites.probe import naming
-from suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, states_a_policy, withheld_apis
-from suites.probe.context import CaseContext
-from suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
-from suites.probe.exchanger import LiveExchanger
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.known import Known
-from suites.probe.prerequisites import known_from
-from suites.probe.promptness import SLOW
-from suites.probe.wire import Wire
-from suites.result import Attempt, CaseResult, Evidence
-from suites.running.attempts import attempt_of, concluded
-from suites.running.case_result import lost, result_of
-from suites.running.claims import broken_promises, unkept_promises
-from suites.running.cleanup import (
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.client_aliases import ClientAliases
+from brokertrial.faults.journal import forget_run
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.header import HistoryWriteFailed
+from brokertrial.suites.case import Case
+from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent
+from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.probe import naming
+from brokertrial.suites.probe.cluster_settings import (
+    ClusterSettings,
+    longest_transaction_ms,
+    states_a_policy,
+    withheld_apis,
+)
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
+from brokertrial.suites.probe.exchanger import LiveExchanger
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.known import Known
+from brokertrial.suites.probe.prerequisites import known_from
+from brokertrial.suites.probe.promptness import SLOW
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Attempt, CaseResult, Evidence
+from brokertrial.suites.running.attempts import attempt_of, concluded
+from brokertrial.suites.running.case_result import lost, result_of
+from brokertrial.suites.running.claims import broken_promises, unkept_promises
+from brokertrial.suites.running.cleanup import (
     RESOURCES_FILE,
     CleanupProbe,
     NameJournal,
@@ -43,16 +48,16 @@ from suites.running.cleanup import (
     names_on,
     remove_created,
 )
-from suites.running.health import Health
-from suites.running.interruption import Interruption
-from suites.running.liveness import Liveness
-from suites.running.preferred_leaders import restore_preferred_leaders
-from suites.running.requirements import CORE, required
-from suites.running.run_wide_faults import RunWideFaults
-from suites.running.support import TargetSupport, unmet_need
-from suites.running.wire_attempt import attempt_wire
-from suites.targets import Target, TargetProblem
-from suites.targets.address import reached
+from brokertrial.suites.running.health import Health
+from brokertrial.suites.running.interruption import Interruption
+from brokertrial.suites.running.liveness import Liveness
+from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
+from brokertrial.suites.running.requirements import CORE, required
+from brokertrial.suites.running.run_wide_faults import RunWideFaults
+from brokertrial.suites.running.support import TargetSupport, unmet_need
+from brokertrial.suites.running.wire_attempt import attempt_wire
+from brokertrial.suites.targets import Target, TargetProblem
+from brokertrial.suites.targets.address import reached
 
 ATTEMPTS = 3
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
@@ -265,7 +270,9 @@ class TargetSession:
         try:
             if case.kind == "wire":
                 return attempt_wire(self, case, case_context, folder)
-            from suites.trials.attempt import attempt_trial  # the client library is loaded by the first trial
+            from brokertrial.suites.trials.attempt import (
+                attempt_trial,  # the client library is loaded by the first trial
+            )
 
             return attempt_trial(self, case, case_context, folder)
         except HistoryWriteFailed as error:

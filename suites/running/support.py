@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from suites.case import NEEDS, Case
-from suites.result import Reason
-from suites.running.features import disclaimed
-from wire.apis import by_name
+from brokertrial.suites.case import NEEDS, Case
+from brokertrial.suites.result import Reason
+from brokertrial.suites.running.features import disclaimed
+from brokertrial.wire.apis import by_name
 
 #: A claimed feature is there when all of these APIs are offered; a finalized feature must be on where it is named.
 CLAIMS: dict[str, tuple[str, ...]] = {

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from faults.journal import JOURNALS
-from faults.journaled_node import journaled
-from histories.header import Header
-from histories.recorder import Recorder
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.probe.context import CaseContext
-from suites.probe.exchanger import LiveExchanger
-from suites.probe.permission_check import learn
-from suites.probe.run_case import attempt
-from suites.probe.transcript import TranscriptWriter
+from brokertrial.faults.journal import JOURNALS
+from brokertrial.faults.journaled_node import journaled
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.exchanger import LiveExchanger
+from brokertrial.suites.probe.permission_check import learn
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.transcript import TranscriptWriter
 
 if TYPE_CHECKING:
-    from suites.running.session import TargetSession
+    from brokertrial.suites.running.session import TargetSession
 
 
 def attempt_wire(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:

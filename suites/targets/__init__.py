@@ -7,8 +7,8 @@ import inspect
 import pkgutil
 from pathlib import Path
 
-from suites.targets.address import Address, nearest
-from suites.targets.base import (
+from brokertrial.suites.targets.address import Address, nearest
+from brokertrial.suites.targets.base import (
     ALLOWANCES,
     CAPABILITIES,
     FEATURES,

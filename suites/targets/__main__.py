@@ -1,4 +1,7 @@
-"""Starts one target by hand: `python -P -m suites.targets kafka:4.4.0` prints its bootstrap and runs until Ctrl-C."""
+"""Starts one target by hand, prints its bootstrap address and runs until Ctrl-C.
+
+python -P -m brokertrial.suites.targets kafka:4.4.0
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from histories.tempdirs import Scratch
-from suites.targets import TargetProblem, open_target
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.targets import TargetProblem, open_target
 
 
 def main(text: str) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from faults.node_control import NodeControl
-from suites.targets.address import Address
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.targets.address import Address
 
 CAPABILITIES: dict[str, str] = {
     "started": "the suite started it: nothing else lives on it, and its settings are known",

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from suites.targets import readiness
-from suites.targets.address import Address
-from suites.targets.base import Target, TargetNotReady, UnknownTarget
-from suites.targets.protocol_sniffer import LOGIN, identify_listener
+from brokertrial.suites.targets import readiness
+from brokertrial.suites.targets.address import Address
+from brokertrial.suites.targets.base import Target, TargetNotReady, UnknownTarget
+from brokertrial.suites.targets.protocol_sniffer import LOGIN, identify_listener
 
 _LOOK_FOR_S = 5.0
 _BACK_WITHIN_S = 60.0

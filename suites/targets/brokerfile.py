@@ -11,9 +11,9 @@ from pathlib import Path
 from textwrap import fill as fill_lines
 from typing import Any
 
-from suites.since import release_of
-from suites.targets.address import nearest
-from suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
+from brokertrial.suites.since import release_of
+from brokertrial.suites.targets.address import nearest
+from brokertrial.suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from faults.node_control import Command
-from suites.targets.base import TargetNotReady
+from brokertrial.faults.node_control import Command
+from brokertrial.suites.targets.base import TargetNotReady
 
 COMMAND_WITHIN_S = 60
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from faults.node_control import NodeControl
-from histories.tempdirs import Scratch
-from suites.probe import naming
-from suites.running.support import TargetSupport, broken_claims
-from suites.targets import Target, TargetProblem, open_target, readiness
-from suites.targets.apache import jvm
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.probe import naming
+from brokertrial.suites.running.support import TargetSupport, broken_claims
+from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
+from brokertrial.suites.targets.apache import jvm
 
 AbilityState = Literal["works", "does not", "not stated"]
 

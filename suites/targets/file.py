@@ -6,15 +6,15 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
-from faults.node_control import NodeControl
-from suites.targets import readiness
-from suites.targets.address import Address, reached
-from suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
-from suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
-from suites.targets.command_node import CommandNode, run
-from suites.targets.ports import free_ports, is_free
-from suites.targets.process import LaunchPlan
-from suites.targets.processes import ProcessTarget
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.targets import readiness
+from brokertrial.suites.targets.address import Address, reached
+from brokertrial.suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
+from brokertrial.suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
+from brokertrial.suites.targets.command_node import CommandNode, run
+from brokertrial.suites.targets.ports import free_ports, is_free
+from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.processes import ProcessTarget
 
 
 def example() -> str:

@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from suites.since import number
-from suites.targets import readiness
-from suites.targets.address import Address
-from suites.targets.apache import jars, jvm, offered, settings, storage
-from suites.targets.base import TargetNotBuilt, UnknownTarget
-from suites.targets.ports import free_ports
-from suites.targets.process import LaunchPlan
-from suites.targets.processes import ProcessTarget
+from brokertrial.suites.since import number
+from brokertrial.suites.targets import readiness
+from brokertrial.suites.targets.address import Address
+from brokertrial.suites.targets.apache import jars, jvm, offered, settings, storage
+from brokertrial.suites.targets.base import TargetNotBuilt, UnknownTarget
+from brokertrial.suites.targets.ports import free_ports
+from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.processes import ProcessTarget
 
 OLDEST = (3, 3)
 """The first release whose KRaft mode is meant for use (KIP-833)."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suites.targets.base import NodeLogLine
+from brokertrial.suites.targets.base import NodeLogLine
 
 _EVERY_S = 0.05
 _BLOCK = 64 * 1024

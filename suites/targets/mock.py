@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from faults.node_control import NodeControl
-from suites.targets.address import Address
-from suites.targets.base import UnknownTarget
-from suites.targets.process import LaunchPlan
-from suites.targets.processes import ProcessTarget, python
-from suites.targets.readiness import NotYet
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.targets.address import Address
+from brokertrial.suites.targets.base import UnknownTarget
+from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.processes import ProcessTarget, python
+from brokertrial.suites.targets.readiness import NotYet
 
 
 class Mock(ProcessTarget):
@@ -54,7 +54,7 @@ class Mock(ProcessTarget):
         return ",".join(f"{host}:{port}" for host, port in self._brokers.values())
 
     def plans(self) -> dict[int, LaunchPlan]:
-        return {1: self.plan(1, python("suites.targets.mock_cluster", str(self._count)), ("127.0.0.1", 0))}
+        return {1: self.plan(1, python("brokertrial.suites.targets.mock_cluster", str(self._count)), ("127.0.0.1", 0))}
 
     def addresses(self) -> dict[int, tuple[str, int]]:
         helper = self._nodes[1]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suites.targets import reaper
-from suites.targets.base import TargetNotReady
-from suites.targets.logs import LogWatch, last_lines
+from brokertrial.suites.targets import reaper
+from brokertrial.suites.targets.base import TargetNotReady
+from brokertrial.suites.targets.logs import LogWatch, last_lines
 
 
 @dataclass(frozen=True, slots=True)

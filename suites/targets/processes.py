@@ -10,12 +10,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
-from faults.node_control import NodeControl
-from suites.targets import readiness, reaper
-from suites.targets.address import Address
-from suites.targets.base import NodeLogLine, Target, TargetNotReady
-from suites.targets.logs import LogWatch, last_lines
-from suites.targets.process import LaunchPlan, ProcessNode
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.targets import readiness, reaper
+from brokertrial.suites.targets.address import Address
+from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
+from brokertrial.suites.targets.logs import LogWatch, last_lines
+from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 
 _PORT_TAKEN = re.compile(r"address (is )?already in use|BindException|EADDRINUSE", re.IGNORECASE)
 _TRIES = 3

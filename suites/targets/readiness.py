@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from suites.targets.base import TargetNotReady, TargetProblem
-from wire import errors
-from wire.apis import by_name
-from wire.client import CannotConnect, Connection, ConnectionClosed, ConnectionFailed
-from wire.codec import Malformed
-from wire.conversation import api_versions_request
-from wire.messages import Struct, request
+from brokertrial.suites.targets.base import TargetNotReady, TargetProblem
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.client import CannotConnect, Connection, ConnectionClosed, ConnectionFailed
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import api_versions_request
+from brokertrial.wire.messages import Struct, request
 
 PATIENT_S = 20.0
 """Who only takes his time is alive."""

@@ -13,12 +13,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
-from suites.since import number
-from suites.targets.address import Address, nearest
-from suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
-from suites.targets.ports import free_ports
-from suites.targets.process import LaunchPlan
-from suites.targets.processes import ProcessTarget, python
+from brokertrial.suites.since import number
+from brokertrial.suites.targets.address import Address, nearest
+from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
+from brokertrial.suites.targets.ports import free_ports
+from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.processes import ProcessTarget, python
 
 _LARGEST = 9
 _NOT_YET = frozenset({"share-groups"})
@@ -66,7 +66,7 @@ class Reference(ProcessTarget):
             return "not stated"
 
     def plans(self) -> dict[int, LaunchPlan]:
-        if importlib.util.find_spec("reference_impl") is None:
+        if importlib.util.find_spec("brokertrial.reference_impl") is None:
             raise TargetNotAvailable("reference needs the bundled broker, and this installation has none.")
         if mutant := self._options.get("mutant"):
             _must_be_planted(mutant)
@@ -78,12 +78,16 @@ class Reference(ProcessTarget):
         if self._count == 1:
             return {}
         port = self._controller[1]
-        command = python("reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port))
+        command = python(
+            "brokertrial.reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port)
+        )
         return {0: self.plan(0, [*command, *self._told()], self._controller)}
 
     def _broker(self, node: int, port: int) -> LaunchPlan:
         data = self.data / f"node-{node}"
-        command = python("reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", str(node))
+        command = python(
+            "brokertrial.reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", str(node)
+        )
         if self._count > 1:
             command += ["--controller", "{}:{}".format(*self._controller)]
         return self.plan(node, [*command, *self._told()], ("127.0.0.1", port))
@@ -118,7 +122,11 @@ def _count(address: Address) -> int:
 def mutants() -> dict[str, str]:
     """The planted bugs by id, each with its sentence, as the broker itself lists them."""
     listed = subprocess.run(
-        python("reference_impl", "mutants", "--json"), capture_output=True, text=True, timeout=60, check=True
+        python("brokertrial.reference_impl", "mutants", "--json"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     said = json.loads(listed.stdout)
     return {str(each["id"]): str(each["story"]) for each in said}

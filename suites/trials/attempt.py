@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
-from faults.journal import JOURNALS
-from faults.proxy_process import ProxyFailed
-from faults.schedule import Schedule
-from histories.header import Header, HistoryWriteFailed
-from histories.reader import History
-from histories.recorder import Recorder
-from suites.case import Case, by_id
-from suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive, not_applicable
-from suites.probe.context import CaseContext
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.naming import shortened
-from suites.probe.permission_check import not_permitted
-from suites.probe.prerequisites import excused, step_of
-from suites.probe.promptness import counted_ms
-from suites.probe.wire import Wire
-from suites.result import Evidence
-from suites.running.support import unsupported_apis
-from suites.trials.context import TrialContext
-from suites.trials.facts import KIND
-from suites.trials.late_reassignment import SESSIONS
-from suites.trials.run_trial import run_trial
-from suites.trials.topic_settings import tell_settings
-from suites.trials.trial import Trial
-from suites.trials.verdict import UNDISTURBED, judged
-from suites.workloads.workload import Workload
+from brokertrial.faults.journal import JOURNALS
+from brokertrial.faults.proxy_process import ProxyFailed
+from brokertrial.faults.schedule import Schedule
+from brokertrial.histories.header import Header, HistoryWriteFailed
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive, not_applicable
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.naming import shortened
+from brokertrial.suites.probe.permission_check import not_permitted
+from brokertrial.suites.probe.prerequisites import excused, step_of
+from brokertrial.suites.probe.promptness import counted_ms
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Evidence
+from brokertrial.suites.running.support import unsupported_apis
+from brokertrial.suites.trials.context import TrialContext
+from brokertrial.suites.trials.facts import KIND
+from brokertrial.suites.trials.late_reassignment import SESSIONS
+from brokertrial.suites.trials.run_trial import run_trial
+from brokertrial.suites.trials.topic_settings import tell_settings
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.trials.verdict import UNDISTURBED, judged
+from brokertrial.suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from suites.running.session import TargetSession
+    from brokertrial.suites.running.session import TargetSession
 
 SYSTEM = frozenset({"proxy"})
 

@@ -9,18 +9,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from faults.clock import OperationClock
-from faults.proxy_process import FaultProxy
-from histories.clock import now_ns
-from histories.rows import PartitionId
-from suites.events import TrialProgress
-from suites.probe import naming
-from suites.probe.wire import Wire
-from suites.trials.context import TrialContext
-from suites.workloads.asker import watch
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh, NoFreshProgress
-from suites.workloads.workload import Actor, Workload
+from brokertrial.faults.clock import OperationClock
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.events import TrialProgress
+from brokertrial.suites.probe import naming
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.trials.context import TrialContext
+from brokertrial.suites.workloads.asker import watch
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh, NoFreshProgress
+from brokertrial.suites.workloads.workload import Actor, Workload
 
 HERE = Path(__file__).parent.parent
 TELL_S = 0.25

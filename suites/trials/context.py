@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from faults.node_control import NodeControl
-from faults.proxy_process import FaultProxy
-from histories.recorder import Recorder
-from suites.events import PhaseChanged, TrialProgress
-from suites.probe.context import CaseContext
-from suites.probe.promptness import counted_ms
-from suites.probe.wire import Wire
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.events import PhaseChanged, TrialProgress
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.promptness import counted_ms
+from brokertrial.suites.probe.wire import Wire
 
 
 class TrialContext:

@@ -8,9 +8,9 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from histories.rows import PartitionId
-from suites.probe.failures import ProtocolBroken
-from suites.result import Evidence
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.probe.failures import ProtocolBroken
+from brokertrial.suites.result import Evidence
 
 KIND = "conclusion"
 LONGEST_HEX = 200_000

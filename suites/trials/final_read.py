@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from histories.clock import now_ns
-from histories.payload import read_back
-from histories.recorder import Recorder
-from histories.rows import Batch, Client, Operation, PartitionId, Record
-from suites.probe.failures import BrokerAtFault, NotApplicable, ProtocolBroken, Unclear
-from suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, PositionReader
-from suites.probe.wire import Wire
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.payload import read_back
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Batch, Client, Operation, PartitionId, Record
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, ProtocolBroken, Unclear
+from brokertrial.suites.probe.fetch import COMMITTED, UNCOMMITTED, Fetched, PositionReader
+from brokertrial.suites.probe.wire import Wire
 
 WAIT_MS = 500
 FENCED_VERSION = 9

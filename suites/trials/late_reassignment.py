@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import translate
 from typing import Any
 
-from checkers.anomaly import Anomaly
-from histories.rows import Event, Membership
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.histories.rows import Event, Membership
 
 SESSIONS = 2.0
 """In how many session timeouts a partition must have gone to another: one to notice, one for the rest to join again."""

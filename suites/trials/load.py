@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from histories.clock import now_ns
-from suites.trials.clients import Clients
-from suites.trials.context import TrialContext
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.trials.clients import Clients
+from brokertrial.suites.trials.context import TrialContext
 
 QUIET_S = 12.0
 """Without one acknowledgement of anything, while no node is held down by a fault."""

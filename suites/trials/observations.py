@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import Observes, all_checks
-from checkers.judge import Judgement
-from histories.reader import History
-from histories.rows import Event
+from brokertrial.checkers.check import Observes, all_checks
+from brokertrial.checkers.judge import Judgement
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Event
 
 Counts = Mapping[str, tuple[int, int]]
 """Check -> (observations in all, observations during the faults)."""

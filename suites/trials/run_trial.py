@@ -6,15 +6,15 @@ same.
 
 from __future__ import annotations
 
-from faults.apply import applied
-from faults.schedule import Schedule
-from histories.clock import now_ns
-from suites.trials.clients import Clients
-from suites.trials.context import TrialContext
-from suites.trials.facts import TrialFacts
-from suites.trials.final_read import FinalRead
-from suites.trials.load import Load
-from suites.trials.trial import Trial
+from brokertrial.faults.apply import applied
+from brokertrial.faults.schedule import Schedule
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.trials.clients import Clients
+from brokertrial.suites.trials.context import TrialContext
+from brokertrial.suites.trials.facts import TrialFacts
+from brokertrial.suites.trials.final_read import FinalRead
+from brokertrial.suites.trials.load import Load
+from brokertrial.suites.trials.trial import Trial
 
 WARM_UP_S = 30.0
 FRESH_AFTER_S = 15.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from histories.recorder import Recorder
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.wire import Wire
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.wire import Wire
 
 TOLD = ("cleanup.policy", "retention.ms", "retention.bytes", "min.compaction.lag.ms")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from faults.schedule import Schedule
-from suites.workloads.workload import Workload
+from brokertrial.faults.schedule import Schedule
+from brokertrial.suites.workloads.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checkers.anomaly import Anomaly
-from checkers.judge import Judgement, judge
-from checkers.verdict import Verdict
-from histories.reader import History
-from histories.rows import Event, Membership, Operation
-from suites.case import Case
-from suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive
-from suites.probe.promptness import SLOW, is_slow, said_of
-from suites.result import Evidence, Reason
-from suites.signature import of_anomalies
-from suites.trials.facts import KIND, TrialFacts
-from suites.trials.late_reassignment import late_reassignments
-from suites.trials.observations import Counts, observed, spans, told, undecided
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import Judgement, judge
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.reader import History
+from brokertrial.histories.rows import Event, Membership, Operation
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive
+from brokertrial.suites.probe.promptness import SLOW, is_slow, said_of
+from brokertrial.suites.result import Evidence, Reason
+from brokertrial.suites.signature import of_anomalies
+from brokertrial.suites.trials.facts import KIND, TrialFacts
+from brokertrial.suites.trials.late_reassignment import late_reassignments
+from brokertrial.suites.trials.observations import Counts, observed, spans, told, undecided
 
 JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from histories.clock import now_ns
-from histories.rows import Client, Operation, PartitionId
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.fetch import COMMITTED, UNCOMMITTED
-from suites.probe.wire import Wire
-from suites.workloads.context import WorkloadContext
-from suites.workloads.reader import Reader
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Client, Operation, PartitionId
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.fetch import COMMITTED, UNCOMMITTED
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.reader import Reader
 
 CALL_S = 5.0
 PAUSE_S = 0.02

@@ -8,12 +8,12 @@ from functools import partial
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from histories.clock import now_ns
-from histories.rows import Client, Operation, PartitionId
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh
-from suites.workloads.sending import bystanders
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Client, Operation, PartitionId
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.sending import bystanders
+from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
 CALL_S = 5.0
 NO_OFFSET = -1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from histories.clock import now_ns
-from histories.rows import Operation
-from suites.workloads.context import WorkloadContext
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Operation
+from brokertrial.suites.workloads.context import WorkloadContext
 
 
 def commit_positions(

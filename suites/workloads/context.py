@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from faults.client_aliases import ClientAliases
-from faults.clock import OperationClock
-from histories.clock import now_ns
-from histories.recorder import Recorder
-from histories.rows import PartitionId
-from suites.probe.context import CaseContext
-from suites.probe.promptness import counted_ms
+from brokertrial.faults.client_aliases import ClientAliases
+from brokertrial.faults.clock import OperationClock
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.promptness import counted_ms
 
 
 class Abandonable(Protocol):

@@ -9,15 +9,15 @@ from random import Random
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from histories.clock import now_ns
-from histories.rows import Operation, PartitionId
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.copying import Copying
-from suites.workloads.fresh import Fresh
-from suites.workloads.reader import Reader, Stream
-from suites.workloads.sending import bystanders
-from suites.workloads.transactional_session import CALL_S, TransactionalSession, TransactionalSessions
-from suites.workloads.workload import Actor
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Operation, PartitionId
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.copying import Copying
+from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.reader import Reader, Stream
+from brokertrial.suites.workloads.sending import bystanders
+from brokertrial.suites.workloads.transactional_session import CALL_S, TransactionalSession, TransactionalSessions
+from brokertrial.suites.workloads.workload import Actor
 
 READER = "the copiers"
 MOST_BETWEEN_POLLS_MS = 30_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from histories.rows import PartitionId
-from suites.workloads.context import WorkloadContext
-from suites.workloads.workload import TopicPlan, Workload
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.workload import TopicPlan, Workload
 
 
 @dataclass(frozen=True)

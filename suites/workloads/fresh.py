@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from histories.clock import now_ns
-from histories.payload import record_for
-from histories.rows import Client, Operation, PartitionId, Record
-from suites.probe.classic_member import Member
-from suites.probe.consumer_member import ConsumerGroupMember
-from suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from suites.probe.fetch import COMMITTED, UNCOMMITTED, PositionReader
-from suites.probe.produce import batch
-from suites.probe.producer import Producer
-from suites.probe.wire import Wire
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.subscription import assign_all, subscription
-from wire import errors
-from wire.records import Record as WireRecord
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.payload import record_for
+from brokertrial.histories.rows import Client, Operation, PartitionId, Record
+from brokertrial.suites.probe.classic_member import Member
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
+from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.probe.fetch import COMMITTED, UNCOMMITTED, PositionReader
+from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.probe.producer import Producer
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.subscription import assign_all, subscription
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record as WireRecord
 
 CLIENT = "fresh"
 SEND_MS = 5_000

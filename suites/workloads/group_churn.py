@@ -9,14 +9,14 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from histories.clock import now_ns
-from histories.rows import Membership, PartitionId
-from suites.workloads.committing import commit_positions
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh
-from suites.workloads.reader import Reader, Stream
-from suites.workloads.sending import send_steadily
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Membership, PartitionId
+from brokertrial.suites.workloads.committing import commit_positions
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.reader import Reader, Stream
+from brokertrial.suites.workloads.sending import send_steadily
+from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
 MOST_BETWEEN_POLLS_MS = 15_000
 """After which a member that hangs in a call of the library is expelled, so that it holds up no rebalance for longer."""

@@ -9,15 +9,15 @@ from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
-from suites.workloads.committing import commit_positions
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.copying import Copying
-from suites.workloads.fresh import Fresh
-from suites.workloads.group_churn import MOST_BETWEEN_POLLS_MS, SESSION_S
-from suites.workloads.reader import Reader, Stream
-from suites.workloads.sending import ONE_AT_A_TIME, bystanders
-from suites.workloads.workload import Actor
-from suites.workloads.writer import RecordProducer
+from brokertrial.suites.workloads.committing import commit_positions
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.copying import Copying
+from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.group_churn import MOST_BETWEEN_POLLS_MS, SESSION_S
+from brokertrial.suites.workloads.reader import Reader, Stream
+from brokertrial.suites.workloads.sending import ONE_AT_A_TIME, bystanders
+from brokertrial.suites.workloads.workload import Actor
+from brokertrial.suites.workloads.writer import RecordProducer
 
 READER = "the pipeline"
 COPIED = "copies"

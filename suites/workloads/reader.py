@@ -8,11 +8,11 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from histories.clock import now_ns
-from histories.payload import read_back
-from histories.rows import Client, Operation, PartitionId, Record
-from suites.workloads.bounded import PATIENCE_S, Hung, bounded
-from suites.workloads.context import WorkloadContext
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.payload import read_back
+from brokertrial.histories.rows import Client, Operation, PartitionId, Record
+from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
+from brokertrial.suites.workloads.context import WorkloadContext
 
 POLL_RECORDS = 500
 CLOSE_S = 10.0

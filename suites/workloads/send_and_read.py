@@ -7,13 +7,13 @@ from functools import partial
 
 from confluent_kafka import KafkaException
 
-from histories.rows import PartitionId
-from suites.workloads.asker import ask_for_ends
-from suites.workloads.context import WorkloadContext
-from suites.workloads.reader import Reader
-from suites.workloads.sending import send_steadily
-from suites.workloads.workload import Actor, TopicPlan, Workload
-from suites.workloads.writer import RecordProducer
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.workloads.asker import ask_for_ends
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.reader import Reader
+from brokertrial.suites.workloads.sending import send_steadily
+from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.suites.workloads.writer import RecordProducer
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from histories.rows import PartitionId
-from suites.workloads.context import WorkloadContext
-from suites.workloads.workload import Actor
-from suites.workloads.writer import IN_FLIGHT, RecordProducer
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.workload import Actor
+from brokertrial.suites.workloads.writer import IN_FLIGHT, RecordProducer
 
 ONE_AT_A_TIME = 1
 """Requests in flight that survive a change of leaders. Of several, the first may come too early for the new leader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from suites.probe.wire import Wire
+from brokertrial.suites.probe.wire import Wire
 
 
 def subscription(topics: list[str]) -> bytes:

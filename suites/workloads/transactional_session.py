@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaException
 
-from histories.clock import now_ns
-from histories.rows import Operation
-from suites.workloads.bounded import PATIENCE_S, Hung, bounded
-from suites.workloads.context import WorkloadContext
-from suites.workloads.writer import RecordProducer
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.rows import Operation
+from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.writer import RecordProducer
 
 CALL_S = 10.0
 FLUSH_S = 2.0

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from histories.rows import PartitionId
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh
-from suites.workloads.reader import Reader
-from suites.workloads.sending import bystanders
-from suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.reader import Reader
+from brokertrial.suites.workloads.sending import bystanders
+from brokertrial.suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
+from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
 COMMITTED, UNCOMMITTED = "r-committed", "r-uncommitted"
 

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from histories.rows import PartitionId
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh
+from brokertrial.histories.rows import PartitionId
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from histories.clock import now_ns
-from histories.payload import record_for
-from histories.rows import Client, Operation, PartitionId, Record
-from suites.workloads.context import WorkloadContext
+from brokertrial.histories.clock import now_ns
+from brokertrial.histories.payload import record_for
+from brokertrial.histories.rows import Client, Operation, PartitionId, Record
+from brokertrial.suites.workloads.context import WorkloadContext
 
 IN_FLIGHT = 400
 FLUSH_S = 60.0

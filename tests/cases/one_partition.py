@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from brokertrial.wire import errors
+from brokertrial.wire.messages import response
+from brokertrial.wire.records import batches, patch
 from tests.suites.scripted import ScriptedExchanger
-from wire import errors
-from wire.messages import response
-from wire.records import batches, patch
 
 TOPIC_ID = UUID(int=7)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from suites.cases.compaction.survivors import cleanable
-from suites.probe.failures import NotApplicable
+from brokertrial.suites.cases.compaction.survivors import cleanable
+from brokertrial.suites.probe.failures import NotApplicable
+from brokertrial.wire.messages import response
 from tests.suites.scripted import TOPIC, wire_to
-from wire.messages import response
 
 TOLD = {"log.cleaner.enable": "true", "log.cleaner.backoff.ms": "500"}
 

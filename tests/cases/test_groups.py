@@ -1,12 +1,12 @@
 """Legal behaviour that must not fail a case about groups."""
 
-from checkers.verdict import Verdict
-from suites.case import by_id
-from suites.probe import join_together
-from suites.probe.run_case import attempt
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import by_id
+from brokertrial.suites.probe import join_together
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.wire import errors
+from brokertrial.wire.messages import response
 from tests.suites.scripted import wire_to
-from wire import errors
-from wire.messages import response
 
 
 def coordinator(asked):

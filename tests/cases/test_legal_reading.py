@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import by_id
-from suites.probe import batch
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import by_id
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
 from tests.cases.one_partition import OnePartition
 from tests.suites.scripted import SCENE
 

@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from suites.cases.protocol import api_versions, metadata, order, versions
-from suites.probe.failures import ProtocolBroken, StatementFalse
+from brokertrial.suites.cases.protocol import api_versions, metadata, order, versions
+from brokertrial.suites.probe.failures import ProtocolBroken, StatementFalse
+from brokertrial.wire.codec import decode, encode
+from brokertrial.wire.messages import response
 from tests.suites import scripted
 from tests.suites.scripted import TOPIC, produced, wire_to
-from wire.codec import decode, encode
-from wire.messages import response
 
 
 def listed(answer_offset):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from suites.probe import batch
-from suites.probe.failures import StatementFalse
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.wire import errors
+from brokertrial.wire.messages import response
 from tests.suites.scripted import TOPIC, produced, wire_to
-from wire import errors
-from wire.messages import response
 
 
 def first_then_taken(*codes):

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.judge import Judgement, judge
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Batch, Client, Event, Operation, Record, Row
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import Judgement, judge
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Batch, Client, Event, Operation, Record, Row
 
 TOPIC = "t"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import structs
 
-from histories.rows import Event, Membership, Operation, Record
+from brokertrial.histories.rows import Event, Membership, Operation, Record
 from tests.checkers.wounds import SECOND, Expected, Wound
 
 

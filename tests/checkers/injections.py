@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from histories.rows import Batch, Client, Event, Operation, Record
+from brokertrial.histories.rows import Batch, Client, Event, Operation, Record
 from tests.checkers.group_injections import GROUPS
 from tests.checkers.transaction_injections import TRANSACTIONS, committed
 from tests.checkers.wounds import SECOND, Expected, Wound

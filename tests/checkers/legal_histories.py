@@ -3,8 +3,8 @@
 from functools import cached_property
 from random import Random
 
-from histories.header import Header
-from histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
+from brokertrial.histories.header import Header
+from brokertrial.histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
 
 STEP = 4_000
 """Nanoseconds from one call to the next, on average."""

@@ -4,8 +4,8 @@ from random import Random
 
 from msgspec import structs
 
-from histories.header import Header
-from histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
+from brokertrial.histories.header import Header
+from brokertrial.histories.rows import Batch, Client, Event, Membership, Operation, Record, Row
 
 OUTCOMES = ["ok", "ok", "ok", "info", "fail"]
 

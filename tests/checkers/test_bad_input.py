@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.judge import judge
-from histories.header import HistoryRefused, HistoryWriteFailed, read_title, write_title
-from histories.parts import PartWriter
-from histories.payload import read_back, record_for
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Event
-from histories.tables import schema_of
+from brokertrial.checkers.judge import judge
+from brokertrial.histories.header import HistoryRefused, HistoryWriteFailed, read_title, write_title
+from brokertrial.histories.parts import PartWriter
+from brokertrial.histories.payload import read_back, record_for
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Event
+from brokertrial.histories.tables import schema_of
 from tests.checkers.conftest import TOPIC
 
 BIG = 10 * 2**20

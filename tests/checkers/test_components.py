@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from checkers.linearizability.components import components
+from brokertrial.checkers.linearizability.components import components
 
 
 def arrays(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:

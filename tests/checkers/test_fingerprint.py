@@ -7,14 +7,14 @@ from random import Random
 import msgspec
 import pytest
 
-from checkers.check import all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.engines.fingerprint import settled
-from checkers.oracle import ORACLES
-from checkers.oracle.facts import Facts
-from checkers.relations import RELATIONS, blocks
-from histories.header import Header
-from histories.rows import Client, Record
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.engines.fingerprint import settled
+from brokertrial.checkers.oracle import ORACLES
+from brokertrial.checkers.oracle.facts import Facts
+from brokertrial.checkers.relations import RELATIONS, blocks
+from brokertrial.histories.header import Header
+from brokertrial.histories.rows import Client, Record
 
 _spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
 test_oracle = importlib.util.module_from_spec(_spec)

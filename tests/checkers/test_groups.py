@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories.rows import Membership
+from brokertrial.histories.rows import Membership
 
 
 @pytest.fixture

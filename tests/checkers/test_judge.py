@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.check import all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.judge import SHOWN, UnknownCheck, judge, judge_all
-from histories.header import read_title, write_title
-from histories.reader import History
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.judge import SHOWN, UnknownCheck, judge, judge_all
+from brokertrial.histories.header import read_title, write_title
+from brokertrial.histories.reader import History
 
 
 def broken(story, **header):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from checkers.check import all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.relations import RELATIONS, lanes
-from histories.header import Header
-from histories.rows import Client, Operation, Record
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.relations import RELATIONS, lanes
+from brokertrial.histories.header import Header
+from brokertrial.histories.rows import Client, Operation, Record
 
 _spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
 test_oracle = importlib.util.module_from_spec(_spec)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
 
 
 def A(call, ret, base, records):

@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 
 COUNT = 40_000
 

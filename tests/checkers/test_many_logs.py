@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from checkers.linearizability import log_rows
-from checkers.linearizability.log import APPEND, EXACT, SAW, LogOperations, violations
-from checkers.linearizability.many_logs import violations_of
-from checkers.linearizability.precedence import NEVER
+from brokertrial.checkers.linearizability import log_rows
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, SAW, LogOperations, violations
+from brokertrial.checkers.linearizability.many_logs import violations_of
+from brokertrial.checkers.linearizability.precedence import NEVER
 
 NAMES = ("append-order", "read-from-future", "torn-batch", "stale-read", "end-regression", "offset-divergence")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories.rows import Membership
+from brokertrial.histories.rows import Membership
 
 MINUTE = 60_000_000_000
 

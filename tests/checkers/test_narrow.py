@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-import checkers.engines.duckdb_engine
-from checkers.check import ROW, all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.engines.narrow import NARROWED, narrowed
-from checkers.judge import judge
-from checkers.relations import RELATIONS, suspicion
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
+from brokertrial.checkers.check import ROW, all_checks
+from brokertrial.checkers.engines import duckdb_engine
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.engines.narrow import NARROWED, narrowed
+from brokertrial.checkers.judge import judge
+from brokertrial.checkers.relations import RELATIONS, suspicion
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
 
 _spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
 test_oracle = importlib.util.module_from_spec(_spec)
@@ -114,10 +114,8 @@ def test_a_large_history_is_searched_so_and_judged_the_same(tmp_path, monkeypatc
     history = History.open(tmp_path / "history")
     whole = judge(history)
     assert whole.totals == {"log-order": 1}
-    monkeypatch.setattr(checkers.engines.duckdb_engine, "SMALL_ROWS", 0)
+    monkeypatch.setattr(duckdb_engine, "SMALL_ROWS", 0)
     asked = []
-    monkeypatch.setattr(
-        checkers.engines.duckdb_engine, "narrowed", lambda check: asked.append(check.name) or narrowed(check)
-    )
+    monkeypatch.setattr(duckdb_engine, "narrowed", lambda check: asked.append(check.name) or narrowed(check))
     assert judge(history) == whole
     assert "log-order" in asked

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkers.check import ROW, all_checks
-from checkers.engines.base import titles, topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
-from checkers.linearizability.registers import EVER, Access, conflicts
-from checkers.oracle import ORACLES
-from checkers.oracle.commits import RegisterAccess as NaiveAccess
-from checkers.oracle.commits import linearizable
-from checkers.oracle.facts import Facts
-from checkers.oracle.logs import impossible
-from checkers.relations import BASES, RENAMED
-from histories.rows import TABLES
-from histories.tables import columns_of, schema_of
+from brokertrial.checkers.check import ROW, all_checks
+from brokertrial.checkers.engines.base import titles, topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
+from brokertrial.checkers.linearizability.registers import EVER, Access, conflicts
+from brokertrial.checkers.oracle import ORACLES
+from brokertrial.checkers.oracle.commits import RegisterAccess as NaiveAccess
+from brokertrial.checkers.oracle.commits import linearizable
+from brokertrial.checkers.oracle.facts import Facts
+from brokertrial.checkers.oracle.logs import impossible
+from brokertrial.checkers.relations import BASES, RENAMED
+from brokertrial.histories.rows import TABLES
+from brokertrial.histories.tables import columns_of, schema_of
 
 _spec = importlib.util.spec_from_file_location("random_histories", Path(__file__).with_name("random_histories.py"))
 random_histories = importlib.util.module_from_spec(_spec)

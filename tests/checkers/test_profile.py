@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.engines.duckdb_engine import DuckDBEngine
-from histories.availability import QUERY, Sums, kinds, profile, series
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.histories.availability import QUERY, Sums, kinds, profile, series
 
 MS = 1_000_000
 FAULT = {"windows": [{"id": "w1", "kind": "kill"}]}
@@ -31,7 +31,7 @@ def told(story):
 
 
 def _event(kind, **fields):
-    from histories.rows import Event
+    from brokertrial.histories.rows import Event
 
     return Event(kind=kind, **fields)
 

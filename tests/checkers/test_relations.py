@@ -1,8 +1,8 @@
 """Which shared relations a query reads from: a column that is called like one is none."""
 
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.relations import RELATIONS, named_in
-from checkers.relations.relation import Relation
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.relations import RELATIONS, named_in
+from brokertrial.checkers.relations.relation import Relation
 
 EVERYTHING = ("SELECT * FROM ends", "SELECT e.x FROM logs l\n JOIN ends e ON l.a = e.a")
 

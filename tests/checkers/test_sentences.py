@@ -7,11 +7,11 @@ import string
 
 import pytest
 
-import checkers.jepsen
-from checkers.check import all_checks, checks_in
-from checkers.sentence import filled
+from brokertrial.checkers import jepsen
+from brokertrial.checkers.check import all_checks, checks_in
+from brokertrial.checkers.sentence import filled
 
-CHECKS = {**all_checks(), **checks_in(checkers.jepsen)}
+CHECKS = {**all_checks(), **checks_in(jepsen)}
 STILTED = re.compile(r"\b(told|nobody|taken back|was said to|asked for)\b")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories.rows import Batch
+from brokertrial.histories.rows import Batch
 
 
 def asked(story, at, sequence, *, when, answered=True, producer_id=7, epoch=0):

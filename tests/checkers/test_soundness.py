@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.relations import RELATIONS
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.relations import RELATIONS
 
 
 def calls(*rows):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histories.rows import Batch
+from brokertrial.histories.rows import Batch
 
 
 @pytest.fixture

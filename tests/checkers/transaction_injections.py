@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from histories.rows import Batch, Record
+from brokertrial.histories.rows import Batch, Record
 from tests.checkers.wounds import Expected, Wound
 
 

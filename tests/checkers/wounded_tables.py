@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checkers.check import AnomalyRow, Check
-from checkers.engines.base import titles, topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.relations import BASES, RENAMED
-from histories.rows import TABLES
-from histories.tables import columns_of
+from brokertrial.checkers.check import AnomalyRow, Check
+from brokertrial.checkers.engines.base import titles, topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.relations import BASES, RENAMED
+from brokertrial.histories.rows import TABLES
+from brokertrial.histories.tables import columns_of
 from tests.checkers.wounds import Expected, Wound
 
 SHARED = [table for table in TABLES if table in BASES]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from histories.rows import Batch, Operation, Record, Row
+from brokertrial.histories.rows import Batch, Operation, Record, Row
 
 SECOND = 1_000_000_000
 

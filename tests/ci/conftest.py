@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from ci.reports.run_state import RunState
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
-from histories.rows import Event as HistoryEvent
-from suites.events import CaseFinished, CaseInfo, CaseStarted, LeftOut, RunEvent, RunFinished, RunStarted
-from suites.result import Attempt, CaseResult, Evidence, KafkaProof, LogLine, Reason
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
+from brokertrial.histories.rows import Event as HistoryEvent
+from brokertrial.suites.events import CaseFinished, CaseInfo, CaseStarted, LeftOut, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, KafkaProof, LogLine, Reason
 
 SECOND = 1_000_000_000
 TODAY = date(2026, 11, 21)

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.running.session import TargetSession
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.running.session import TargetSession
 
 PATIENCE_S = 20.0
 

@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]': the page is of what Spark found")
 
-from ci.reports.analysis_page import slots
-from ci.reports.timeline import BUCKETS, Series, draw
-from histories.availability import TICK_NS, Sums, series
+from brokertrial.ci.reports.analysis_page import slots
+from brokertrial.ci.reports.timeline import BUCKETS, Series, draw
+from brokertrial.histories.availability import TICK_NS, Sums, series
 
 
 @pytest.mark.parametrize("seconds", [0.3, 1.0, 20.6, 61.0, 3_600.0])

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.judge import Judgement
-from checkers.verdict import Verdict
-from ci.cli import main
-from ci.errors import INCONCLUSIVE, USAGE
-from ci.reports.findings import findings_of
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
+from brokertrial.checkers.judge import Judgement
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.cli import main
+from brokertrial.ci.errors import INCONCLUSIVE, USAGE
+from brokertrial.ci.reports.findings import findings_of
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
 
 COMMANDS = ("check", "explain")
 

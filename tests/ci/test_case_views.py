@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ci.reports import case_views, counterexample, report
-from ci.reports.case_views import CaseViews
-from ci.reports.run_state import RunState
-from suites.events import CaseFinished
-from suites.result import CaseResult
+from brokertrial.ci.reports import case_views, counterexample, report
+from brokertrial.ci.reports.case_views import CaseViews
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import CaseFinished
+from brokertrial.suites.result import CaseResult
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.verdict import Verdict
-from ci.reports import report, summary
-from ci.reports.case_views import CaseViews, worst_first
-from ci.reports.causes import Harm, by_harm, causes
-from ci.reports.run_state import RunState
-from suites.events import CaseFinished, RunEvent, RunFinished
-from suites.result import CaseResult, Failure, Reason
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import report, summary
+from brokertrial.ci.reports.case_views import CaseViews, worst_first
+from brokertrial.ci.reports.causes import Harm, by_harm, causes
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
+from brokertrial.suites.result import CaseResult, Failure, Reason
 
 
 def failed(case: str, *failures: Failure, level: str = "must", anomalies: tuple[Anomaly, ...] = ()) -> CaseResult:

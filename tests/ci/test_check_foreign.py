@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from ci.cli import cli
-from ci.errors import UserError
+from brokertrial.ci.cli import cli
+from brokertrial.ci.errors import UserError
 
 GOOD = [
     '{"index": 0, "time": 1, "process": 0, "type": "invoke", "f": "send", "value": [["send", 1, 5]]}',

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from ci import child, manifest
-from ci.commands.doctor import doctor
-from ci.errors import UserError
-from faults.journal import JOURNALS, FaultJournal
-from faults.node_control import Command
+from brokertrial.ci import child, manifest
+from brokertrial.ci.commands.doctor import doctor
+from brokertrial.ci.errors import UserError
+from brokertrial.faults.journal import JOURNALS, FaultJournal
+from brokertrial.faults.node_control import Command
 
 # A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
 HEALS = [
@@ -23,7 +23,7 @@ HEALS = [
     *("  print('ready', flush=True); threading.Event().wait(60)", "except KeyboardInterrupt:"),
     *("  print('healed', flush=True)", "  os._exit(2)"),
 ]
-PARENT = "import sys; from ci.child import run_module; sys.exit(run_module(sys.argv[1], sys.argv[2:]))"
+PARENT = "import sys; from brokertrial.ci.child import run_module; sys.exit(run_module(sys.argv[1], sys.argv[2:]))"
 
 
 def parent(*module: str) -> subprocess.Popen[str]:

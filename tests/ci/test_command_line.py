@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ci import manifest
-from ci.cli import cli, main
-from ci.errors import UserError
-from ci.run_folder import find, new_run
-from suites.guarantees import registry
+from brokertrial.ci import manifest
+from brokertrial.ci.cli import cli, main
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.run_folder import find, new_run
+from brokertrial.suites.guarantees import registry
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -63,7 +63,7 @@ def test_a_mistake_is_one_sentence_and_a_status(
 
 
 def test_our_own_mistake_is_never_status_1(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ci.commands.targets.list_page", lambda: 1 / 0)
+    monkeypatch.setattr("brokertrial.ci.commands.targets.list_page", lambda: 1 / 0)
     code, _, err = said(capsys, "targets")
     assert code == 3
     assert "ZeroDivisionError" in err

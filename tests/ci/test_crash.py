@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
-from ci import child, crash, manifest
-from ci.commands.run import run
-from ci.errors import FAILED, INCONCLUSIVE, INTERRUPTED
-from ci.reports import results
-from ci.reports.running import Running
-from ci.reports.tally import Tally
-from suites.events import CaseInfo, RunStarted
-from suites.result import CaseResult
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci import child, crash, manifest
+from brokertrial.ci.commands.run import run
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERRUPTED
+from brokertrial.ci.reports import results
+from brokertrial.ci.reports.running import Running
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.events import CaseInfo, RunStarted
+from brokertrial.suites.result import CaseResult
 
+ROOT = Path(__file__).parents[2]
 CASES = ("offsets/ends", "produce/base-offset", "protocol/names-nothing")
 
 
@@ -25,6 +26,8 @@ def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cases: str, ctrl_c: 
     plain = child.command
     more = ["-p", "tests.ci.crashing"]
     monkeypatch.setattr(child, "command", lambda *asked: plain(asked[0], [*more, *asked[1]], asked[2]))
+    ours = child.environment
+    monkeypatch.setattr(child, "environment", lambda: {**ours(), "PYTHONPATH": str(ROOT)})
     monkeypatch.setenv("BROKERTRIAL_TEST_CRASH", ",".join(cases))
     if ctrl_c:
         monkeypatch.setenv("BROKERTRIAL_TEST_CTRL_C", "1")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ci import manifest
-from ci.cli import cli
-from ci.commands.doctor import doctor
-from ci.errors import UserError
-from histories.tempdirs import SUFFIX, holding
+from brokertrial.ci import manifest
+from brokertrial.ci.cli import cli
+from brokertrial.ci.commands.doctor import doctor
+from brokertrial.ci.errors import UserError
+from brokertrial.histories.tempdirs import SUFFIX, holding
 
 
 @pytest.fixture(autouse=True)

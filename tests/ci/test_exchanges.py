@@ -8,28 +8,28 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from ci.cli import main
-from ci.commands import explain as command
-from ci.reports.case_views import CaseViews
-from ci.reports.excerpt import excerpt
-from ci.reports.exchange_steps import shown, steps_of
-from ci.reports.report import render
-from ci.reports.run_state import RunState
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from suites.case import Case
-from suites.events import CaseFinished
-from suites.probe import batch
-from suites.probe.rendering import MAX_LINES
-from suites.probe.rendering import render as rendered
-from suites.probe.run_case import attempt
-from suites.probe.transcript import TranscriptWriter
-from suites.result import CaseResult
-from suites.running import rejudge
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.cli import main
+from brokertrial.ci.commands import explain as command
+from brokertrial.ci.reports.case_views import CaseViews
+from brokertrial.ci.reports.excerpt import excerpt
+from brokertrial.ci.reports.exchange_steps import shown, steps_of
+from brokertrial.ci.reports.report import render
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.case import Case
+from brokertrial.suites.events import CaseFinished
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.rendering import MAX_LINES
+from brokertrial.suites.probe.rendering import render as rendered
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.transcript import TranscriptWriter
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running import rejudge
+from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, TOPIC, produced, wire_to
-from wire.messages import response
 
 
 def _two_sends(wire):

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from checkers.anomaly import Anomaly
-from checkers.judge import judge
-from ci.cli import main
-from ci.commands.explain import chosen
-from ci.errors import UserError
-from ci.reports.counterexample import counterexample
-from ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
-from ci.reports.evidence_picture import MOST, draw
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Event, Operation, Record
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import judge
+from brokertrial.ci.cli import main
+from brokertrial.ci.commands.explain import chosen
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.reports.counterexample import counterexample
+from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
+from brokertrial.ci.reports.evidence_picture import MOST, draw
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Event, Operation, Record
 
 START = 1_000_000_000_000
 VALUES = 60

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from ci.errors import FAILED, PASSED, UserError
-from ci.reports.known import KnownFailures, lines_to_record
-from ci.reports.tally import Tally
-from suites.case import by_id
-from suites.proving.mutation import results as tried
-from suites.result import CaseResult, Failure, Reason
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.errors import FAILED, PASSED, UserError
+from brokertrial.ci.reports.known import KnownFailures, lines_to_record
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.case import by_id
+from brokertrial.suites.proving.mutation import results as tried
+from brokertrial.suites.result import CaseResult, Failure, Reason
 
 TODAY = date(2026, 11, 21)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ci import manifest
-from ci.errors import UserError
-from ci.reports import discover, results
-from ci.reports.run_state import RunState
-from suites.events import RunEvent
+from brokertrial.ci import manifest
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.reports import discover, results
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.events import RunEvent
 
 
 @pytest.fixture

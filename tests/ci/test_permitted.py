@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from ci.reports import informational, report, results, summary
-from ci.reports.case_views import CaseViews
-from ci.reports.details import details
-from ci.reports.run_state import RunState
-from suites.result import CaseResult
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import informational, report, results, summary
+from brokertrial.ci.reports.case_views import CaseViews
+from brokertrial.ci.reports.details import details
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.result import CaseResult
 
 
 def late(number: int, name: str = "stale-read") -> Anomaly:

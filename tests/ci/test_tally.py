@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from ci.reports.run_state import RunState
-from ci.reports.tally import Tally
-from suites.result import Attempt, CaseResult, Reason
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.result import Attempt, CaseResult, Reason
 
 
 def made(verdict: Verdict, kind: str = "", level: str = "must") -> CaseResult:

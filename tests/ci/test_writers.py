@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from checkers.verdict import Verdict
-from ci.reports import console, discover, junit, known_failures, report, results, summary
-from ci.reports.case_views import CaseViews
-from ci.reports.details import details
-from ci.reports.known import KnownFailure, KnownFailures
-from ci.reports.run_state import RunState
-from ci.reports.timeline import timeline
-from suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
-from suites.result import CaseResult, KafkaProof
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.reports import console, discover, junit, known_failures, report, results, summary
+from brokertrial.ci.reports.case_views import CaseViews
+from brokertrial.ci.reports.details import details
+from brokertrial.ci.reports.known import KnownFailure, KnownFailures
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.timeline import timeline
+from brokertrial.suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
+from brokertrial.suites.result import CaseResult, KafkaProof
 
 
 class Tags(HTMLParser):

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
-from histories.tempdirs import Scratch
-from suites.case import by_id
-from suites.events import CaseFinished
-from suites.exit_status import FAILED
-from suites.proving import mutation
-from suites.running.run import Options, Run
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.case import by_id
+from brokertrial.suites.events import CaseFinished
+from brokertrial.suites.exit_status import FAILED
+from brokertrial.suites.proving import mutation
+from brokertrial.suites.running.run import Options, Run
 
 SEED = 7
 #: planted bug -> (case, how its failure must be named)

@@ -26,15 +26,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 from time import monotonic
 
-from suites.targets import open_target
-from suites.targets.base import Target
+from brokertrial.suites.targets import open_target
+from brokertrial.suites.targets.base import Target
+from brokertrial.wire import errors
+from brokertrial.wire.apis import ALL
+from brokertrial.wire.client import Connection
+from brokertrial.wire.conversation import ConnectionFailed
 from tests.differential.sequence import Difference, Outcome, run, world_of
 from tests.differential.side import ANSWER_WITHIN_S, Side
 from tests.differential.table import Covered
-from wire import errors
-from wire.apis import ALL
-from wire.client import Connection
-from wire.conversation import ConnectionFailed
 
 PATIENCE_S = 0.15
 # Nothing is cleaned and no session ends while a sequence runs: when that happens is nobody's promise. Partitions of

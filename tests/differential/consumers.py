@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.wire.messages import Struct
 from tests.differential.step import Kept
-from wire.messages import Struct
 
 
 class Consumers:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from brokertrial.wire import errors
 from tests.differential.families import Maker, makers
 from tests.differential.settling import settle
 from tests.differential.side import CLOSED, WAITING, Heard, Side
 from tests.differential.step import Settled, Step
 from tests.differential.world import LINES, World
-from wire import errors
 
 LENGTH = (20, 60)
 SLOWER_BY_S = 10.0

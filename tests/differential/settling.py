@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic, sleep
 
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 from tests.differential.side import Side
 from tests.differential.step import Settled
 from tests.differential.telling import OWN_SETTING
-from wire import errors
-from wire.messages import Struct
 
 WITHIN_S = 20.0
 LATEST = -1

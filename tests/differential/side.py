@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any
 
-from suites.probe.core import fitted
+from brokertrial.suites.probe.core import fitted
+from brokertrial.wire import errors
+from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Record, build_batch
 from tests.differential.consumers import Consumers
 from tests.differential.step import MEMBER, BatchOf, Kept, Step, Symbol
 from tests.differential.telling import Names, codes, told
-from wire import errors
-from wire.client import Connection, ConnectionClosed, ResponseTimeout
-from wire.messages import Struct, request
-from wire.records import Record, build_batch
 
 #: Said while something is under way inside; asked again until it is done or the deadline of a step passes.
 PASSING = frozenset(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from brokertrial.wire.messages import ZERO_UUID, Struct
+from brokertrial.wire.records import batches
 from tests.differential.step import MEMBER, PRODUCER, SESSION, TOPIC, Symbol
-from wire.messages import ZERO_UUID, Struct
-from wire.records import batches
 
 #: Prose, addresses, sizes of disks and what else says nothing about behaviour.
 DROPPED = frozenset(

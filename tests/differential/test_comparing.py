@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 from tests.differential.sequence import _in_anothers_words
 from tests.differential.side import WAITING, Heard, Side
 from tests.differential.step import Step
-from wire import errors
-from wire.messages import Struct, response
 
 JOIN_V5 = 5
 

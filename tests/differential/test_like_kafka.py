@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import open_target
+from brokertrial.suites.targets import open_target
 from tests.differential.__main__ import HERE, JUDGE, common, one, unlisted
 
 pytestmark = pytest.mark.kafka

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 
+from brokertrial.wire import errors
+from brokertrial.wire.apis import ALL
 from tests.differential.families import makers
 from tests.differential.sequence import Outcome
 from tests.differential.table import DOCUMENTED, TIER_M, Covered
-from wire import errors
-from wire.apis import ALL
 
 
 def test_every_api_that_release_1_needs_has_a_maker() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from faults.proxy_process import FaultProxy
-from wire import apis
-from wire.client import Connection
-from wire.codec import Malformed
-from wire.frames import decode_request, encode_response
-from wire.messages import Struct, response
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.wire import apis
+from brokertrial.wire.client import Connection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_request, encode_response
+from brokertrial.wire.messages import Struct, response
 
 Answerer = Callable[[Struct, int, int], Struct | None]
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from faults.apply import applied
-from faults.clock import OperationClock
-from faults.journal import JOURNALS, FaultJournal, heal, heal_run, pending, start_of
-from faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
-from faults.node_control import Command, NodeControl
-from faults.proxy_process import FaultProxy
-from faults.schedule import Windows
-from faults.triggers import AT_HEAL, after, at_op, elapsed, message
-from histories.rows import Event
-from wire.messages import request
+from brokertrial.faults.apply import applied
+from brokertrial.faults.clock import OperationClock
+from brokertrial.faults.journal import JOURNALS, FaultJournal, heal, heal_run, pending, start_of
+from brokertrial.faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
+from brokertrial.faults.node_control import Command, NodeControl
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import AT_HEAL, after, at_op, elapsed, message
+from brokertrial.histories.rows import Event
+from brokertrial.wire.messages import request
 
 
 class Sleeper:
@@ -300,7 +300,7 @@ def test_any_draws_the_same_node_from_the_same_seed(links: Any, node_controls: A
 
 def test_the_proxy_ends_with_whoever_started_it(fake: Any) -> None:
     code = (
-        "import os, sys; from faults.proxy_process import FaultProxy\n"
+        "import os, sys; from brokertrial.faults.proxy_process import FaultProxy\n"
         f"links = FaultProxy.start([('127.0.0.1', {fake.ports[1]})])\n"
         "print(links._process.pid, flush=True); os.kill(os.getpid(), 9)"
     )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from faults.proxy.observer import _headers
-from wire.records import Record, build_batch
+from brokertrial.faults.proxy.observer import _headers
+from brokertrial.wire.records import Record, build_batch
 
 GOOD = build_batch([Record(None, b"a")])
 

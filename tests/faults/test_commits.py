@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from faults.proxy.commit_observer import FIRST_OP, KIND
-from wire.messages import request, response
+from brokertrial.faults.proxy.commit_observer import FIRST_OP, KIND
+from brokertrial.wire.messages import request, response
 
 
 def commit(client: Any, fake: Any, offset: int, generation: int, code: int = 0) -> None:

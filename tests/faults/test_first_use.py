@@ -7,7 +7,7 @@ import sys
 
 MANY_FIRST_TIMES = """
 import importlib, sys, threading
-from faults import proxy_bypass
+from brokertrial.faults import proxy_bypass
 sys.setswitchinterval(1e-6)
 
 def first():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from wire.codec import encode_versioned
-from wire.messages import data, request, response
+from brokertrial.wire.codec import encode_versioned
+from brokertrial.wire.messages import data, request, response
 
 TOPIC_ID = UUID(int=7)
 

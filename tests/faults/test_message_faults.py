@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faults.kinds import (
+from brokertrial.faults.kinds import (
     all_kinds,
     cut,
     delay,
@@ -20,11 +20,11 @@ from faults.kinds import (
     error_instead,
     hold,
 )
-from faults.schedule import Window, Windows
-from wire import errors
-from wire.client import ConnectionClosed, ResponseTimeout
-from wire.messages import request
-from wire.records import Record, batches, build_batch
+from brokertrial.faults.schedule import Window, Windows
+from brokertrial.wire import errors
+from brokertrial.wire.client import ConnectionClosed, ResponseTimeout
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, batches, build_batch
 
 
 def one(window: Window) -> Window:
@@ -252,7 +252,7 @@ def test_one_field_of_an_answer_is_edited(fake: Any, links: Any, connect: Any) -
 
 
 def test_records_in_an_answer_are_edited_and_packed_again(fake: Any, links: Any, connect: Any) -> None:
-    from wire.messages import response
+    from brokertrial.wire.messages import response
 
     stored = build_batch([Record(b"k", b"one", timestamp=1), Record(b"k", b"two", timestamp=2)], base_offset=40)
     parts = [{"partition_index": 0, "records": stored}]

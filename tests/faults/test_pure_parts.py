@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults import message_paths
-from faults.clock import OperationClock
-from faults.error_responses import NoErrorField, error_response, fail, first_error
-from faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
-from faults.proxy.exchange import ProxiedExchange
-from faults.proxy.observed_cluster import ObservedCluster
-from faults.proxy.send_queue import SendQueue
-from faults.proxy_bypass import BypassDetector
-from wire import apis
-from wire.codec import decode, encode
-from wire.messages import request, response
+from brokertrial.faults import message_paths
+from brokertrial.faults.clock import OperationClock
+from brokertrial.faults.error_responses import NoErrorField, error_response, fail, first_error
+from brokertrial.faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
+from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.observed_cluster import ObservedCluster
+from brokertrial.faults.proxy.send_queue import SendQueue
+from brokertrial.faults.proxy_bypass import BypassDetector
+from brokertrial.wire import apis
+from brokertrial.wire.codec import decode, encode
+from brokertrial.wire.messages import request, response
 
 PARTITION = {"partition_index": 0, "leader_id": 4, "leader_epoch": 2, "replica_nodes": [9, 4, 7]}
 

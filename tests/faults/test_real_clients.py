@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from faults.apply import applied
-from faults.clock import OperationClock
-from faults.kinds import delay, drop_response, duplicate_request, hold
-from faults.proxy_process import FaultProxy
-from faults.schedule import Windows
-from faults.triggers import at_op
+from brokertrial.faults.apply import applied
+from brokertrial.faults.clock import OperationClock
+from brokertrial.faults.kinds import delay, drop_response, duplicate_request, hold
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import at_op
 
 
 class Notes:
@@ -36,7 +36,7 @@ class Notes:
 def broker() -> Iterator[int]:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "reference_impl", "node", "--data", folder, "--port", "0"],
+            [sys.executable, "-P", "-m", "brokertrial.reference_impl", "node", "--data", folder, "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=log,
         )
@@ -136,7 +136,7 @@ def test_a_client_that_goes_past_the_proxy_is_found(broker: int, addresses: str)
 
 
 def test_the_command_serves_in_the_foreground_and_says_what_is_wrong(broker: int) -> None:
-    command = [sys.executable, "-P", "-m", "faults.proxy", "--upstream"]
+    command = [sys.executable, "-P", "-m", "brokertrial.faults.proxy", "--upstream"]
     process = subprocess.Popen([*command, f"127.0.0.1:{broker}"], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults.kinds import (
+from brokertrial.faults.kinds import (
     all_kinds,
     cut,
     delay,
@@ -19,10 +19,21 @@ from faults.kinds import (
     pause,
     restart,
 )
-from faults.match import Match, ordinal
-from faults.schedule import BadSchedule, Schedule, Window, Windows
-from faults.seeded_random import seeded_random
-from faults.triggers import AT_HEAL, After, RunProgress, Trigger, after, at_op, elapsed, is_due, message, next_ms
+from brokertrial.faults.match import Match, ordinal
+from brokertrial.faults.schedule import BadSchedule, Schedule, Window, Windows
+from brokertrial.faults.seeded_random import seeded_random
+from brokertrial.faults.triggers import (
+    AT_HEAL,
+    After,
+    RunProgress,
+    Trigger,
+    after,
+    at_op,
+    elapsed,
+    is_due,
+    message,
+    next_ms,
+)
 
 names = st.sampled_from(["any", "1", "leader(t,0)", "coordinator(g)"])
 matches = st.builds(
@@ -118,16 +129,16 @@ def test_nonsense_is_refused_with_a_sentence() -> None:
     with pytest.raises(ValueError, match="exactly one"):
         Trigger(op=1, elapsed_ms=1)
     with pytest.raises(LookupError, match="NO_SUCH"):
-        from faults.kinds import error_after
+        from brokertrial.faults.kinds import error_after
 
         error_after("NO_SUCH")
 
 
 def test_every_kind_can_be_imported_by_cases_and_says_what_it_models() -> None:
-    import faults.kinds
+    from brokertrial.faults import kinds
 
     for name, kind in all_kinds().items():
-        assert name in faults.kinds.__all__ and callable(getattr(faults.kinds, name))
+        assert name in kinds.__all__ and callable(getattr(kinds, name))
         assert kind.model and kind.needs and kind.verb
         assert kind.__doc__ and "Leaves" in kind.__doc__, f"{name} does not say what it leaves true"
 

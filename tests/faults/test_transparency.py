@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faults.proxy.framing import Frames, NotAKafkaFrame
-from faults.proxy_process import FaultProxy
-from wire import apis, errors
-from wire.client import ConnectionClosed
-from wire.frames import decode_response, encode_request
-from wire.messages import request, response
-from wire.records import Record, build_batch
+from brokertrial.faults.proxy.framing import Frames, NotAKafkaFrame
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.wire import apis, errors
+from brokertrial.wire.client import ConnectionClosed
+from brokertrial.wire.frames import decode_response, encode_request
+from brokertrial.wire.messages import request, response
+from brokertrial.wire.records import Record, build_batch
 
 
 def wait_until(condition: Any, what: str, within_s: float = 5.0) -> None:

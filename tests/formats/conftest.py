@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.jepsen import jepsen_checks
-from checkers.judge import Judgement, judge_by
-from ci.reports.findings import Findings, findings_of
-from histories.formats.jepsen import import_jepsen
-from histories.formats.settings import Settings
-from histories.reader import History
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.jepsen import jepsen_checks
+from brokertrial.checkers.judge import Judgement, judge_by
+from brokertrial.ci.reports.findings import Findings, findings_of
+from brokertrial.histories.formats.jepsen import import_jepsen
+from brokertrial.histories.formats.settings import Settings
+from brokertrial.histories.reader import History
 
 Op = dict[str, Any]
 

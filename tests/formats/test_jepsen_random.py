@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkers.engines.base import titles, topics
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.jepsen import jepsen_checks
-from checkers.oracle.facts import Facts
-from checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
-from checkers.relations import BASES, RENAMED
-from histories.formats.jepsen import Jepsen
-from histories.formats.settings import Settings
-from histories.header import Header
-from histories.rows import TABLES, Event
-from histories.tables import columns_of, schema_of
+from brokertrial.checkers.engines.base import titles, topics
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.jepsen import jepsen_checks
+from brokertrial.checkers.oracle.facts import Facts
+from brokertrial.checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
+from brokertrial.checkers.relations import BASES, RENAMED
+from brokertrial.histories.formats.jepsen import Jepsen
+from brokertrial.histories.formats.settings import Settings
+from brokertrial.histories.header import Header
+from brokertrial.histories.rows import TABLES, Event
+from brokertrial.histories.tables import columns_of, schema_of
 
 BATCH = 60
 KEYS = ("x", 7)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-import histories.formats
-from histories.formats.jsonl_lines import HistoryFileLine, schema
+from brokertrial.histories import formats
+from brokertrial.histories.formats.jsonl_lines import HistoryFileLine, schema
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_shipped_schema_is_the_readers_own():
-    file = Path(histories.formats.__path__[0]) / "jsonl.schema.json"
+    file = Path(formats.__path__[0]) / "jsonl.schema.json"
 
     assert json.loads(file.read_text()) == json.loads(msgspec.json.encode(schema()))
 

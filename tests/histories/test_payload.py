@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histories.payload import MIN_SIZE, read_back, record_for
+from brokertrial.histories.payload import MIN_SIZE, read_back, record_for
 
 VALUES = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 

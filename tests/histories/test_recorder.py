@@ -11,12 +11,12 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from histories import parts as parts_module
-from histories import recorder as recorder_module
-from histories.header import Header, HistoryIncomplete, HistoryWriteFailed
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import TABLES, Batch, Client, Event, Exchange, Membership, Operation, Record
+from brokertrial.histories import parts as parts_module
+from brokertrial.histories import recorder as recorder_module
+from brokertrial.histories.header import Header, HistoryIncomplete, HistoryWriteFailed
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import TABLES, Batch, Client, Event, Exchange, Membership, Operation, Record
 
 HEADER = Header(case="tests/recorder", target="nobody", seed=7, schedule={"windows": []}, settings={"a": [1, "b"]})
 
@@ -121,8 +121,9 @@ def test_closed_as_cut_short_is_readable_and_incomplete(tmp_path):
 
 def child(code, folder):
     """Runs code that has a recorder in a process of its own."""
-    lines = "import os, resource, signal, sys, time\nfrom histories.recorder import Recorder\n"
-    lines += "from histories.header import Header, HistoryWriteFailed\nfrom histories.rows import Operation\n"
+    lines = "import os, resource, signal, sys, time\nfrom brokertrial.histories.recorder import Recorder\n"
+    lines += "from brokertrial.histories.header import Header, HistoryWriteFailed\n"
+    lines += "from brokertrial.histories.rows import Operation\n"
     lines += "recorder = Recorder.create(sys.argv[1], Header(case='tests/child', target='nobody'))\n"
     lines += "def add(n): recorder.add(Operation(op=n, client='p', kind='send', call_ns=n, outcome='ok'))\n"
     command = [sys.executable, "-c", lines + textwrap.dedent(code), str(folder)]

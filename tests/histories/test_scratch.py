@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from histories import tempdirs
-from histories.tempdirs import Scratch, holding, is_held, left_behind
+from brokertrial.histories import tempdirs
+from brokertrial.histories.tempdirs import Scratch, holding, is_held, left_behind
 
 AGED_S = 3_600
-HOLDER = "from histories.tempdirs import Scratch; held = Scratch('test'); print(held.name, flush=True); input()"
+HOLDER = (
+    "from brokertrial.histories.tempdirs import Scratch; held = Scratch('test'); print(held.name, flush=True); input()"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,18 @@ import shutil
 import msgspec
 import pytest
 
-from histories.header import FILE, Header, HistoryIncomplete, HistoryRefused, HistoryTampered, read_title, write_title
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation, Record
+from brokertrial.histories.header import (
+    FILE,
+    Header,
+    HistoryIncomplete,
+    HistoryRefused,
+    HistoryTampered,
+    read_title,
+    write_title,
+)
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation, Record
 
 FILES = ["history.json", "clients/00001.parquet", "operations/00001.parquet", "records/00001.parquet",
          "events/00001.parquet"]  # fmt: skip

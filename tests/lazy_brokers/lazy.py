@@ -16,11 +16,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from reference_impl import api
-from reference_impl.__main__ import main
-from reference_impl.api import Context
-from wire import errors
-from wire.messages import Struct
+from brokertrial.reference_impl import api
+from brokertrial.reference_impl.__main__ import main
+from brokertrial.reference_impl.api import Context
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 
 Trick = Callable[[Struct, Struct, Context], Struct | Awaitable[Struct]]
 SUITE = ("brokertrial", "bt-", "w1", "r1", "m1")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.case import by_id
-from suites.probe import run_case
-from suites.probe.core import Core
+from brokertrial.suites.case import by_id
+from brokertrial.suites.probe import run_case
+from brokertrial.suites.probe.core import Core
 from tests.lazy_brokers.lazy import TRICKS
 from tests.lazy_brokers.trial import tried
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ci.reports.run_state import RunState
-from suites.case import by_id
-from suites.result import CaseResult
-from suites.running.run import Options, Run
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.suites.case import by_id
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.run import Options, Run
 
 LAZY = Path(__file__).with_name("lazy.py")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.judge import judge
-from checkers.minimise.minimum import NotMinimised, minimise
-from checkers.minimise.part import HistorySlice
-from histories.reader import History
-from histories.recorder import Recorder
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import judge
+from brokertrial.checkers.minimise.minimum import NotMinimised, minimise
+from brokertrial.checkers.minimise.part import HistorySlice
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
 from tests.checkers.injections import INJECTIONS
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounds import Wound

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.linearizability.porcupine.build import PorcupineMissing, helper
+from brokertrial.checkers.linearizability.porcupine.build import PorcupineMissing, helper
 
 
 @pytest.fixture(scope="session")

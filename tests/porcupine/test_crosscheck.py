@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.judge import judge
-from checkers.linearizability import crosscheck
-from checkers.linearizability.crosscheck import cross_checks
-from checkers.linearizability.porcupine.build import PorcupineMissing
-from checkers.linearizability.porcupine.process import PorcupineRefused
-from checkers.linearizability.search.question import SearchResult
-from checkers.minimise.minimum import minimise
-from checkers.verdict import Verdict
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Event, Operation
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import judge
+from brokertrial.checkers.linearizability import crosscheck
+from brokertrial.checkers.linearizability.crosscheck import cross_checks
+from brokertrial.checkers.linearizability.porcupine.build import PorcupineMissing
+from brokertrial.checkers.linearizability.porcupine.process import PorcupineRefused
+from brokertrial.checkers.linearizability.search.question import SearchResult
+from brokertrial.checkers.minimise.minimum import minimise
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Event, Operation
 
 LOG_CHECKS = ["log-order", "log-recency"]
 
@@ -160,9 +160,9 @@ def test_no_end_confirms_nothing_and_a_disagreement_is_ours(told, monkeypatch, a
 
 
 def test_a_stored_failure_is_shown_with_the_second_opinion(told, monkeypatch, program):
-    from suites.outcome import Outcome
-    from suites.running import rejudge
-    from suites.trials import verdict
+    from brokertrial.suites.outcome import Outcome
+    from brokertrial.suites.running import rejudge
+    from brokertrial.suites.trials import verdict
 
     history = told(*BROKEN["stale-read"])
     found = Outcome(Verdict.FAIL, anomalies=tuple(judge(history, LOG_CHECKS).anomalies))

@@ -11,10 +11,10 @@ import time
 import msgspec
 import pytest
 
-from checkers.linearizability.porcupine.build import CHOSEN, PorcupineMissing, helper
-from checkers.linearizability.porcupine.client import TimelineMark, draw, request, rule
-from checkers.linearizability.porcupine.process import BAD_INPUT, Limits, PorcupineRefused
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.linearizability.porcupine.build import CHOSEN, PorcupineMissing, helper
+from brokertrial.checkers.linearizability.porcupine.client import TimelineMark, draw, request, rule
+from brokertrial.checkers.linearizability.porcupine.process import BAD_INPUT, Limits, PorcupineRefused
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 ONE_PROCESSOR = os.environ | {"GOMAXPROCS": "1"}
 STALE = Question(
@@ -140,7 +140,7 @@ def test_a_search_that_explodes_keeps_to_its_memory_and_is_unknown(program, tmp_
 
 
 def test_what_the_system_refuses_is_unknown(program, monkeypatch):
-    monkeypatch.setattr("checkers.linearizability.porcupine.process.SLACK_MB", 90 - 4000)
+    monkeypatch.setattr("brokertrial.checkers.linearizability.porcupine.process.SLACK_MB", 90 - 4000)
     answers = rule([contended(1000, 50), FRESH], Limits(60, memory_mb=4000), program=program)
 
     assert [(answer.ruling, answer.reason) for answer in answers] == [("unknown", "memory"), ("ok", "")]
@@ -155,7 +155,7 @@ def test_a_crash_is_unknown_and_harms_only_its_own_history(program, tmp_path):
 
 
 def test_a_helper_that_hangs_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("checkers.linearizability.porcupine.process.GRACE_S", 0.3)
+    monkeypatch.setattr("brokertrial.checkers.linearizability.porcupine.process.GRACE_S", 0.3)
     deaf = tmp_path / "helper"
     deaf.write_text("#!/bin/sh\nsleep 600\n")
     deaf.chmod(0o755)

@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.linearizability.porcupine.build import SOURCES, go
-from checkers.linearizability.porcupine.client import rule
-from checkers.linearizability.porcupine.process import Limits
-from checkers.linearizability.search.engine import search
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.linearizability.porcupine.build import SOURCES, go
+from brokertrial.checkers.linearizability.porcupine.client import rule
+from brokertrial.checkers.linearizability.porcupine.process import Limits
+from brokertrial.checkers.linearizability.search.engine import search
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 REGISTER = re.compile(r"jepsen\.util\s+-\s+(\d+)\s+:(invoke|ok|fail|info)\s+:(read|write|cas)\s+(.*)$")
 STORE = re.compile(r'{:process (\d+), :type :(invoke|ok), :f :(get|put|append), :key "(.*)", :value (?:nil|"(.*)")}')

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from reference_impl import bugs
-from reference_impl.clock import ManualClock
-from reference_impl.control.controller import Controller
-from reference_impl.control.image import NOBODY, Placement
-from reference_impl.control.journal import MetadataJournal
-from reference_impl.settings.config import BrokerConfig
-from wire import errors
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.control.controller import Controller
+from brokertrial.reference_impl.control.image import NOBODY, Placement
+from brokertrial.reference_impl.control.journal import MetadataJournal
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import errors
 
 EVER = 1 << 60
 

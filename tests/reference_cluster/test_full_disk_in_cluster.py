@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from reference_impl.broker.cluster import Cluster
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.wire import errors
+from brokertrial.wire.client import Connection
+from brokertrial.wire.conversation import ConnectionFailed
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, batches, build_batch
 from tests.reference_cluster.test_real_processes import control, placement
 from tests.reference_impl.brokers import Deadline
 from tests.reference_impl.test_full_disk import fill_up, small_disk
-from wire import errors
-from wire.client import Connection
-from wire.conversation import ConnectionFailed
-from wire.messages import request
-from wire.records import Record, batches, build_batch
 
 __all__ = ["small_disk"]
 SMALL = 2

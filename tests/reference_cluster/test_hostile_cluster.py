@@ -11,12 +11,12 @@ import pytest
 
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
-from reference_impl.broker.channel import MOST_CONNECTIONS, SOCKET
-from reference_impl.broker.cluster import Cluster
-from wire import apis
-from wire.client import Connection
-from wire.messages import request
-from wire.records import Record, build_batch
+from brokertrial.reference_impl.broker.channel import MOST_CONNECTIONS, SOCKET
+from brokertrial.reference_impl.broker.cluster import Cluster
+from brokertrial.wire import apis
+from brokertrial.wire.client import Connection
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, build_batch
 
 FRAMES = 500
 BETWEEN_BROKERS = ("Fetch", "WriteTxnMarkers", "AddPartitionsToTxn", "OffsetForLeaderEpoch", "ElectLeaders")

@@ -12,15 +12,15 @@ import pytest
 from bench.kill_deaths import reach
 from bench.kill_judgement import DEATH, Death, Findings, Standing, find, losses
 from bench.kill_support import rows_of_send
-from histories.header import Header
-from histories.recorder import Recorder
-from histories.rows import Batch, Client, Operation, Record
-from reference_impl.log import powercut
-from reference_impl.log.batch import read_header
-from reference_impl.log.partition_log import LogSettings
-from reference_impl.log.recovery import open_log
-from wire.records import Record as WireRecord
-from wire.records import build_batch
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Batch, Client, Operation, Record
+from brokertrial.reference_impl.log import powercut
+from brokertrial.reference_impl.log.batch import read_header
+from brokertrial.reference_impl.log.partition_log import LogSettings
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.wire.records import Record as WireRecord
+from brokertrial.wire.records import build_batch
 
 SECOND = 1_000_000_000
 CUT_NS, AGAIN_NS = 10 * SECOND, 12 * SECOND

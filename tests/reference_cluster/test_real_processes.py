@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from reference_impl.broker.cluster import Cluster
+from brokertrial.reference_impl.broker.cluster import Cluster
 from tests.reference_impl.brokers import Deadline
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
@@ -112,7 +112,16 @@ def test_a_power_cut_takes_nothing_that_others_have(cluster: Cluster) -> None:
     acked = write(producer, "cut", range(50))
     leader = placement(cluster, "cut")["leader"]
     cluster.kill(leader)
-    command = [sys.executable, "-P", "-m", "reference_impl", "powercut", str(cluster.data_of(leader)), "--torn", "7"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "brokertrial.reference_impl",
+        "powercut",
+        str(cluster.data_of(leader)),
+        "--torn",
+        "7",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     acked |= write(producer, "cut", range(50, 100))
     cluster.restart(leader)
@@ -201,7 +210,16 @@ def test_the_control_channel_says_what_is_wrong(cluster: Cluster) -> None:
 
 
 def test_children_die_with_their_parent(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "reference_impl", "--nodes", "2", "--data", str(tmp_path / "data")]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "brokertrial.reference_impl",
+        "--nodes",
+        "2",
+        "--data",
+        str(tmp_path / "data"),
+    ]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert parent.stdout is not None
     bootstrap = parent.stdout.readline().decode().removeprefix("bootstrap: ").strip()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import UnknownTarget, open_target
+from brokertrial.suites.targets import UnknownTarget, open_target
 
 
 def test_three_nodes_share_a_controller_and_the_mutant(tmp_path: Path) -> None:

@@ -13,21 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reference_impl.clock import ManualClock
-from reference_impl.control.controller import Controller
-from reference_impl.control.image import NOBODY
-from reference_impl.control.journal import MetadataJournal
-from reference_impl.log.recovery import open_log
-from reference_impl.log.validate import Rejected
-from reference_impl.partition import Partition
-from reference_impl.replica.following import Following
-from reference_impl.replica.leading import Proposal
-from reference_impl.replica.serving import FollowerSession, as_response
-from reference_impl.replica.waiting import LogPosition, mark
-from reference_impl.settings.config import BrokerConfig, TopicRules
-from wire import errors
-from wire.messages import Struct
-from wire.records import Record, batches, build_batch
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.control.controller import Controller
+from brokertrial.reference_impl.control.image import NOBODY
+from brokertrial.reference_impl.control.journal import MetadataJournal
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.reference_impl.log.validate import Rejected
+from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.following import Following
+from brokertrial.reference_impl.replica.leading import Proposal
+from brokertrial.reference_impl.replica.serving import FollowerSession, as_response
+from brokertrial.reference_impl.replica.waiting import LogPosition, mark
+from brokertrial.reference_impl.settings.config import BrokerConfig, TopicRules
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
+from brokertrial.wire.records import Record, batches, build_batch
 
 TOPIC, BROKERS = "t", (1, 2, 3)
 MAX_LAG_S = 1.0

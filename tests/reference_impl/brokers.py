@@ -33,7 +33,7 @@ class BrokerProcess:
 
     def start(self) -> None:
         """Blocks until the broker says that it is ready."""
-        command = [sys.executable, "-P", "-m", "reference_impl", "node", "--data", str(self.data)]
+        command = [sys.executable, "-P", "-m", "brokertrial.reference_impl", "node", "--data", str(self.data)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--port", str(self.port), *self.arguments], stdout=subprocess.PIPE, stderr=log

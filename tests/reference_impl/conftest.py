@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
 from tests.reference_impl.brokers import BrokerProcess
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from reference_impl import api, bugs
-from reference_impl.broker.node import Node
-from reference_impl.clock import ManualClock
-from reference_impl.settings.config import BrokerConfig
-from wire import apis, records
-from wire.messages import Struct, request
+from brokertrial.reference_impl import api, bugs
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import apis, records
+from brokertrial.wire.messages import Struct, request
 
 T = 1_700_000_000_000
 

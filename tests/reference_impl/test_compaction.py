@@ -12,15 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference_impl import bugs
-from reference_impl.clock import ManualClock
-from reference_impl.log import batch as headers
-from reference_impl.log import compaction_swap
-from reference_impl.log.batch import read_header
-from reference_impl.log.compaction import clean, dirt
-from reference_impl.log.partition_log import LogSettings, PartitionLog
-from reference_impl.log.recovery import open_log
-from wire import records
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.log import batch as headers
+from brokertrial.reference_impl.log import compaction_swap
+from brokertrial.reference_impl.log.batch import read_header
+from brokertrial.reference_impl.log.compaction import clean, dirt
+from brokertrial.reference_impl.log.partition_log import LogSettings, PartitionLog
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.wire import records
 
 T = 1_700_000_000_000
 RULES = LogSettings(segment_bytes=700, compact=True, delete=False, min_dirty_ratio=0.0, delete_retention_ms=1000)
@@ -358,8 +358,8 @@ def test_every_planted_bug_of_compaction_changes_what_is_left(bug: str, tmp_path
 
 
 def test_the_cleaner_works_in_steps_and_stops(tmp_path: Path) -> None:
-    from reference_impl.broker.node import Node
-    from reference_impl.settings.config import BrokerConfig
+    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.settings.config import BrokerConfig
 
     clock = ManualClock(T)
     node = Node(BrokerConfig(tmp_path), clock, random.Random(1))

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from reference_impl.api.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
-from reference_impl.broker.node import Node
-from reference_impl.clock import ManualClock
-from reference_impl.net.budget import Budget
-from reference_impl.net.server import ClientConnection
-from reference_impl.settings.config import BrokerConfig
-from wire import frames
-from wire.messages import child, request
-from wire.records import Record, build_batch
+from brokertrial.reference_impl.api.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.net.budget import Budget
+from brokertrial.reference_impl.net.server import ClientConnection
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import frames
+from brokertrial.wire.messages import child, request
+from brokertrial.wire.records import Record, build_batch
 
 
 class Wire(asyncio.Transport):

@@ -10,13 +10,13 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from reference_impl import api
-from reference_impl.settings import emulated
+from brokertrial.reference_impl import api
+from brokertrial.reference_impl.settings import emulated
+from brokertrial.wire import apis, errors
+from brokertrial.wire.client import Connection
+from brokertrial.wire.conversation import ConnectionClosed
+from brokertrial.wire.messages import request
 from tests.reference_impl.brokers import BrokerProcess, Deadline
-from wire import apis, errors
-from wire.client import Connection
-from wire.conversation import ConnectionClosed
-from wire.messages import request
 
 Start = Callable[..., BrokerProcess]
 

@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from reference_impl.broker.node import Node
-from reference_impl.clock import ManualClock
-from reference_impl.control.journal import MetadataJournal
-from reference_impl.log.batch import read_header
-from reference_impl.log.epochs import LeaderEpochs
-from reference_impl.log.partition_log import LogSettings
-from reference_impl.log.recovery import open_log
-from reference_impl.log.segment import Aborted, Segment
-from reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.control.journal import MetadataJournal
+from brokertrial.reference_impl.log.batch import read_header
+from brokertrial.reference_impl.log.epochs import LeaderEpochs
+from brokertrial.reference_impl.log.partition_log import LogSettings
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import errors
+from brokertrial.wire.client import Connection
+from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record, batches, build_batch
 from tests.reference_impl.brokers import BrokerProcess, Deadline
-from wire import errors
-from wire.client import Connection
-from wire.messages import request
-from wire.records import Record, batches, build_batch
 
 OF_ITS_OWN = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--user", "--map-root-user"]
 """A mount that nobody else sees, and that is gone with the process."""

@@ -13,13 +13,13 @@ import pytest
 
 from bench import hostile_traffic as traffic
 from bench.hostile_frames import TOPICS
+from brokertrial.wire import apis, errors
+from brokertrial.wire.client import Connection
+from brokertrial.wire.codec import Malformed, decode, encode
+from brokertrial.wire.crc32c import crc32c
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Record, build_batch
 from tests.reference_impl.brokers import BrokerProcess, Deadline
-from wire import apis, errors
-from wire.client import Connection
-from wire.codec import Malformed, decode, encode
-from wire.crc32c import crc32c
-from wire.messages import Struct, request
-from wire.records import Record, build_batch
 
 MIB = 1 << 20
 FRAMES = 1500

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference_impl import bugs
-from reference_impl.log import batch as headers
-from reference_impl.log.batch import read_header
-from reference_impl.log.partition_log import LogSettings, PartitionLog
-from reference_impl.log.recovery import open_log
-from wire import records
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log import batch as headers
+from brokertrial.reference_impl.log.batch import read_header
+from brokertrial.reference_impl.log.partition_log import LogSettings, PartitionLog
+from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.wire import records
 
 T = 1_700_000_000_000
 SMALL = LogSettings(segment_bytes=400)

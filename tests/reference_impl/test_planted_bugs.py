@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import reference_impl
-from reference_impl import bugs
+from brokertrial import reference_impl
+from brokertrial.reference_impl import bugs
 
 CODE = [p for p in Path(next(iter(reference_impl.__path__))).rglob("*.py") if p.name != "bugs.py"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl.log.batch import Header, read_header
-from reference_impl.log.producers import MOST_AWAITED, DuplicateBatch, ProducerTable, RejectedBatch, follows
-from wire import errors, records
+from brokertrial.reference_impl.log.batch import Header, read_header
+from brokertrial.reference_impl.log.producers import MOST_AWAITED, DuplicateBatch, ProducerTable, RejectedBatch, follows
+from brokertrial.wire import errors, records
 
 MAX = (1 << 31) - 1
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from brokertrial.wire import apis, errors, frames, records
+from brokertrial.wire.messages import Struct, request
 from tests.reference_impl.brokers import BrokerProcess, Deadline
-from wire import apis, errors, frames, records
-from wire.messages import Struct, request
 
 
 class Wire:
@@ -321,14 +321,23 @@ def test_an_api_can_be_left_out_and_settings_given(start_broker: Any) -> None:
     ],
 )
 def test_wrong_arguments_are_one_clear_sentence(arguments: list[str], sentence: str, tmp_path: Any) -> None:
-    command = [sys.executable, "-P", "-m", "reference_impl", "node", "--data", str(tmp_path / "d"), *arguments]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "brokertrial.reference_impl",
+        "node",
+        "--data",
+        str(tmp_path / "d"),
+        *arguments,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 4
     assert sentence in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
 
 
 def test_the_planted_bugs_are_listed() -> None:
-    command = [sys.executable, "-P", "-m", "reference_impl", "mutants", "--json"]
+    command = [sys.executable, "-P", "-m", "brokertrial.reference_impl", "mutants", "--json"]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
     assert {"M01a", "M05", "M06", "M07a", "M09", "M15a", "M17", "M30a", "M37a"} <= {bug["id"] for bug in listed}
 

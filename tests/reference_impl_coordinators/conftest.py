@@ -26,7 +26,7 @@ class Process:
             sys.executable,
             "-P",
             "-m",
-            "reference_impl",
+            "brokertrial.reference_impl",
             "node",
             "--data",
             str(self._data),

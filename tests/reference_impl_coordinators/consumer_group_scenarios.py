@@ -9,9 +9,9 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
 from tests.reference_impl_coordinators.scenarios import Scenario, Story
-from wire import errors
-from wire.messages import Struct
 
 
 class Member:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from reference_impl.group import rebalance
-from reference_impl.group.classic import ClassicGroup
-from reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
-from reference_impl.group.joining import GroupLimits, JoinRequest
+from brokertrial.reference_impl.group import rebalance
+from brokertrial.reference_impl.group.classic import ClassicGroup
+from brokertrial.reference_impl.group.effects import Effect, JoinResult, Saved, SyncResult
+from brokertrial.reference_impl.group.joining import GroupLimits, JoinRequest
 
 SESSION_MS, REBALANCE_MS = 1_000, 5_000
 

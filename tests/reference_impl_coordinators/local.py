@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reference_impl import api
-from reference_impl.broker.node import Node
-from reference_impl.clock import ManualClock
-from reference_impl.settings.config import BrokerConfig
-from wire import apis, errors
-from wire.messages import Struct, request
-from wire.records import Batch, Record, build_batch
+from brokertrial.reference_impl import api
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import apis, errors
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Batch, Record, build_batch
 
 COMMIT, ABORT = True, False
 SETTINGS = {

@@ -13,10 +13,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wire import apis, errors
-from wire.frames import decode_response, encode_request
-from wire.messages import Struct, request
-from wire.records import Record, build_batch
+from brokertrial.wire import apis, errors
+from brokertrial.wire.frames import decode_response, encode_request
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Record, build_batch
 
 DEADLINE_S = 30.0
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from reference_impl import bugs
-from reference_impl.group import consumer_heartbeat, consumer_layout
-from reference_impl.group.commits import commit_refusal
-from reference_impl.group.consumer import NOTHING, ConsumerGroup, Parts
-from reference_impl.group.consumer_effects import Beat, Refusal
-from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
+from brokertrial.reference_impl.group.commits import commit_refusal
+from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerGroup, Parts
+from brokertrial.reference_impl.group.consumer_effects import Beat, Refusal
+from brokertrial.reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
 
 TOPIC = uuid.UUID(int=1)
 LIMITS = ConsumerLimits(session_timeout_ms=10_000)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from brokertrial.wire import errors
 from tests.reference_impl_coordinators.local import Local
-from wire import errors
 
 
 def test_an_empty_group_has_nothing_to_hand_round_and_its_target_is_up_to_date(tmp_path: Path) -> None:

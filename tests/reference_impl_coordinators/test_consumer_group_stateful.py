@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from reference_impl.group import consumer_heartbeat, consumer_layout
-from reference_impl.group.consumer import NOTHING, ConsumerGroup, Parts
-from reference_impl.group.consumer_effects import Beat, Refusal
-from reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
-from wire import errors
+from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
+from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerGroup, Parts
+from brokertrial.reference_impl.group.consumer_effects import Beat, Refusal
+from brokertrial.reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
+from brokertrial.wire import errors
 
 LIMITS = ConsumerLimits(session_timeout_ms=10_000)
 PATIENCE_MS = 5_000
@@ -237,7 +237,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def _whole(group: ConsumerGroup) -> list[tuple[bytes, bytes | None]]:
-    from reference_impl.group.consumer_effects import (
+    from brokertrial.reference_impl.group.consumer_effects import (
         SavedConsumerMember,
         SavedGroup,
         SavedProgress,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_impl import bugs
+from brokertrial.reference_impl import bugs
+from brokertrial.wire import errors
 from tests.reference_impl_coordinators.local import ABORT, COMMIT, Local
-from wire import errors
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_the_reference_broker_says_what_kafka_says(scenario: Scenario, broker: s
 @pytest.mark.kafka
 def test_kafka_still_says_so(tmp_path: Path) -> None:
     """The lines in `kafka_says.txt` are Kafka's own."""
-    from suites.targets import open_target
+    from brokertrial.suites.targets import open_target
 
     with open_target("kafka:4.4.0", tmp_path) as target:
         lines = list(told(target.bootstrap, ALL))

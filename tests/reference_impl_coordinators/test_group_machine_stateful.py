@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from reference_impl.group.classic import GroupState, restored
-from reference_impl.group.effects import JoinResult, Saved, SyncResult
-from reference_impl.group.joining import GroupLimits
+from brokertrial.reference_impl.group.classic import GroupState, restored
+from brokertrial.reference_impl.group.effects import JoinResult, Saved, SyncResult
+from brokertrial.reference_impl.group.joining import GroupLimits
+from brokertrial.wire import errors
 from tests.reference_impl_coordinators.group_driver import REBALANCE_MS, SESSION_MS, Play
-from wire import errors
 
 PROTOCOLS = st.sampled_from([("a", "b"), ("b", "a"), ("b",), ("a",), ("c", "a")])
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference_impl import bugs
-from reference_impl.group import rebalance
-from reference_impl.group.classic import GroupState, restored
-from reference_impl.group.commits import commit_refusal
-from reference_impl.group.joining import GroupLimits
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.group import rebalance
+from brokertrial.reference_impl.group.classic import GroupState, restored
+from brokertrial.reference_impl.group.commits import commit_refusal
+from brokertrial.reference_impl.group.joining import GroupLimits
+from brokertrial.wire import errors
 from tests.reference_impl_coordinators.group_driver import REBALANCE_MS, SESSION_MS, Play
-from wire import errors
 
 
 @pytest.fixture(autouse=True)

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from reference_impl import api
-from reference_impl.broker import loading
-from reference_impl.broker.dispatch import dispatch
-from reference_impl.broker.node import CONSUMER_OFFSETS, Node
-from reference_impl.clock import ManualClock, SystemClock
-from reference_impl.group import layout
-from reference_impl.group.layout import CommittedOffset, OffsetKey
-from reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl import api
+from brokertrial.reference_impl.broker import loading
+from brokertrial.reference_impl.broker.dispatch import dispatch
+from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, Node
+from brokertrial.reference_impl.clock import ManualClock, SystemClock
+from brokertrial.reference_impl.group import layout
+from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire import apis, errors
+from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Record, build_batch
 from tests.reference_impl_coordinators.local import COMMIT, Local
-from wire import apis, errors
-from wire.messages import Struct, request
-from wire.records import Record, build_batch
 
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 RECORDS, GROUPS, A_BATCH = 50_000, 100, 10

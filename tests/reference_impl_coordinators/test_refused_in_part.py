@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from reference_impl.broker import coordinated
-from reference_impl.broker.coordinated import BY_API, answer
-from reference_impl.txn.admission import asked
-from wire import errors
-from wire.messages import Struct, request, response
+from brokertrial.reference_impl.broker import coordinated
+from brokertrial.reference_impl.broker.coordinated import BY_API, answer
+from brokertrial.reference_impl.txn.admission import asked
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, request, response
 
 PLACES = [("t", 0), ("t", 2), ("u", 1)]
 TOPICS = [{"name": "t", "partitions": [0, 2]}, {"name": "u", "partitions": [1]}]

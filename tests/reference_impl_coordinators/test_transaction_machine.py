@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from reference_impl.txn import layout, state, version2
-from reference_impl.txn.pids import BLOCK, ProducerIds
-from reference_impl.txn.state import LAST_EPOCH, Transaction, TransactionState, Transition
-from wire import errors
+from brokertrial.reference_impl.txn import layout, state, version2
+from brokertrial.reference_impl.txn.pids import BLOCK, ProducerIds
+from brokertrial.reference_impl.txn.state import LAST_EPOCH, Transaction, TransactionState, Transition
+from brokertrial.wire import errors
 
 TIMEOUT_MS = 1_000
 

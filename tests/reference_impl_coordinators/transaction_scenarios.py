@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.wire import errors
 from tests.reference_impl_coordinators.scenarios import Scenario, Story
-from wire import errors
 
 
 def ids_and_epochs(s: Story) -> None:

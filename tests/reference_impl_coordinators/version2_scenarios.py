@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct
+from brokertrial.wire.records import Record, build_batch
 from tests.reference_impl_coordinators.scenarios import Scenario, Story
-from wire import errors
-from wire.messages import Struct
-from wire.records import Record, build_batch
 
 
 def end5(s: Story, name: str, pid: int, epoch: int, commit: bool) -> Struct:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 LONGEST = 8
 

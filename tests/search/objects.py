@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from checkers.linearizability import chains, log, ownership, registers
-from checkers.linearizability.precedence import NEVER
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.linearizability import chains, log, ownership, registers
+from brokertrial.checkers.linearizability.precedence import NEVER
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 LONGEST = 9
 Times = tuple[int, int | None]

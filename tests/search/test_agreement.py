@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from checkers.linearizability.porcupine.build import PorcupineMissing, helper
-from checkers.linearizability.porcupine.client import rule
-from checkers.linearizability.search.engine import search
-from checkers.linearizability.search.question import Question
+from brokertrial.checkers.linearizability.porcupine.build import PorcupineMissing, helper
+from brokertrial.checkers.linearizability.porcupine.client import rule
+from brokertrial.checkers.linearizability.search.engine import search
+from brokertrial.checkers.linearizability.search.question import Question
 from tests.search.coordinators import MAKERS
 from tests.search.objects import KINDS, Kind
 

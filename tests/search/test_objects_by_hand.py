@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.linearizability.chains import APPEND, BOUNDS, DELETE, END, READ, START, Move, cycles
-from checkers.linearizability.ownership import GIVE, HOLD, REFUSED, Claim, clashes
-from checkers.linearizability.precedence import NEVER
-from checkers.linearizability.registers import EVER, FOREVER, Access, conflicts
-from checkers.linearizability.search.engine import search
-from checkers.linearizability.search.model import Specification, UnknownModel
-from checkers.linearizability.search.question import Op, Question
+from brokertrial.checkers.linearizability.chains import APPEND, BOUNDS, DELETE, END, READ, START, Move, cycles
+from brokertrial.checkers.linearizability.ownership import GIVE, HOLD, REFUSED, Claim, clashes
+from brokertrial.checkers.linearizability.precedence import NEVER
+from brokertrial.checkers.linearizability.registers import EVER, FOREVER, Access, conflicts
+from brokertrial.checkers.linearizability.search.engine import search
+from brokertrial.checkers.linearizability.search.model import Specification, UnknownModel
+from brokertrial.checkers.linearizability.search.question import Op, Question
 
 
 def H(op, member, epoch, call, ret):

@@ -13,18 +13,18 @@ if shutil.which("java") is None:
 
 import pyarrow.parquet as pq
 
-from checkers.check import all_checks
-from checkers.judge import judge
-from ci.commands.analyze import status
-from ci.reports.analysis_page import page
-from histories.header import HistoryTampered
-from histories.reader import History
-from spark_analysis import job, results
-from spark_analysis import session as session_module
-from spark_analysis.caching import kept
-from spark_analysis.engine import Spark
-from spark_analysis.remote_history import Elsewhere, histories_under
-from spark_analysis.session import open_session
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import judge
+from brokertrial.ci.commands.analyze import status
+from brokertrial.ci.reports.analysis_page import page
+from brokertrial.histories.header import HistoryTampered
+from brokertrial.histories.reader import History
+from brokertrial.spark_analysis import job, results
+from brokertrial.spark_analysis import session as session_module
+from brokertrial.spark_analysis.caching import kept
+from brokertrial.spark_analysis.engine import Spark
+from brokertrial.spark_analysis.remote_history import Elsewhere, histories_under
+from brokertrial.spark_analysis.session import open_session
 
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
 FEW = ("lost-write", "stale-read", "two-owners")

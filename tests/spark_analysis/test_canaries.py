@@ -6,9 +6,9 @@ pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge
 
 from msgspec.structs import replace
 
-from checkers.check import all_checks
-from checkers.judge import Judgement
-from spark_analysis.canaries import canaries, judged, proof
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import Judgement
+from brokertrial.spark_analysis.canaries import canaries, judged, proof
 
 
 @pytest.fixture(scope="module")

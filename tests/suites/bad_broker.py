@@ -16,10 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from reference_impl.__main__ import main  # noqa: E402
-from reference_impl.net import server  # noqa: E402
-from wire import errors  # noqa: E402
-from wire.records import batches  # noqa: E402
+from brokertrial.reference_impl.__main__ import main  # noqa: E402
+from brokertrial.reference_impl.net import server  # noqa: E402
+from brokertrial.wire import errors  # noqa: E402
+from brokertrial.wire.records import batches  # noqa: E402
 
 Habit = Callable[[Any, Any], None]
 SLOW = {"CreateTopics": 1.0, "Produce": 0.4}

@@ -14,18 +14,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from checkers.verdict import Verdict
-from reference_impl import bugs
-from reference_impl.broker.node import Node
-from reference_impl.clock import ManualClock
-from reference_impl.net.server import ClientConnection
-from reference_impl.settings.config import BrokerConfig
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.probe.context import CaseContext
-from suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.net.server import ClientConnection
+from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
 
 NODE = 1
 STEP_S = 0.05

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from faults.schedule import Schedule, Window
-from suites.case import Case, by_id
-from suites.events import RunEvent
-from suites.result import CaseResult
-from suites.running.run import Options, Run
+from brokertrial.faults.schedule import Schedule, Window
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.events import RunEvent
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.run import Options, Run
 
 
 def results_of(

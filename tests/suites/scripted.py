@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from suites.probe.context import CaseContext
-from suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
-from suites.probe.wire import Wire
-from wire.apis import ALL
-from wire.frames import decode_request, encode_response
-from wire.messages import response
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire.apis import ALL
+from brokertrial.wire.frames import decode_request, encode_response
+from brokertrial.wire.messages import response
 
 TOPIC = "bt-x-topic"
 SCENE = CaseContext(prefix="bt-x", case="tests/case", latency_ms=1.0)

@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from suites.probe import batch
-from suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request, response
 from tests.suites.scripted import TOPIC, produced, wire_to
-from wire import errors
-from wire.messages import request, response
 
 
 def marked(failure: StatementFalse) -> list[str]:

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.check import all_checks
-from checkers.verdict import Verdict
-from suites.outcome import Outcome
-from suites.result import Reason
-from suites.running.attempts import attempt_of, concluded, severity
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.result import Reason
+from brokertrial.suites.running.attempts import attempt_of, concluded, severity
 
 PHANTOM = Anomaly(
     name="phantom", guarantee="rec-001", topic="t", partition=0, offsets=(3,), values=(9,), operations=(9,),

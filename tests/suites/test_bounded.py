@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from suites.workloads.bounded import Hung, bounded
-from suites.workloads.transactional_session import TransactionalSession
+from brokertrial.suites.workloads.bounded import Hung, bounded
+from brokertrial.suites.workloads.transactional_session import TransactionalSession
 
 
 def test_a_call_that_returns_is_as_if_it_were_called_here():
@@ -44,8 +44,8 @@ class Writer:
 
 
 def test_a_session_whose_call_never_returns_is_over_and_its_writer_given_up(monkeypatch):
-    monkeypatch.setattr("suites.workloads.transactional_session.CALL_S", 0.1)
-    monkeypatch.setattr("suites.workloads.transactional_session.PATIENCE_S", 0.1)
+    monkeypatch.setattr("brokertrial.suites.workloads.transactional_session.CALL_S", 0.1)
+    monkeypatch.setattr("brokertrial.suites.workloads.transactional_session.PATIENCE_S", 0.1)
     session, forever = object.__new__(TransactionalSession), threading.Event()
     session.context, session.writer, session.client = Stage(), Writer(), "x1"
     session.over = session.hung = False

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
-from suites.guarantees import UnknownGuarantee, guarantee, registry
-from suites.running.selection import UnknownSelection, quick_first, select, within_budget
+from brokertrial.suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
+from brokertrial.suites.guarantees import UnknownGuarantee, guarantee, registry
+from brokertrial.suites.running.selection import UnknownSelection, quick_first, select, within_budget
 
 
 def test_every_file_of_every_area_is_found():

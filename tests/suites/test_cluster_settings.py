@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from suites.case import Case
-from suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, withheld_apis
-from suites.probe.default_topics import DefaultTopicsProbe
-from suites.running.support import TargetSupport, broken_claims, unmet_need
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms, withheld_apis
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
+from brokertrial.suites.running.support import TargetSupport, broken_claims, unmet_need
+from brokertrial.wire.apis import ALL
+from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, ScriptedExchanger, wire_to
-from wire.apis import ALL
-from wire.messages import response
 
 SERVED = {api.key: (api.min_version, api.newest) for api in ALL}
 CLASSIC = {"group.coordinator.rebalance.protocols": "classic"}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from histories.clock import now_ns
-from suites.probe.traffic import Traffic
-from suites.running import death_watch
-from suites.running.death_watch import DeathWatch
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.probe.traffic import Traffic
+from brokertrial.suites.running import death_watch
+from brokertrial.suites.running.death_watch import DeathWatch
 
 
 class Listener:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from suites.case import all_cases
-from suites.running.features import FEATURES
-from suites.running.support import TargetSupport, unmet_need, unsupported_apis
-from suites.targets import CAPABILITIES
-from suites.targets import FEATURES as CLAIMED
-from wire.apis import ALL
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.running.features import FEATURES
+from brokertrial.suites.running.support import TargetSupport, unmet_need, unsupported_apis
+from brokertrial.suites.targets import CAPABILITIES
+from brokertrial.suites.targets import FEATURES as CLAIMED
+from brokertrial.wire.apis import ALL
 
 EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
 

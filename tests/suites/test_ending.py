@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from histories.header import Header
-from histories.recorder import Recorder
-from suites.probe.context import CaseContext
-from suites.running.cleanup import HURRIED_S, CleanupProbe, remove_created
-from suites.trials import clients as of_clients
-from suites.trials.clients import Clients
-from suites.trials.context import TrialContext
-from suites.workloads.context import WorkloadContext
-from suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.running.cleanup import HURRIED_S, CleanupProbe, remove_created
+from brokertrial.suites.trials import clients as of_clients
+from brokertrial.suites.trials.clients import Clients
+from brokertrial.suites.trials.context import TrialContext
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
+from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, api_versions
-from wire.messages import response
 
 GROUPS = ["bt-x-g1", "bt-x-g2", "bt-x-g3"]
 

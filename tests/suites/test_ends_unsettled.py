@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from suites.probe.wire import Wire
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire import errors
+from brokertrial.wire.messages import response
 from tests.suites.scripted import TOPIC, wire_to
-from wire import errors
-from wire.messages import response
 
 
 def ends(codes: list[int]):

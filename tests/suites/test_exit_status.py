@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.exit_status import exit_status
-from suites.result import CaseResult, Reason
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.exit_status import exit_status
+from brokertrial.suites.result import CaseResult, Reason
 
 PASS = CaseResult("a/pass", "", (), "must", Verdict.PASS)
 FAIL = CaseResult("a/fail", "", (), "must", Verdict.FAIL)

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from histories.header import Header
-from histories.recorder import Recorder
-from suites.probe.failures import NoResponse
-from suites.trials import final_read
-from suites.trials.final_read import FinalRead
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.trials import final_read
+from brokertrial.suites.trials.final_read import FinalRead
 
 PLACE = ("t", 0)
 OLD, NEW = (1, 0), (2, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from suites.running import requirements
-from suites.running.support import TargetSupport
-from wire.apis import ALL, by_name
+from brokertrial.suites.running import requirements
+from brokertrial.suites.running.support import TargetSupport
+from brokertrial.wire.apis import ALL, by_name
 
 EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
 MADE = frozenset({"create_topics"})

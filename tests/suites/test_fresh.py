@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from histories.header import Header
-from histories.payload import record_for
-from histories.reader import History
-from histories.recorder import Recorder
-from suites.probe.context import CaseContext
-from suites.probe.wire import Wire
-from suites.workloads.context import Lagging, WorkloadContext
-from suites.workloads.fresh import Fresh, NoFreshProgress
+from brokertrial.histories.header import Header
+from brokertrial.histories.payload import record_for
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.fresh import Fresh, NoFreshProgress
 from tests.suites.in_process import InProcess
 
 SCENE = CaseContext(prefix="bt-x", case="tests/fresh", latency_ms=0.1)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from suites.guarantees import registry
+from brokertrial.suites.guarantees import registry
 
 BY_OTHERS = re.compile(
     r"redpanda|kfake|franz|kgo|tansu|automq|warpstream|bufstream|\bkop\b|inkless|nisshi|jepsen|observed|practice|ksql",

@@ -2,15 +2,15 @@
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.probe import COMMITTED
-from suites.probe.produce import batch
-from suites.probe.run_case import attempt
-from suites.running.attempts import severity
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.running.attempts import severity
+from brokertrial.wire.messages import response
+from brokertrial.wire.records import batches, patch
 from tests.suites.scripted import TOPIC, wire_to
-from wire.messages import response
-from wire.records import batches, patch
 
 SHOULD, MUST = "fetch-007", "prod-001"
 

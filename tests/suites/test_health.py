@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.probe.run_case import attempt
-from suites.running import health
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.running import health
+from brokertrial.wire.messages import request, response
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 from tests.suites.scripted import TOPIC, wire_to
-from wire.messages import request, response
 
 
 def test_a_broker_that_takes_no_record_fails_once_and_at_once(tmp_path):

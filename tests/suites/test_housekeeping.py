@@ -6,21 +6,21 @@ from random import Random
 
 import pytest
 
-from checkers.verdict import Verdict
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from suites.case import Case, by_id
-from suites.probe import batch
-from suites.probe.failures import NoResponse, NotApplicable, ProtocolBroken, StatementFalse
-from suites.probe.run_case import attempt
-from suites.trials.facts import TrialFacts
-from suites.trials.final_read import FinalRead
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import NoResponse, NotApplicable, ProtocolBroken, StatementFalse
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.trials.facts import TrialFacts
+from brokertrial.suites.trials.final_read import FinalRead
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.messages import response
+from brokertrial.wire.records import Record, build_batch
 from tests.suites.scripted import TOPIC, api_versions, metadata, produced, wire_to
 from tests.suites.test_trial_verdict import verdict
-from wire.apis import by_name
-from wire.messages import response
-from wire.records import Record, build_batch
 
 COMMIT_KEY = b"\0\0\0\1"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from faults.journal import forget_run, pending
-from faults.journaled_node import journaled
+from brokertrial.faults.journal import forget_run, pending
+from brokertrial.faults.journaled_node import journaled
 
 
 class Sleeper:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.probe import batch
-from suites.running import health
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.running import health
+from brokertrial.wire.messages import request
 from tests.suites import bad_broker
 from tests.suites.running import results_of
-from wire.messages import request
 
 SICK, SICK_LEFT = "poisoned_by_delete_records", '[health]\non_sick = "leave"'
 

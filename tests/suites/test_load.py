@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from suites.trials import load, run_trial
-from suites.trials.facts import TrialFacts
-from suites.trials.load import Load
+from brokertrial.suites.trials import load, run_trial
+from brokertrial.suites.trials.facts import TrialFacts
+from brokertrial.suites.trials.load import Load
 
 SECOND = 1_000_000_000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suites.result import LogLine
-from suites.running.log_lines import folded
+from brokertrial.suites.result import LogLine
+from brokertrial.suites.running.log_lines import folded
 
 
 def test_a_flood_is_one_line_with_its_number() -> None:

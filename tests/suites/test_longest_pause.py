@@ -2,15 +2,15 @@
 
 import msgspec
 
-from faults.kinds import drop_response
-from faults.schedule import Windows
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation
-from suites.case import Case
-from suites.trials.facts import KIND, TrialFacts
-from suites.trials.verdict import judged
+from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.schedule import Windows
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation
+from brokertrial.suites.case import Case
+from brokertrial.suites.trials.facts import KIND, TrialFacts
+from brokertrial.suites.trials.verdict import judged
 
 SECOND = 1_000_000_000
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from suites.case import all_cases
-from suites.proving import mutants
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told, tried
 
 ASKING = [case for case in all_cases() if case.kind == "wire" and not mutants.CLUSTER_NEEDS.intersection(case.needs)]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from checkers.anomaly import Anomaly
-from checkers.verdict import Verdict
-from suites.proving import mutants, mutation
-from suites.result import Reason
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.proving import mutants, mutation
+from brokertrial.suites.result import Reason
 
 SAMPLE = 6
 LASTING = ("retention/", "compaction/", "groups/silent", "groups/gone", "transactions/timeout")

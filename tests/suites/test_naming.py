@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
-from faults.client_aliases import ClientAliases
-from faults.proxy_process import FaultProxy
-from faults.schedule import Schedule
-from suites.case import all_cases, by_id
-from suites.outcome import failed
-from suites.probe import naming
-from suites.probe.context import CaseContext
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
-from suites.result import Evidence
-from suites.running.cleanup import NAMES, NameJournal, clean
-from suites.running.run_wide_faults import RunWideFaults
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.client_aliases import ClientAliases
+from brokertrial.faults.proxy_process import FaultProxy
+from brokertrial.faults.schedule import Schedule
+from brokertrial.suites.case import all_cases, by_id
+from brokertrial.suites.outcome import failed
+from brokertrial.suites.probe import naming
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Evidence
+from brokertrial.suites.running.cleanup import NAMES, NameJournal, clean
+from brokertrial.suites.running.run_wide_faults import RunWideFaults
+from brokertrial.wire.messages import response
 from tests.suites.in_process import NODE, InProcess
 from tests.suites.scripted import SCENE, wire_to
-from wire.messages import response
 
 HINTS = (b"brokertrial", b"bt-", b"trial", b"w1", b"probe")
 

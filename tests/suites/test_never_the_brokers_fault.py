@@ -2,11 +2,11 @@
 
 import pytest
 
-from checkers.verdict import Verdict
-from histories.header import HistoryWriteFailed
-from suites.case import Case
-from suites.probe import batch
-from suites.probe.run_case import attempt
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.header import HistoryWriteFailed
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.run_case import attempt
 from tests.suites.scripted import TOPIC, produced, wire_to
 
 

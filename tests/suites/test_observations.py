@@ -2,14 +2,14 @@
 
 import pytest
 
-from checkers.check import all_checks
-from checkers.judge import Judgement
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Event, Membership, Operation
-from suites.case import all_cases
-from suites.trials.observations import AFTERWARDS_NS, observed, spans, told, undecided
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import Judgement
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Event, Membership, Operation
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.trials.observations import AFTERWARDS_NS, observed, spans, told, undecided
 
 LATE = AFTERWARDS_NS + 10**9
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from reference_impl.net import server
-from suites.case import Case, by_id
-from suites.probe import batch
-from suites.probe.context import CaseContext
-from suites.probe.replay import ReplayExchanger
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.reference_impl.net import server
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.replay import ReplayExchanger
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire.frames import decode_request
+from brokertrial.wire.messages import response
+from brokertrial.wire.records import NO_TIMESTAMP, Record, batches
 from tests.suites import bad_broker
 from tests.suites.in_process import told, tried
 from tests.suites.scripted import TOPIC, ScriptedExchanger, produced
-from wire.frames import decode_request
-from wire.messages import response
-from wire.records import NO_TIMESTAMP, Record, batches
 
 WHEN = 1_700_000_000_000
 SCENE = CaseContext(prefix="bt-x", case="tests/case", time_ms=WHEN)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.probe.context import LONG_S
-from suites.probe.replay import ReplayExchanger
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe.context import LONG_S
+from brokertrial.suites.probe.replay import ReplayExchanger
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request, response
 from tests.suites.scripted import SCENE, ScriptedExchanger
-from wire import errors
-from wire.messages import request, response
 
 
 def listed(code: int):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.outcome import Outcome
-from suites.probe.permission import wants, what
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.permission import wants, what
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request, response
 from tests.suites.scripted import SCENE, ScriptedExchanger
-from wire import errors
-from wire.messages import request, response
 
 TOPIC, GROUP, CLUSTER = (
     errors.TOPIC_AUTHORIZATION_FAILED,

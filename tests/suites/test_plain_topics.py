@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from suites.probe.cluster_settings import ClusterSettings
-from suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
+from brokertrial.suites.probe.cluster_settings import ClusterSettings
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
+from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, ScriptedExchanger
-from wire.messages import response
 
 OF_ITS_OWN = {"message.timestamp.type": "LogAppendTime", "compression.type": "zstd", "flush.ms": "1"}
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from suites.running import plugin
-from suites.running.rejudge import judge_stored
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.running import plugin
+from brokertrial.suites.running.rejudge import judge_stored
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -25,7 +25,7 @@ def command(run_dir: Path, *arguments: str) -> list[str]:
         "-m",
         "pytest",
         "-p",
-        "suites.running.plugin",
+        "brokertrial.suites.running.plugin",
         "-p",
         "no:cacheprovider",
         "-q",

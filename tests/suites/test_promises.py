@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.result import CaseResult, Reason
-from suites.running.claims import unkept_promises
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.result import CaseResult, Reason
+from brokertrial.suites.running.claims import unkept_promises
 
 
 def results(*verdicts: tuple[str, Verdict, str]) -> list[CaseResult]:

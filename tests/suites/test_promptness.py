@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from checkers.verdict import Verdict
-from faults.kinds import delay
-from suites.probe import promptness
-from suites.probe.context import CaseContext
-from suites.probe.failures import StatementFalse, Unclear
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.kinds import delay
+from brokertrial.suites.probe import promptness
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.failures import StatementFalse, Unclear
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire.messages import request, response
 from tests.suites.running import results_of
 from tests.suites.scripted import TOPIC, ScriptedExchanger, wire_to
-from wire.messages import request, response
 
 AT_THE_END = "fetch/at-the-end"
 

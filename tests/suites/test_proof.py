@@ -7,12 +7,12 @@ import ast
 import msgspec
 import pytest
 
-from suites.case import by_id
-from suites.proving import case_dependencies, proof_record, prove
-from suites.proving.case_dependencies import text_hash, text_of, under_hash
-from suites.proving.notes import Note
-from suites.proving.proof_record import KafkaPass, ProofRecord
-from suites.proving.prove import Work
+from brokertrial.suites.case import by_id
+from brokertrial.suites.proving import case_dependencies, proof_record, prove
+from brokertrial.suites.proving.case_dependencies import text_hash, text_of, under_hash
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.proof_record import KafkaPass, ProofRecord
+from brokertrial.suites.proving.prove import Work
 
 CASE = by_id()["offsets/by-time-within-a-batch"]
 TRIAL = by_id()["idempotence/lost-ack"]

@@ -1,9 +1,9 @@
 """The record that ships is about the cases as they are: one that has changed since can only warn, which nobody sees."""
 
-from suites.case import all_cases
-from suites.proving import page, prove
-from suites.proving.page import only_edited
-from suites.proving.proof_record import proof_of, record
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.proving import page, prove
+from brokertrial.suites.proving.page import only_edited
+from brokertrial.suites.proving.proof_record import proof_of, record
 
 MOST_ONLY_EDITED = 29
 """May only fall: an edited answer shows that a statement is looked at, not that the case provokes the fault."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from suites.probe.cluster_settings import ClusterSettings
-from suites.probe.default_topics import DefaultTopicsProbe
-from suites.probe.failures import NotApplicable, StatementFalse
+from brokertrial.suites.probe.cluster_settings import ClusterSettings
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
+from brokertrial.suites.probe.failures import NotApplicable, StatementFalse
+from brokertrial.wire import errors
+from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, ScriptedExchanger
-from wire import errors
-from wire.messages import response
 
 REQUIRED = msgspec.structs.replace(SCENE, required=("data", "topics"))
 POLICY = msgspec.structs.replace(REQUIRED, topic_policy=True)

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suites.case import all_cases, by_id
-from suites.guarantees import registry
-from suites.proving import releases
-from suites.proving.case_dependencies import text_hash
-from suites.proving.notes import Note
-from suites.proving.release_notes import Defect, ReleaseNotes, defects, findings
-from suites.proving.release_page import page, problems, section
-from suites.since import number
+from brokertrial.suites.case import all_cases, by_id
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.proving import releases
+from brokertrial.suites.proving.case_dependencies import text_hash
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.release_notes import Defect, ReleaseNotes, defects, findings
+from brokertrial.suites.proving.release_page import page, problems, section
+from brokertrial.suites.since import number
 
 CASE = by_id()["offsets/newest-time"]
 SHOULD = by_id()["transactions/plain-in-between"]

@@ -12,11 +12,11 @@ from random import Random
 import msgspec
 import pytest
 
-from suites.case import all_cases
-from suites.proving.mutants import CLUSTER_NEEDS
-from suites.proving.notes import Note
-from suites.proving.proof_record import record
-from suites.running.plugin import arguments
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.proving.mutants import CLUSTER_NEEDS
+from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.proof_record import record
+from brokertrial.suites.running.plugin import arguments
 
 BUDGET_S = 150.0
 LIMIT_S = 280.0
@@ -47,8 +47,27 @@ def test_cases_that_are_due_for_renewal_still_pass_on_kafka(tmp_path, request):
         return
     taken = sample(marked)
     notes = tmp_path / "notes.jsonl"
-    words = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suites.running.plugin"]
-    words += ["-p", "suites.proving.notes", "--notes", str(notes), "--target", "kafka:4.4.0", "--unproven", "fail"]
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "brokertrial.suites.running.plugin",
+    ]
+    words += [
+        "-p",
+        "brokertrial.suites.proving.notes",
+        "--notes",
+        str(notes),
+        "--target",
+        "kafka:4.4.0",
+        "--unproven",
+        "fail",
+    ]
     words += ["--run-dir", str(tmp_path / "run"), *(f"--select={case.id}" for case in taken), *arguments()]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)

@@ -3,19 +3,19 @@
 import msgspec
 import pytest
 
-from checkers.verdict import Verdict
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from suites.case import Case
-from suites.probe import batch
-from suites.probe.exchanger import ConnectRefused
-from suites.probe.failures import TranscriptMismatch
-from suites.probe.replay import ReplayExchanger
-from suites.probe.run_case import attempt
-from suites.probe.transcript import TranscriptWriter, read_transcript
-from suites.probe.wire import Wire
-from suites.running.rejudge import judge_stored
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.case import Case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.exchanger import ConnectRefused
+from brokertrial.suites.probe.failures import TranscriptMismatch
+from brokertrial.suites.probe.replay import ReplayExchanger
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.transcript import TranscriptWriter, read_transcript
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.running.rejudge import judge_stored
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
 
 
@@ -133,7 +133,7 @@ def test_a_stored_case_knows_how_many_addresses_it_had(tmp_path, monkeypatch):
         for entry in exchanger.tape:
             writer(entry)
         writer.close()
-    monkeypatch.setattr("suites.running.rejudge.by_id", lambda: {case.id: case})
+    monkeypatch.setattr("brokertrial.suites.running.rejudge.by_id", lambda: {case.id: case})
     again = judge_stored(tmp_path / "h")
     assert (again.verdict, again.reason) == (live.verdict, live.reason)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import Case
-from suites.events import CaseFinished, RunEvent, RunFinished
-from suites.result import CaseResult
-from suites.running.run import Options, Run
-from suites.running.session import TargetSession
-from suites.targets import TargetNotReady, TargetProblem, open_target
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
 
 def case(name: str) -> Case:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from suites.running.preferred_leaders import WITHIN_S, restore_preferred_leaders
+from brokertrial.suites.running.preferred_leaders import WITHIN_S, restore_preferred_leaders
+from brokertrial.wire.messages import response
 from tests.suites.scripted import wire_to
-from wire.messages import response
 
 OFFSETS, OURS = "__consumer_offsets", "bt-x-topic"
 

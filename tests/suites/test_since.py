@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.case import BadCase, Case, case
-from suites.running.support import TargetSupport, unmet_need
-from suites.targets import open_target
+from brokertrial.suites.case import BadCase, Case, case
+from brokertrial.suites.running.support import TargetSupport, unmet_need
+from brokertrial.suites.targets import open_target
 
 
 def made(since: str) -> Case:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from histories.rows import Event, Membership
-from suites.trials.late_reassignment import late_reassignments
+from brokertrial.histories.rows import Event, Membership
+from brokertrial.suites.trials.late_reassignment import late_reassignments
 
 SCHEDULE = {"windows": [{"id": "w1", "kind": "cut", "match": {"client": "*m1*"}}]}
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from histories.header import Header
-from histories.recorder import Recorder
-from suites.probe.context import CaseContext
-from suites.workloads.committing import commit_positions
-from suites.workloads.context import WorkloadContext
-from suites.workloads.transactional_session import TransactionalSession
+from brokertrial.histories.header import Header
+from brokertrial.histories.recorder import Recorder
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.workloads.committing import commit_positions
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.transactional_session import TransactionalSession
 
 
 @pytest.fixture

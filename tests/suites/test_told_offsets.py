@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.workloads.writer import ReportedOffsets
+from brokertrial.suites.workloads.writer import ReportedOffsets
 
 HERE, THERE = ("t", 0), ("t", 1)
 

@@ -5,20 +5,20 @@ import re
 import msgspec
 import pytest
 
-from checkers.check import all_checks
-from checkers.judge import Judgement, judge
-from checkers.verdict import Verdict
-from faults.kinds import drop_response
-from faults.schedule import Windows
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Operation, Record
-from suites.case import Case
-from suites.trials.facts import KIND, TrialFacts
-from suites.trials.trial import Trial
-from suites.trials.verdict import judged
-from suites.workloads import SendAndRead
+from brokertrial.checkers.check import all_checks
+from brokertrial.checkers.judge import Judgement, judge
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.schedule import Windows
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Operation, Record
+from brokertrial.suites.case import Case
+from brokertrial.suites.trials.facts import KIND, TrialFacts
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.trials.verdict import judged
+from brokertrial.suites.workloads import SendAndRead
 
 SCHEDULE = Windows(drop_response(api="Produce", times=3))
 SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
@@ -204,7 +204,7 @@ def test_a_checker_that_fails_says_nothing_about_the_broker(tmp_path, monkeypatc
     def broken(history):
         raise RuntimeError("the checker broke")
 
-    monkeypatch.setattr("suites.trials.verdict.judge", broken)
+    monkeypatch.setattr("brokertrial.suites.trials.verdict.judge", broken)
     outcome = verdict(tmp_path, lose=1)
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.INCONCLUSIVE, "suite")
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Verdict
-from suites.case import by_id
-from suites.outcome import Outcome
-from suites.probe.context import CaseContext
-from suites.probe.run_case import attempt
-from suites.probe.wire import Wire
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import by_id
+from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.wire import errors
+from brokertrial.wire.frames import decode_request, encode_response
+from brokertrial.wire.messages import response
 from tests.suites.in_process import NODE, InProcess, told
-from wire import errors
-from wire.frames import decode_request, encode_response
-from wire.messages import response
 
 LATE = by_id()["transactions/late-write"]
 

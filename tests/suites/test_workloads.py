@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from checkers.judge import judge
-from histories.header import Header
-from histories.reader import History
-from histories.recorder import Recorder
-from histories.rows import Client, Event, Operation, Record
-from suites.probe.context import CaseContext
-from suites.workloads.commits import Commits
-from suites.workloads.context import WorkloadContext
-from suites.workloads.reader import Reader
-from suites.workloads.sending import send_steadily
-from suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
-from suites.workloads.writer import RecordProducer
+from brokertrial.checkers.judge import judge
+from brokertrial.histories.header import Header
+from brokertrial.histories.reader import History
+from brokertrial.histories.recorder import Recorder
+from brokertrial.histories.rows import Client, Event, Operation, Record
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.workloads.commits import Commits
+from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.reader import Reader
+from brokertrial.suites.workloads.sending import send_steadily
+from brokertrial.suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
+from brokertrial.suites.workloads.writer import RecordProducer
 
 _spec = importlib.util.spec_from_file_location("soak", Path(__file__).parents[2] / "bench" / "chaos.py")
 assert _spec is not None and _spec.loader is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import Target, open_target
+from brokertrial.suites.targets import Target, open_target
 
 TINY = Path(__file__).with_name("tiny_broker.py")
 

@@ -17,10 +17,10 @@ import threading
 from pathlib import Path
 from typing import BinaryIO
 
-from wire import errors
-from wire.apis import by_name
-from wire.frames import decode_request, decode_response, encode_response, request_header
-from wire.messages import Struct, response
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.frames import decode_request, decode_response, encode_response, request_header
+from brokertrial.wire.messages import Struct, response
 
 ADDRESSED = ("Metadata", "FindCoordinator", "DescribeCluster")
 KEYS = {by_name(name).key: name for name in (*ADDRESSED, "CreateTopics")}
@@ -28,7 +28,19 @@ KEYS = {by_name(name).key: name for name in (*ADDRESSED, "CreateTopics")}
 
 def main() -> None:
     ports, data = [int(port) for port in sys.argv[1].split(",")], Path(sys.argv[2])
-    node = [sys.executable, "-P", "-m", "reference_impl", "node", "--node-id", "1", "--port", "0", "--data", str(data)]
+    node = [
+        sys.executable,
+        "-P",
+        "-m",
+        "brokertrial.reference_impl",
+        "node",
+        "--node-id",
+        "1",
+        "--port",
+        "0",
+        "--data",
+        str(data),
+    ]
     data.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(node, stdout=subprocess.PIPE) as broker:
         assert broker.stdout is not None

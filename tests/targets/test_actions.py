@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from suites.targets import TargetNotReady, readiness
-from suites.targets.ports import free_ports
+from brokertrial.suites.targets import TargetNotReady, readiness
+from brokertrial.suites.targets.ports import free_ports
 from tests.targets.conftest import TINY, MakeTarget
 
 # Starts the tiny broker in a session of its own with its pid in a file, and signals it: `elsewhere ACTION PORT`.

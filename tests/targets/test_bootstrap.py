@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import TargetNotReady, bootstrap, open_target, protocol_sniffer
-from suites.targets.ports import free_ports
+from brokertrial.suites.targets import TargetNotReady, bootstrap, open_target, protocol_sniffer
+from brokertrial.suites.targets.ports import free_ports
 from tests.targets.conftest import MakeTarget
 from tests.targets.impostors import chatty, closing, endless, garbage, http, http_by_lines, listening, silent, tls
 
@@ -79,8 +79,8 @@ def test_a_name_that_does_not_resolve_is_said(tmp_path: Path) -> None:
 
 
 def test_a_login_is_recognised(tmp_path: Path) -> None:
+    from brokertrial.wire.frames import decode_request, encode_response
     from tests.targets.tiny_broker import answer
-    from wire.frames import decode_request, encode_response
 
     def wants_sasl(connection: socket.socket) -> None:
         with connection.makefile("rb") as stream:

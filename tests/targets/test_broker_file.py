@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import UnknownTarget, open_target
-from suites.targets.brokerfile import BrokerFile, fill
-from suites.targets.file import example
+from brokertrial.suites.targets import UnknownTarget, open_target
+from brokertrial.suites.targets.brokerfile import BrokerFile, fill
+from brokertrial.suites.targets.file import example
 
 START = ["./mybroker", "--port={port}"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suites.targets.doctor import Ability, examine, machine
+from brokertrial.suites.targets.doctor import Ability, examine, machine
 from tests.targets.conftest import tiny
 
 

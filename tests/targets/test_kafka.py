@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from suites.since import number
-from suites.targets import Target, TargetNotAvailable, TargetProblem, UnknownTarget, open_target, readiness
-from suites.targets.apache import jars, jvm
-from suites.targets.cache import cache_folder
-from suites.targets.doctor import examine
+from brokertrial.suites.since import number
+from brokertrial.suites.targets import Target, TargetNotAvailable, TargetProblem, UnknownTarget, open_target, readiness
+from brokertrial.suites.targets.apache import jars, jvm
+from brokertrial.suites.targets.cache import cache_folder
+from brokertrial.suites.targets.doctor import examine
 
 VERSION = "4.4.0"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from suites.running.support import TargetSupport, broken_claims
-from suites.since import number
-from suites.targets import TargetNotBuilt, open_target
-from suites.targets.apache import offered, settings
-from suites.targets.apache.jars import KafkaRelease
-from suites.targets.apache.settings import ClusterMember
-from suites.targets.apache.storage import as_its_own, logging_flags
-from suites.targets.base import FEATURES
-from wire.apis import by_name
+from brokertrial.suites.running.support import TargetSupport, broken_claims
+from brokertrial.suites.since import number
+from brokertrial.suites.targets import TargetNotBuilt, open_target
+from brokertrial.suites.targets.apache import offered, settings
+from brokertrial.suites.targets.apache.jars import KafkaRelease
+from brokertrial.suites.targets.apache.settings import ClusterMember
+from brokertrial.suites.targets.apache.storage import as_its_own, logging_flags
+from brokertrial.suites.targets.base import FEATURES
+from brokertrial.wire.apis import by_name
 
 GROUPS, SHARES = "consumer-protocol", "share-groups"
 MEMBERS = [ClusterMember(1, 9001, 9101), ClusterMember(2, 9002, 9102), ClusterMember(3, 9003, 9103)]

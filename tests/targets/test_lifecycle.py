@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import Target, TargetNotReady, processes, readiness
-from suites.targets.process import ProcessNode
+from brokertrial.suites.targets import Target, TargetNotReady, processes, readiness
+from brokertrial.suites.targets.process import ProcessNode
 from tests.targets.conftest import MakeTarget, gone, tiny
 
 
@@ -131,9 +131,8 @@ def test_a_target_that_nobody_stops_is_stopped_at_the_end_of_the_program(
     broker_file: Callable[..., str], tmp_path: Path
 ) -> None:
     text = broker_file(start=tiny(), before=[["touch", "up"]], after=[["rm", "up"]])
-    code = (
-        "import sys, pathlib, suites.targets as t; x = t.open_target(sys.argv[1], pathlib.Path(sys.argv[2])); x.start()"
-    )
+    code = "import sys, pathlib, brokertrial.suites.targets as t"
+    code += "; x = t.open_target(sys.argv[1], pathlib.Path(sys.argv[2])); x.start()"
     code += "; print(next(iter(x.nodes.values())).pid)"
     command = [sys.executable, "-P", "-c", code, text, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -250,8 +249,8 @@ def test_a_port_taken_between_choice_and_use_is_chosen_again(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([[taken.getsockname()[1]]])
-        from suites.targets import file
-        from suites.targets.ports import free_ports
+        from brokertrial.suites.targets import file
+        from brokertrial.suites.targets.ports import free_ports
 
         monkeypatch.setattr(file, "free_ports", lambda count: next(ports, None) or free_ports(count))
         with file_target() as target:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import open_target, readiness
-from suites.targets.processes import ProcessTarget
+from brokertrial.suites.targets import open_target, readiness
+from brokertrial.suites.targets.processes import ProcessTarget
 
 
 @pytest.mark.parametrize("nodes", [1, 3])

@@ -33,7 +33,10 @@ def parent(broker_file: Callable[..., str], tmp_path: Path) -> subprocess.Popen[
     start = ["sh", "-c", script, "broker", *tiny()]
     text = broker_file(start=start, before=[["touch", "up"]], after=[["rm", "up"]])
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "suites.targets", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-m", "brokertrial.suites.targets", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("127.0.0.1:"), process.stderr and process.stderr.read()

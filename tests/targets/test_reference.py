@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.running.session import TargetSession
-from suites.targets import UnknownTarget, open_target, readiness
+from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.targets import UnknownTarget, open_target, readiness
 
 
 def test_it_serves_and_comes_back(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import TargetNotBuilt, TargetProblem, UnknownTarget, known_targets, open_target
-from suites.targets.address import Address, nearest
+from brokertrial.suites.targets import TargetNotBuilt, TargetProblem, UnknownTarget, known_targets, open_target
+from brokertrial.suites.targets.address import Address, nearest
 
 
 def test_a_string_is_taken_apart() -> None:

@@ -14,9 +14,9 @@ import sys
 import threading
 from pathlib import Path
 
-from wire.apis import by_name
-from wire.frames import decode_request, encode_response
-from wire.messages import Struct, response
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.frames import decode_request, encode_response
+from brokertrial.wire.messages import Struct, response
 
 OFFERED = ("ApiVersions", "Metadata")
 

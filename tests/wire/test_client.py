@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from wire import aio, errors
-from wire.client import (
+from brokertrial.wire import aio, errors
+from brokertrial.wire.client import (
     CannotConnect,
     Connection,
     ConnectionClosed,
@@ -19,9 +19,9 @@ from wire.client import (
     UnexpectedResponse,
     WireExchange,
 )
-from wire.codec import Malformed
-from wire.frames import decode_request, encode_response
-from wire.messages import Struct, request, response
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.frames import decode_request, encode_response
+from brokertrial.wire.messages import Struct, request, response
 
 Handler = Callable[[socket.socket], None]
 WAIT_S = 20.0

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wire import apis, errors
-from wire.codec import Malformed, decode, decode_versioned, encode, encode_buffers, encode_versioned
-from wire.codec import part_of as schema_of
-from wire.examples import example
-from wire.frames import (
+from brokertrial.wire import apis, errors
+from brokertrial.wire.codec import Malformed, decode, decode_versioned, encode, encode_buffers, encode_versioned
+from brokertrial.wire.codec import part_of as schema_of
+from brokertrial.wire.examples import example
+from brokertrial.wire.frames import (
     decode_request,
     decode_response,
     encode_request,
@@ -19,9 +19,9 @@ from wire.frames import (
     unchecked_request,
     unchecked_response,
 )
-from wire.messages import child, data, request, response
-from wire.schema_text import FOLDER
-from wire.unchecked import unchecked_body
+from brokertrial.wire.messages import child, data, request, response
+from brokertrial.wire.schema_text import FOLDER
+from brokertrial.wire.unchecked import unchecked_body
 
 MESSAGES = [(api.name, direction) for api in apis.ALL for direction in ("request", "response")]
 HEADS = [path.read_text().splitlines()[0] for path in FOLDER.glob("*.txt")]

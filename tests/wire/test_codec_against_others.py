@@ -16,11 +16,11 @@ from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from wire import apis, errors
-from wire.codec import decode, encode
-from wire.examples import example, plain
-from wire.schema_text import Field, snake_case
-from wire.structs import ZERO_UUID, Struct
+from brokertrial.wire import apis, errors
+from brokertrial.wire.codec import decode, encode
+from brokertrial.wire.examples import example, plain
+from brokertrial.wire.schema_text import Field, snake_case
+from brokertrial.wire.structs import ZERO_UUID, Struct
 
 kio_reader, kio_writer = cache(entity_reader), cache(entity_writer)
 DIRECTIONS = ("request", "response")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.record import MemoryRecords as KafkaPythonRecords
 
-from wire import crc32c as checksums
-from wire.records import (
+from brokertrial.wire import crc32c as checksums
+from brokertrial.wire.records import (
     HEADER_SIZE,
     Marker,
     Record,

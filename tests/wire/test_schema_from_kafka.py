@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wire import apis, schema_from_kafka, schema_text
-from wire.schema_text import Versions, parts
+from brokertrial.wire import apis, schema_from_kafka, schema_text
+from brokertrial.wire.schema_text import Versions, parts
 
 REQUEST = """// a comment, as Kafka's files have
 { "apiKey": 900, "type": "request", "listeners": ["broker"], "name": "ThingRequest", "validVersions": "1-3",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from histories.tempdirs import Scratch
+from brokertrial.histories.tempdirs import Scratch
 
 SOURCES = Path(__file__).parent / "helper"
 CHOSEN = "BROKERTRIAL_PORCUPINE"

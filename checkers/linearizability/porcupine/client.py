@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.linearizability.porcupine.build import helper
-from checkers.linearizability.porcupine.process import Limits, Process
-from checkers.linearizability.search.question import Op, Question, Ruling, SearchResult
+from brokertrial.checkers.linearizability.porcupine.build import helper
+from brokertrial.checkers.linearizability.porcupine.process import Limits, Process
+from brokertrial.checkers.linearizability.search.question import Op, Question, Ruling, SearchResult
 
 PROTOCOL = 1
 LARGE = 200_000

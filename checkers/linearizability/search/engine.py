@@ -7,8 +7,8 @@ Sources: Wing and Gong 1993; Lowe, "Testing for linearizability", 2017; parts ap
 
 from collections.abc import Hashable, Sequence
 
-from checkers.linearizability.search.model import ModelState, Specification, model
-from checkers.linearizability.search.question import Op, Question, SearchResult
+from brokertrial.checkers.linearizability.search.model import ModelState, Specification, model
+from brokertrial.checkers.linearizability.search.question import Op, Question, SearchResult
 
 NAME = "search"
 STATES = 200_000

@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import checkers.linearizability.search.models
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search import models
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 ModelState = Hashable
 
@@ -45,7 +45,7 @@ def model(name: str) -> Specification:
 @cache
 def all_models() -> Mapping[str, Specification]:
     """Every model by name, in alphabetical order."""
-    names = (each.name for each in pkgutil.iter_modules(checkers.linearizability.search.models.__path__))
-    modules = [importlib.import_module(f"checkers.linearizability.search.models.{name}") for name in names]
+    names = (each.name for each in pkgutil.iter_modules(models.__path__))
+    modules = [importlib.import_module(f"{models.__name__}.{name}") for name in names]
     found = [Specification(each.NAME, each.start, each.step, getattr(each, "part", None)) for each in modules]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}

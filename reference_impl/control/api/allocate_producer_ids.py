@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from reference_impl.txn.pids import BLOCK
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.txn.pids import BLOCK
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("AllocateProducerIds", 0, 0, of_controller=True)

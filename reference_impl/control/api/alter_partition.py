@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("AlterPartition", 2, 3, of_controller=True)

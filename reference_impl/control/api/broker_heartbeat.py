@@ -6,8 +6,8 @@ is told when it may. An older incarnation: STALE_BROKER_EPOCH.
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("BrokerHeartbeat", 0, 2, of_controller=True)

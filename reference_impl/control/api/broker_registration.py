@@ -6,9 +6,9 @@ sync nowhere but where it is the last. Gaps: one listener, no racks, no features
 
 from __future__ import annotations
 
-from reference_impl.api import Context, handles
-from wire import errors
-from wire.messages import Struct, response
+from brokertrial.reference_impl.api import Context, handles
+from brokertrial.wire import errors
+from brokertrial.wire.messages import Struct, response
 
 
 @handles("BrokerRegistration", 0, 4, of_controller=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-from reference_impl.api import CloseConnection, Context, handles
-from reference_impl.control.image import JsonRecord
-from wire.messages import Struct, response
-from wire.records import Record, build_batch
+from brokertrial.reference_impl.api import CloseConnection, Context, handles
+from brokertrial.reference_impl.control.image import JsonRecord
+from brokertrial.wire.messages import Struct, response
+from brokertrial.wire.records import Record, build_batch
 
 _RECORDS = 1000
 _TOPIC = "__cluster_metadata"

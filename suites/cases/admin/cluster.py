@@ -1,8 +1,8 @@
 """DescribeCluster and Metadata are two views of one cluster (KIP-700)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire.messages import request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire.messages import request
 
 NOT_ASKED = -0x80000000
 

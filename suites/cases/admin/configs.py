@@ -1,10 +1,10 @@
 """Settings: described with their sources, changed as asked, in force at once and for good (KIP-133, 226, 339)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from suites.probe.admin import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.admin import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC
+from brokertrial.wire import errors
 
 DYNAMIC_TOPIC = 1
 CORE = {"cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes"}

@@ -1,9 +1,9 @@
 """CreateTopics: what is made, what is refused and why, and that asking is not making."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 CREATE = {"CreateTopics": 4}  # since then -1 asks for the default number of replicas
 CODES = "topics[].error_code"

@@ -1,10 +1,10 @@
 """DeleteTopics and DeleteRecords: what is gone is gone, and nothing else."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
-from wire.messages import ZERO_UUID
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID
 
 ROW = "topics[0].partitions[0]"
 

@@ -1,9 +1,9 @@
 """A group that nobody disturbs: whatever its members were given, they keep."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import GroupChurn
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import GroupChurn
 
 
 @case(

@@ -1,11 +1,11 @@
 """Topics that are cleaned while faults are at work: nothing goes before its time, and what stays stays where it was."""
 
-from faults.kinds import edit_answer, kill
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import ONE_AT_A_TIME, SendAndRead
+from brokertrial.faults.kinds import edit_answer, kill
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
 
 SEGMENTS = (("segment.ms", "1000"), ("segment.jitter.ms", "0"))
 COMPACTED = (

@@ -1,11 +1,11 @@
 """Coordinators of groups and transactions that die or fall silent."""
 
-from faults.kinds import drop_response, duplicate_request, kill, pause
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import Commits, GroupChurn, Transactions
+from brokertrial.faults.kinds import drop_response, duplicate_request, kill, pause
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import Commits, GroupChurn, Transactions
 
 
 @case(

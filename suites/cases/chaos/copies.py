@@ -1,11 +1,11 @@
 """Consume, transform, produce while coordinators and leaders fail: every input in the output exactly once."""
 
-from faults.kinds import drop_response, kill, pause
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import Copies
+from brokertrial.faults.kinds import drop_response, kill, pause
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import Copies
 
 TRANSACTIONS = 2
 """That commit while the fault is at work, at the least: each copies all that a poll brought, and takes its time."""

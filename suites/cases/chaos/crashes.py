@@ -1,11 +1,11 @@
 """Brokers that die, freeze or stop in good order, and come back: what was acknowledged is still there, once."""
 
-from faults.kinds import drop_response, kill, pause, terminate
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import ONE_AT_A_TIME, SendAndRead
+from brokertrial.faults.kinds import drop_response, kill, pause, terminate
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
 
 
 @case(

@@ -1,12 +1,12 @@
 """Clients cut off from a broker, in one direction or both."""
 
-from faults.kinds import cut
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import GroupChurn, SendAndRead
-from suites.workloads.group_churn import SESSION_S
+from brokertrial.faults.kinds import cut
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import GroupChurn, SendAndRead
+from brokertrial.suites.workloads.group_churn import SESSION_S
 
 
 @case("idempotence/deaf-producer", guarantees=["idem-006", "idem-002"], needs=["proxy"], detects=["M09"])

@@ -1,11 +1,11 @@
 """Messages that get lost, doubled or late between producers and brokers: the log must not show it."""
 
-from faults.kinds import delay, drop_request, drop_response, duplicate_request, hold
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import SendAndRead
+from brokertrial.faults.kinds import delay, drop_request, drop_response, duplicate_request, hold
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import SendAndRead
 
 
 @case(

@@ -1,10 +1,10 @@
 """Who owns what while a group changes all the time: told by SyncGroup, seen on the wire."""
 
-from faults.kinds import drop_response
-from faults.schedule import Windows
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import GroupChurn
+from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.schedule import Windows
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import GroupChurn
 
 
 @case(

@@ -1,11 +1,11 @@
 """Consume, produce, commit without transactions while members and coordinators fail: at least once."""
 
-from faults.kinds import cut, hold, kill
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import Pipeline
+from brokertrial.faults.kinds import cut, hold, kill
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import Pipeline
 
 
 @case(

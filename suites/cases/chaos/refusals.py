@@ -1,10 +1,10 @@
 """Brokers that answer with an error, before or after doing what was asked: clients ask again, the log stays right."""
 
-from faults.kinds import error_after, error_instead
-from faults.schedule import Windows
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import Commits, SendAndRead
+from brokertrial.faults.kinds import error_after, error_instead
+from brokertrial.faults.schedule import Windows
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import Commits, SendAndRead
 
 
 @case("idempotence/refused-then-sent-again", guarantees=["idem-006", "ord-002"], needs=["proxy"], detects=["M12"])

@@ -1,13 +1,13 @@
 """What replication promises: leaders that die, followers left behind, restarts in turn, too few replicas."""
 
-from faults.kinds import drop_request, edit_answer, kill, pause, terminate
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.probe import batch
-from suites.trials.trial import Trial
-from suites.workloads import ONE_AT_A_TIME, SendAndRead
-from wire import errors
+from brokertrial.faults.kinds import drop_request, edit_answer, kill, pause, terminate
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
+from brokertrial.wire import errors
 
 FAIL_OVER_MS = 13_000
 """Longer than a cluster takes to miss a dead node and to elect another leader: Kafka 9 s by default, and 2 s on the

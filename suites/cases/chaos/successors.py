@@ -1,12 +1,12 @@
 """Coordinators that are lost for good on a cluster: whoever coordinates next knows what was decided."""
 
-from faults.kinds import kill, pause
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.cases.chaos.replicas import FAIL_OVER_MS
-from suites.trials.trial import Trial
-from suites.workloads import Commits, Transactions
+from brokertrial.faults.kinds import kill, pause
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.chaos.replicas import FAIL_OVER_MS
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import Commits, Transactions
 
 
 @case(

@@ -1,11 +1,11 @@
 """Producers cut off just when something of theirs was stored and they have not heard of it."""
 
-from faults.kinds import cut, drop_response
-from faults.schedule import Windows
-from faults.triggers import after, at_op
-from suites.case import case
-from suites.trials.trial import Trial
-from suites.workloads import SendAndRead
+from brokertrial.faults.kinds import cut, drop_response
+from brokertrial.faults.schedule import Windows
+from brokertrial.faults.triggers import after, at_op
+from brokertrial.suites.case import case
+from brokertrial.suites.trials.trial import Trial
+from brokertrial.suites.workloads import SendAndRead
 
 
 def leader(partition):

@@ -1,9 +1,9 @@
 """Who may commit for a group, and when (consumer group protocol, KIP-122)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch, rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch, rebalance
+from brokertrial.wire import errors
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2, "JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 LEAST = "group.min.session.timeout.ms"

@@ -1,8 +1,8 @@
 """Commits that a broker does not take, alone among others that it does."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
 LIMIT, DEFAULT_LIMIT = "offset.metadata.max.bytes", 4096

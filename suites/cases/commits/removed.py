@@ -2,10 +2,10 @@
 
 import struct
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import rebalance
+from brokertrial.wire import errors
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
 

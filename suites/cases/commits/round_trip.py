@@ -1,8 +1,8 @@
 """Committed offsets: what was committed is what is read back."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire.messages import request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire.messages import request
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
 COMMITTED_OFFSET = "groups[].topics[].partitions[].committed_offset"

@@ -4,11 +4,11 @@ Records are dated an hour apart from batch to batch, so that each batch is a seg
 may be cleaned.
 """
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED, batch
-from wire import errors
-from wire.records import Record
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record
 
 HOUR_MS = 3_600_000
 WITHIN_S = 60

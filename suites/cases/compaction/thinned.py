@@ -3,10 +3,10 @@
 Dates as in survivors.py: an hour or more apart, so that a new segment begins and the one before may be cleaned.
 """
 
-from suites.case import case
-from suites.cases.compaction.survivors import HOUR_MS, cleanable, cleaned, facts
-from suites.probe import COMMITTED, batch
-from wire.records import Record
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.compaction.survivors import HOUR_MS, cleanable, cleaned, facts
+from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.wire.records import Record
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 HEADERS = ((b"h", b"\x00\xff"),)

@@ -4,11 +4,11 @@ Batches are dated apart, so that each begins a segment. Markers are dated by the
 later still, a little ahead of time.
 """
 
-from suites.case import case
-from suites.cases.compaction.survivors import HOUR_MS, cleanable, cleaned
-from suites.probe import COMMITTED, batch
-from wire import errors
-from wire.records import Record
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.compaction.survivors import HOUR_MS, cleanable, cleaned
+from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record
 
 MINUTE_MS = 60_000
 

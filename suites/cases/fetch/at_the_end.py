@@ -1,7 +1,7 @@
 """Fetch at the end of the log: it waits for as much as was asked for, and for as long (KIP-74, fetch.min.bytes)."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case("fetch/at-the-end", guarantee="fetch-004", smoke=True, detects=["M37d"])

@@ -1,9 +1,9 @@
 """Fetch with a leader epoch (KIP-320): an old one is fenced, one from the future is not known."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

@@ -1,8 +1,8 @@
 """Offsets that hold nothing for the reader: transaction markers and aborted records."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
 
 TXN_APIS = {"InitProducerId": 0, "EndTxn": 0}
 

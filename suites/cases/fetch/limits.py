@@ -1,8 +1,8 @@
 """Size limits of a Fetch (KIP-74): a first batch always comes, and nobody starves."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case("fetch/first-batch-whatever-its-size", guarantee="fetch-006", needs=["partitions"], detects=["M37c"])

@@ -1,9 +1,9 @@
 """Fetch at any position: inside a batch, again, outside the log, to the end."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case("fetch/inside-a-batch", guarantee="fetch-003", smoke=True, detects=["M37b"])

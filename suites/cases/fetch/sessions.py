@@ -1,9 +1,9 @@
 """Incremental fetch sessions (KIP-227): the broker remembers what a reader wants and tells it what changed."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

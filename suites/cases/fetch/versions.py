@@ -1,9 +1,9 @@
 """Old versions of Fetch: whatever the codec, the same records or one clean refusal (KIP-110)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 CODECS = ("none", "gzip", "snappy", "lz4")
 ZSTD_SINCE = 10

@@ -1,8 +1,8 @@
 """The high watermark and the log start, as Fetch and ListOffsets tell them."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 HIGH_WATERMARK = "responses[0].partitions[0].high_watermark"
 

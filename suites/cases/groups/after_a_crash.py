@@ -1,6 +1,6 @@
 """What a group's coordinator owes to members that it knows from its log alone."""
 
-from suites.case import case
+from brokertrial.suites.case import case
 
 GROUPS = {"JoinGroup": 1, "SyncGroup": 0, "Heartbeat": 0, "DescribeGroups": 0}
 LEAST, SLOWEST_MS = "group.min.session.timeout.ms", 6_000

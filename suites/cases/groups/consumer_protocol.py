@@ -1,10 +1,10 @@
 """The group protocol of KIP-848, one heartbeat at a time: joining, sharing, holding on, falling silent."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe.admin import SET
-from suites.probe.consumer_member import ConsumerGroupMember, reconcile
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe.admin import SET
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
+from brokertrial.wire import errors
 
 KIP_848 = {"ConsumerGroupHeartbeat": 1}
 ON = {"group.version": 1}

@@ -1,10 +1,10 @@
 """What a KIP-848 group keeps and follows: static members, commits, restarts, topics, assignors."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe.admin import SET
-from suites.probe.consumer_member import ConsumerGroupMember, reconcile
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe.admin import SET
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
+from brokertrial.wire import errors
 
 KIP_848 = {"ConsumerGroupHeartbeat": 1}
 ON = {"group.version": 1}

@@ -1,9 +1,9 @@
 """Generations of a classic group: who is in one, what its members are told (consumer group protocol)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import join_together
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import join_together
+from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 

@@ -1,9 +1,9 @@
 """Who counts as a member of a classic group, and what a stranger is told."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import rebalance
+from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 OPAQUE = {"protocol_type": "opaque", "protocols": [("p", b"a subscription")]}

@@ -1,9 +1,9 @@
 """Group ids: the empty one, and groups that have nothing to do with each other."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch, rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch, rebalance
+from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 

@@ -1,8 +1,8 @@
 """What the broker says of groups when it is asked, and how groups are removed."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 ROW = "groups[0]"

@@ -1,9 +1,9 @@
 """How long a group waits for a member that does not come (session and rebalance timeouts, KIP-62)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import join_together, rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import join_together, rebalance
+from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 1, "SyncGroup": 0, "Heartbeat": 0}
 LEAST, MOST = "group.min.session.timeout.ms", "group.max.session.timeout.ms"

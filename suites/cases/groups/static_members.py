@@ -1,9 +1,9 @@
 """Static membership: members known by an instance id (KIP-345)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import rebalance
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import rebalance
+from brokertrial.wire import errors
 
 STATIC = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
 INSTANCE = "i-1"

@@ -1,9 +1,9 @@
 """Producer ids and epochs: never given out twice, and the newer epoch wins (KIP-98, KIP-360)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

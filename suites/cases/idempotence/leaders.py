@@ -1,8 +1,8 @@
 """Where producers are remembered: by the next leader, and although their records are deleted."""
 
-from suites.case import case
-from suites.cases.replication._roles import all_in_sync, others_lead, replicated
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import all_in_sync, others_lead, replicated
+from brokertrial.wire import errors
 
 UNKNOWN = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.DUPLICATE_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID)
 

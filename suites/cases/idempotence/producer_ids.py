@@ -1,6 +1,6 @@
 """Producer ids over the life of a cluster: one that was given out is nobody else's, ever (KIP-98)."""
 
-from suites.case import case
+from brokertrial.suites.case import case
 
 
 @case(

@@ -1,8 +1,8 @@
 """Producer ids and sequences: what is written once, what is refused (KIP-98)."""
 
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

@@ -1,8 +1,8 @@
 """How far back a duplicate is recognised: the five newest batches of a producer in a partition (KIP-98)."""
 
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case("idempotence/window-of-five", guarantee="idem-003", apis={"InitProducerId": 0}, detects=["M10"])

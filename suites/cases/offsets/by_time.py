@@ -1,7 +1,7 @@
 """Offset queries by time: ListOffsets with a timestamp (KIP-79)."""
 
-from suites.case import case
-from suites.probe import COMMITTED, batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
 
 
 @case("offsets/by-time-within-a-batch", guarantee="offs-002", apis={"ListOffsets": 1}, smoke=True, detects=["M30b"])

@@ -1,8 +1,8 @@
 """Both ends of a partition, and the record with the newest time (KIP-79, KIP-98, KIP-734)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED, batch
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
 
 
 @case("offsets/ends", guarantee="offs-001", apis={"ListOffsets": 1, "DeleteRecords": 0}, smoke=True, detects=["M29a"])

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch: where an epoch ended, by which a client notices that a log was cut (KIP-101, KIP-320)."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 ROW = "topics[0].partitions[0]"
 

@@ -1,9 +1,9 @@
 """ListOffsets and leader epochs (KIP-320, KAFKA-7568)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 CODE = "topics[].partitions[].error_code"
 

@@ -1,7 +1,7 @@
 """The order of appends and the offsets that they are given."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case("ordering/one-connection", guarantee="ord-003", smoke=True, detects=["M05"])

@@ -1,8 +1,8 @@
 """What a Produce answer says besides the offset: the broker's time and where the log starts."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case(

@@ -1,7 +1,7 @@
 """The offset that a Produce answer names."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case("produce/base-offset", guarantee="prod-001", smoke=True, detects=["M07a", "M07b:every=3"])

@@ -1,10 +1,10 @@
 """Compressed batches: every codec that a producer may use, and the one that a topic wants (KIP-110)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
-from wire.records import Record
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 RAW = "responses[].partitions[].records[1].records[0].value"

@@ -1,9 +1,9 @@
 """Topics that are not there, and topics that clients must not write to."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

@@ -1,8 +1,8 @@
 """Produce to nodes that do not lead the partition."""
 
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 ELSEWHERE = (
     errors.NOT_LEADER_OR_FOLLOWER,

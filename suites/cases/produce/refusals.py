@@ -1,9 +1,9 @@
 """A Produce that is refused for good leaves no trace."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 #: Errors after which nothing was done, and none of which a healthy broker gives a good batch.
 WRONG_SHAPE = (

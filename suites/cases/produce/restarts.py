@@ -1,7 +1,7 @@
 """What was acknowledged before its node went down is there when it is back, and its offset is not given out again."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 NAMES = [f"before {number}" for number in range(5)]
 

@@ -1,8 +1,8 @@
 """How large a batch may be."""
 
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 LIMIT = 20_000
 

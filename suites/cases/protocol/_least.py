@@ -1,6 +1,6 @@
 """For each API of clients the least that it can be asked: nothing is made, changed or waited for."""
 
-from wire.messages import Struct, request
+from brokertrial.wire.messages import Struct, request
 
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 NOBODY_ID = 2**31 - 2

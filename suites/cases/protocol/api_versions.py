@@ -1,9 +1,9 @@
 """ApiVersions: how a client and a broker find out what they have in common (KIP-35, KIP-511)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire import errors
-from wire.messages import request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 
 @case(

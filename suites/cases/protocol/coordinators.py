@@ -1,9 +1,9 @@
 """FindCoordinator: who looks after a group or a transactional id."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire import errors
-from wire.messages import request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 KINDS = {"group": 0, "transactional id": 1}
 

@@ -1,8 +1,8 @@
 """Frames on a byte stream: their size, and where the stream happens to be cut."""
 
-from suites.case import case
-from suites.probe import batch
-from wire.messages import request
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire.messages import request
 
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 

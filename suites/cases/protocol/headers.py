@@ -1,10 +1,10 @@
 """What a request header may hold: no client id, and tags that nobody knows (KIP-482)."""
 
-from suites.case import case
-from suites.cases.protocol._least import SOFTWARE
-from wire import errors
-from wire.apis import by_name
-from wire.messages import request
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.protocol._least import SOFTWARE
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.messages import request
 
 #: What may be answered beside success: newer versions say so of a group that does not exist (KIP-1043). Of OffsetFetch
 #: it is wrong, with or without a client id: `commits/nothing-committed` decides that.

@@ -1,7 +1,7 @@
 """Metadata: what the cluster says of itself."""
 
-from faults.kinds import edit_answer
-from suites.case import case
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
 
 
 @case(

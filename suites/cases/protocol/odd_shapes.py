@@ -1,10 +1,10 @@
 """Requests that name nothing, or the same thing twice: odd, but well formed."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
-from wire.messages import request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 
 @case(

@@ -1,8 +1,8 @@
 """Which answer belongs to which request: correlation ids, order, and requests that have no answer."""
 
-from suites.case import case
-from suites.probe import batch
-from wire.messages import request
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire.messages import request
 
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 

@@ -1,13 +1,13 @@
 """Bytes that are no request: whatever comes, the broker lives, stays small and serves the others."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.cases.protocol._least import least
-from suites.probe import batch
-from wire import errors
-from wire.apis import by_name
-from wire.messages import request
-from wire.unchecked import unchecked_request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.protocol._least import least
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.messages import request
+from brokertrial.wire.unchecked import unchecked_request
 
 #: Of these any byte may be another: they make, change and wait for nothing, whatever they then ask.
 READING = {

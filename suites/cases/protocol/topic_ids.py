@@ -1,10 +1,10 @@
 """Topic ids: a topic that is made again under its name is another one (KIP-516)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
-from wire.messages import ZERO_UUID, request
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, request
 
 
 @case(

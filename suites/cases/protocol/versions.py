@@ -1,11 +1,11 @@
 """What is advertised is served in that version, and what is not is refused (KIP-35)."""
 
-from suites.case import case
-from suites.cases.protocol._least import FEATURES, SOFTWARE, least
-from suites.probe import batch
-from wire import errors
-from wire.apis import by_name
-from wire.messages import Struct, request
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.protocol._least import FEATURES, SOFTWARE, least
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.apis import by_name
+from brokertrial.wire.messages import Struct, request
 
 #: No answer to a valid request of a version that is served: nobody knows why, not this version, not such a request.
 NOT_SERVED = (errors.UNKNOWN_SERVER_ERROR, errors.UNSUPPORTED_VERSION, errors.INVALID_REQUEST)

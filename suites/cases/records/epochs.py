@@ -1,7 +1,7 @@
 """The leader epoch that a batch carries: it tells a client under which leader its records were written (KIP-320)."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 
 @case(

@@ -1,10 +1,10 @@
 """Which record of a batch was the wrong one (KIP-467)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
-from wire.records import Record
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.records import Record
 
 
 @case(

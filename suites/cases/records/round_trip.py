@@ -1,8 +1,8 @@
 """What a record holds comes back as it was: key, value, headers (KIP-82), time."""
 
-from suites.case import case
-from suites.probe import batch
-from wire.records import Record
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire.records import Record
 
 
 @case("records/round-trip", guarantee="rec-001", smoke=True, detects=["M31b:every=1", "M39d"])

@@ -1,7 +1,7 @@
 """What a crash may leave half written at the end of a log is not served."""
 
-from suites.case import case
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 
 KEPT = [f"kept {number}" for number in range(5)]
 LATE = [f"late {number} " * 16_000 for number in range(8)]

@@ -1,6 +1,6 @@
 """Who is who in a partition of three replicas, and what cases about it do to the nodes."""
 
-from wire import errors
+from brokertrial.wire import errors
 
 COPIES = {"min.insync.replicas": "2"}
 WITHIN_S = 60

@@ -1,7 +1,7 @@
 """Who leads next: its epoch, what it has, what it knows to be committed, and what the one before must give up."""
 
-from suites.case import case
-from suites.cases.replication._roles import (
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import (
     NOBODY,
     WITHIN_S,
     all_in_sync,
@@ -12,9 +12,9 @@ from suites.cases.replication._roles import (
     replicated,
     roles,
 )
-from suites.probe import batch
-from wire import errors
-from wire.messages import request
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 NEEDS = ("three-nodes", "leaders", "topic-settings")
 NOT_HERE = (

@@ -4,10 +4,10 @@ Of two records that come after the freeze the first may still have been on its w
 leader alone, and stays there: too few replicas are left to do without those that are frozen.
 """
 
-from suites.case import case
-from suites.cases.replication._roles import all_in_sync, frozen, replicated, roles, thawed
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import all_in_sync, frozen, replicated, roles, thawed
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 NEEDS = ("three-nodes", "leaders", "pause", "topic-settings")
 PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)

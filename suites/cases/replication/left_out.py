@@ -1,9 +1,9 @@
 """Who has no say any more: a dead replica is not waited for, and a leader that was deposed takes nothing."""
 
-from suites.case import case
-from suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, replicated, roles
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, replicated, roles
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 
 @case(

@@ -1,8 +1,8 @@
 """A node that falls silent without dying: its connections stay open, and nobody answers."""
 
-from suites.case import case
-from suites.cases.replication._roles import NOBODY, all_in_sync, replicated, roles
-from suites.probe import batch
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import NOBODY, all_in_sync, replicated, roles
+from brokertrial.suites.probe import batch
 
 WITHIN_S = 40
 

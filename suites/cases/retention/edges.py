@@ -1,10 +1,10 @@
 """Where retention must stop, and where it must begin."""
 
-from suites.case import case
-from suites.cases.replication._roles import all_in_sync, frozen, placed, replicated, roles, thawed
-from suites.cases.retention.limits import CHECKS, HOUR_MS, SEGMENTS, WITHIN_S
-from suites.probe import batch
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import all_in_sync, frozen, placed, replicated, roles, thawed
+from brokertrial.suites.cases.retention.limits import CHECKS, HOUR_MS, SEGMENTS, WITHIN_S
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 DUE = {**SEGMENTS, "retention.ms": str(4 * HOUR_MS), "min.insync.replicas": "1"}
 

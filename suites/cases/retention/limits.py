@@ -3,10 +3,10 @@
 Records are dated: an hour between two batches begins a new segment, and old dates make records due at once.
 """
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
 
 HOUR_MS = 3_600_000
 CHECKS = "log.retention.check.interval.ms"

@@ -1,8 +1,8 @@
 """The list of aborted transactions in Fetch answers, by which clients leave records out (KIP-98)."""
 
-from suites.case import case
-from suites.probe import COMMITTED, batch
-from wire.records import Record
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.wire.records import Record
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 

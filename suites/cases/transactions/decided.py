@@ -1,8 +1,8 @@
 """A transaction whose end is decided and not yet carried out when its coordinator crashes."""
 
-from suites.case import case
-from suites.cases.replication._roles import all_in_sync, placed
-from suites.probe import COMMITTED
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import all_in_sync, placed
+from brokertrial.suites.probe import COMMITTED
 
 TRANSACTION = 1
 PATIENT_MS = 60_000

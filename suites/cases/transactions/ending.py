@@ -1,9 +1,9 @@
 """EndTxn: said again, said otherwise, and what may follow at once (KIP-98, KIP-890)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 

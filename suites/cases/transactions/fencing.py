@@ -1,8 +1,8 @@
 """One producer a transactional id: a newer instance shuts out the older one (KIP-98, KIP-360)."""
 
-from suites.case import case
-from suites.probe import COMMITTED
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)

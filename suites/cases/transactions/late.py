@@ -3,9 +3,9 @@
 The client of the case sends them again itself, over another connection: to a broker that is the same.
 """
 
-from suites.case import case
-from suites.probe import COMMITTED
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 ADDED_FIRST = 11  # the last Produce that adds no partition by itself

@@ -1,7 +1,7 @@
 """Transaction markers in the log (KIP-98)."""
 
-from suites.case import case
-from suites.probe import COMMITTED
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 

@@ -1,8 +1,8 @@
 """Offsets of a group that are committed with a transaction (KIP-98, KIP-447)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
 
 OFFSETS = {"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch": 2}
 TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api="TxnOffsetCommit")

@@ -1,7 +1,7 @@
 """What the broker says of transactions when it is asked (KIP-664)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
 
 QUESTIONS = {"ListTransactions": 0, "DescribeTransactions": 0, "DescribeProducers": 0}
 ROW = "transaction_states[0]"

@@ -1,8 +1,8 @@
 """Transactions whose coordinator, or the group's, crashes in the midst of them and reads its log again."""
 
-from suites.case import case
-from suites.probe import COMMITTED
-from wire import errors
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 OFFSETS = {"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch": 2}

@@ -1,7 +1,7 @@
 """The last stable offset: how far read_committed may read (KIP-98)."""
 
-from suites.case import case
-from suites.probe import COMMITTED, batch
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 

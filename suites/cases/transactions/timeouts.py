@@ -1,9 +1,9 @@
 """How long a transaction may stay open (transaction.timeout.ms, transaction.max.timeout.ms)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED, batch
-from wire import errors
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 DEFAULT_MAX_MS = 900_000

@@ -1,8 +1,8 @@
 """What readers see of a transaction, and when (KIP-98)."""
 
-from faults.kinds import edit_answer
-from suites.case import case
-from suites.probe import COMMITTED, batch
+from brokertrial.faults.kinds import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED, batch
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 

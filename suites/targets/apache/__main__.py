@@ -1,12 +1,15 @@
-"""`python -m suites.targets.apache 4.4.0` prints the jars of that release that wire/schema_from_kafka.py reads."""
+"""Prints the jars of a release that wire/schema_from_kafka.py reads.
+
+python -m brokertrial.suites.targets.apache 4.4.0
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 
-from suites.targets.apache.jars import fetched
-from suites.targets.base import TargetProblem
+from brokertrial.suites.targets.apache.jars import fetched
+from brokertrial.suites.targets.base import TargetProblem
 
 DEFINING = r"(kafka-clients|kafka-group-coordinator|kafka-transaction-coordinator|slf4j-api)-\d[^/]*\.jar"
 """Requests and responses, what the internal topics hold, and what the class of the error codes needs."""

@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.since import number
-from suites.targets.base import TargetNotAvailable, UnknownTarget
-from suites.targets.cache import cache_folder, make_once
+from brokertrial.suites.since import number
+from brokertrial.suites.targets.base import TargetNotAvailable, UnknownTarget
+from brokertrial.suites.targets.cache import cache_folder, make_once
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _FETCH_WITHIN_S = 900

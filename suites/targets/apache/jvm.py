@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.targets.apache.jars import KafkaRelease
-from suites.targets.base import TargetNotAvailable
-from suites.targets.cache import cache_folder
+from brokertrial.suites.targets.apache.jars import KafkaRelease
+from brokertrial.suites.targets.base import TargetNotAvailable
+from brokertrial.suites.targets.cache import cache_folder
 
 OLDEST = 17
 FLAGS = ("-Xmx256m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k", "-XX:-UsePerfData")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suites.targets.base import FEATURES
+from brokertrial.suites.targets.base import FEATURES
 
 
 @dataclass(frozen=True, slots=True)

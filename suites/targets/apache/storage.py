@@ -13,13 +13,13 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from suites.targets import readiness, reaper
-from suites.targets.apache import settings
-from suites.targets.apache.jars import KafkaRelease
-from suites.targets.apache.jvm import FLAGS, Java
-from suites.targets.apache.settings import ClusterMember
-from suites.targets.base import TargetNotReady
-from suites.targets.ports import free_ports
+from brokertrial.suites.targets import readiness, reaper
+from brokertrial.suites.targets.apache import settings
+from brokertrial.suites.targets.apache.jars import KafkaRelease
+from brokertrial.suites.targets.apache.jvm import FLAGS, Java
+from brokertrial.suites.targets.apache.settings import ClusterMember
+from brokertrial.suites.targets.base import TargetNotReady
+from brokertrial.suites.targets.ports import free_ports
 
 _FORMAT_WITHIN_S = 120
 _ARCHIVES_KEPT = 12

@@ -10,7 +10,7 @@ from random import Random
 from typing import Protocol
 
 from bench.kill_support import all_in_sync, control, wait_for
-from reference_impl.broker.cluster import Cluster
+from brokertrial.reference_impl.broker.cluster import Cluster
 from tests.reference_impl.brokers import BrokerProcess
 
 PATIENCE_S, PAUSE_S = 120.0, (0.5, 4.0)

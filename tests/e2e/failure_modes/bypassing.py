@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from suites.running import session
-from suites.workloads.context import WorkloadContext
+from brokertrial.suites.running import session
+from brokertrial.suites.workloads.context import WorkloadContext
 
 
 def pytest_configure() -> None:

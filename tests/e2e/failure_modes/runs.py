@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from histories.header import HistoryIncomplete
-from histories.reader import History
+from brokertrial.histories.header import HistoryIncomplete
+from brokertrial.histories.reader import History
 
 COMMAND = str(Path(sys.executable).with_name("brokertrial"))
 PATIENCE_S = 90.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets import open_target
+from brokertrial.suites.targets import open_target
 from tests.e2e.failure_modes.runs import COMMAND, one_line
 
 OF_ITS_OWN = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--user", "--map-root-user"]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets.ports import free_ports
+from brokertrial.suites.targets.ports import free_ports
 from tests.e2e.failure_modes.runs import COMMAND, begun, ended, only_run, until
 
 SOON_S = 25.0
 """One answer that is waited for in vain takes nearly as long, and there are many to wait for."""
-NODE = [sys.executable, "-P", "-m", "reference_impl", "node", "--node-id=1"]
+NODE = [sys.executable, "-P", "-m", "brokertrial.reference_impl", "node", "--node-id=1"]
 
 # Starts a broker in a session of its own, hurts and heals it, and writes down what is asked: `elsewhere ACTION PORT`.
 ELSEWHERE = f"""

@@ -9,7 +9,16 @@ from pathlib import Path
 from tests.e2e.failure_modes.runs import brokertrial, only_run
 
 FACADE = Path(__file__).parents[2] / "targets" / "facade.py"
-REFERENCE = [sys.executable, "-P", "-m", "reference_impl", "node", "--node-id={node}", "--port={port}", "--data={data}"]
+REFERENCE = [
+    sys.executable,
+    "-P",
+    "-m",
+    "brokertrial.reference_impl",
+    "node",
+    "--node-id={node}",
+    "--port={port}",
+    "--data={data}",
+]
 PASS, NOT_APPLICABLE = "pass", "not applicable"
 
 

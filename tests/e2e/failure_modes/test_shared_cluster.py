@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from suites.probe.context import CaseContext
-from suites.probe.wire import Wire
-from suites.targets import Target, open_target
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.targets import Target, open_target
 from tests.e2e.failure_modes.runs import COMMAND, begun, brokertrial, ended, only_run
 
 CASES = ("--select", "commits/from-outside", "--select", "idempotence/lost-ack")

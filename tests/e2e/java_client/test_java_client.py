@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.targets.apache import jars
-from suites.targets.base import TargetNotAvailable
+from brokertrial.suites.targets.apache import jars
+from brokertrial.suites.targets.base import TargetNotAvailable
 from tests.reference_impl_coordinators.conftest import Process
 
 SOURCE = Path(__file__).with_name("TrialClient.java")

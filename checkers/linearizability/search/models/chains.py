@@ -8,7 +8,7 @@ bounds {} -> {start, end}   both at one moment
 read {} -> {offset}         S <= offset < N
 """
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "chains"
 

@@ -11,7 +11,7 @@ that the next one is being formed. A session may end at any time: the member is 
 
 from typing import NamedTuple
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "group"
 

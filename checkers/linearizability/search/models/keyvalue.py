@@ -5,7 +5,7 @@ put {key, value} -> {}
 append {key, value} -> {}
 """
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "key-value"
 

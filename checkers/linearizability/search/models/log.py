@@ -6,7 +6,7 @@ saw {} -> {end}             the end is at least this
 between {} -> {low, high}   the end lies in [low, high]
 """
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "log"
 

@@ -9,7 +9,7 @@ With {"lease": True} a later epoch does not take the partition from another memb
 
 from typing import NamedTuple
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "ownership"
 

@@ -5,7 +5,7 @@ read {} -> {value}       None: none
 cas {from, to} -> {ok}   becomes `to` if it is `from`; ok says whether it was
 """
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "register"
 

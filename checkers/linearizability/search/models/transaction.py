@@ -11,7 +11,7 @@ An end may be repeated, by the epoch that ended it. A coordinator may end an ope
 
 from typing import NamedTuple
 
-from checkers.linearizability.search.question import Op, OperationFields
+from brokertrial.checkers.linearizability.search.question import Op, OperationFields
 
 NAME = "transaction"
 
