@@ -1,4 +1,4 @@
-"""Trouble: something that the user can mend, said in one sentence, with the exit status that it asks for."""
+"""User errors: one sentence, a hint, an exit status."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 PASSED, FAILED, INTERRUPTED, INTERNAL, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
 
 MEANING = {
-    PASSED: "all clear",
-    FAILED: "a guarantee was broken, or the list of known failures is out of date",
+    PASSED: "passed",
+    FAILED: "a guarantee was violated, or known.toml is out of date",
     INTERRUPTED: "interrupted",
-    INTERNAL: "an error of the suite itself",
-    USAGE: "the command, a name or a file was not understood",
-    NOTHING_JUDGED: "nothing was judged",
-    INCONCLUSIVE: "inconclusive only",
+    INTERNAL: "internal error",
+    USAGE: "usage error",
+    NOTHING_JUDGED: "no case was decided",
+    INCONCLUSIVE: "only inconclusive results",
     NOT_READY: "the target never became ready",
 }
 

@@ -54,7 +54,7 @@ class CheckRunner:
         with opened(self.engine, [history], by_query(checks, ORACLES)) as engine:
             if self.engine != "oracle":
                 return judge_on(engine, [history], names)[0]
-            chosen = [check for name, check in checks.items() if (name in names if names else check.default)]
+            chosen = [check for name, check in checks.items() if (check.default if names is None else name in names)]
             return judge_by(chosen, engine, [history])[0]
 
 

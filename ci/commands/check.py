@@ -41,7 +41,7 @@ def check(
     if form is not None:
         return check_foreign(Path(text), form, engine, assume, strict, as_json)
     if assume:
-        raise UserError("--assume is for --format: a history of ours tells the settings of its clients.")
+        raise UserError("--assume applies to --format only; brokertrial histories store client settings.")
     place, judging = find(text), Judging(engine, strict, as_json)
     if strict and not as_json:
         click.echo(STRICT)
@@ -62,7 +62,7 @@ def check(
         _print(result, str(place.run or place.history))
     click.echo(tally.line())
     if judged and not kept:
-        click.echo("Nothing was judged again: no history was kept, and these are the verdicts of the run.")
+        click.echo("No history was kept; these are the verdicts of the original run.")
     return status
 
 
@@ -146,7 +146,7 @@ def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> Case
         return before
     after = judging.judge(run / before.history)
     if not quiet and after.verdict is not before.verdict:
-        click.echo(f"{before.case}: {before.verdict.name} when it was run, {after.verdict.name} now.")
+        click.echo(f"{before.case}: was {before.verdict.name}, is now {after.verdict.name}.")
     return msgspec.structs.replace(
         before,
         verdict=after.verdict,

@@ -90,10 +90,11 @@ class CaseViews:
         for number, result in enumerate(todo):
             self._state.report_progress("minimal counterexamples", number, len(todo))
             self._minimise(result, deadline)
-        drawn = sorted(self._state.results, key=lambda result: result.verdict is Verdict.PASS)
+        trials = [result for result in self._state.results if result.history and result.schedule]
+        drawn = sorted(trials, key=lambda result: result.verdict is Verdict.PASS)
         deadline = self._clock() + self._timelines_s
         for number, result in enumerate(drawn):
-            if result.history and self._clock() < deadline:
+            if self._clock() < deadline:
                 self._state.report_progress("timelines", number, len(drawn))
                 self._change(result, timeline=timeline(self._state.folder / result.history))
 

@@ -131,7 +131,7 @@ class ConsoleWriter:
         """What the report writer does after the last case."""
         self._line.working = f"report: {what} {done + 1} of {total}"
         if not self._live and done == 0:
-            self._say(f"Report: computing {total} {what}", "dim")
+            self._say(f"Computing {total} {what} for the report ...", "dim")
 
     def _finish(self, end: RunFinished) -> None:
         if self._live:

@@ -199,7 +199,7 @@ def _windows(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
         if event.window is None:
             continue
         if event.kind == "window-begin":
-            opened.setdefault(event.window, (event.at_ns, f"{event.window} {_told(event.fields)}".strip()))
+            opened.setdefault(event.window, (event.at_ns, f"{event.window} {_text_of(event.fields)}".strip()))
         elif event.kind in ("window-end", "window-healed"):
             closed[event.window] = event.at_ns
     for window, (at, text) in opened.items():
@@ -208,7 +208,7 @@ def _windows(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
             yield TimelineFault(at, until, text)
 
 
-def _told(fields: str | None) -> str:
+def _text_of(fields: str | None) -> str:
     try:
         return str(msgspec.json.decode(fields or "{}").get("text", ""))
     except (msgspec.MsgspecError, AttributeError):

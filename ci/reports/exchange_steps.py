@@ -28,7 +28,7 @@ from brokertrial.wire.frames import decode_request, decode_response
 from brokertrial.wire.messages import Struct
 from brokertrial.wire.records import batches
 
-MOST = 40
+MOST = 30
 """Steps of one case that a report shows: the first ones, and those around what is at fault."""
 FIRST = 5
 WIDTH = 96
@@ -47,6 +47,8 @@ NAMED = frozenset(
 )
 """Fields that tell something where they are 0, too."""
 SIZE = 4
+OURS = "close"
+"""What is stored where the case itself closed the connection."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], s
         took_ms=(row.return_ns - row.call_ns) / 1e6 if row.return_ns is not None else None,
         connection=row.client or "",
         node="bootstrap" if row.node in (None, -1) else f"node {row.node}",
-        api=f"{row.api or 'bytes'} v{row.version}" if row.version >= 0 else row.api or "bytes",
+        api=f"{row.api} v{row.version}" if row.version >= 0 else row.api or "raw",
         request=short(gist(asked) if isinstance(asked, Struct) else _raw(row.request)),
         response=short(response),
         failed=failed,
@@ -157,8 +159,10 @@ def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], s
 
 def _told(row: Exchange, came: Struct | str) -> tuple[str, bool]:
     """The response in a line, and whether it is an error."""
+    if row.response is None and row.error in (None, OURS):
+        return "no response" if row.error is None else "no response; closed by the client", False
     if row.response is None:
-        return (row.error or "no response"), bool(row.error)
+        return row.error or "", True
     if isinstance(came, str):
         return came, True
     if found := list(dict.fromkeys(code for _, code in errors_in(came))):

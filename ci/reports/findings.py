@@ -87,12 +87,12 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         """The story for a terminal, the verdict last."""
         if self.strict:
             click.echo(STRICT)
-        for judged, title in ((True, "Found"), (False, "Found, but permitted by the settings")):
+        for judged, title in ((True, "Found"), (False, "Allowed by the client settings")):
             self._print_part(title, [finding.anomaly for finding in self.found if finding.judged is judged])
         for name, sentence in self.reasons.items():
             click.echo(f"No pass: {name}: {sentence}")
         counts = [sum(finding.judged is judged for finding in self.found) for judged in (True, False)]
-        click.echo(f"{str(self.verdict).upper()}: {counts[0]} anomalies judged, {counts[1]} listed only")
+        click.echo(f"{str(self.verdict).upper()}: {counts[0]} anomalies, {counts[1]} informational")
 
     def _print_part(self, title: str, anomalies: Sequence[Anomaly]) -> None:
         if not anomalies:

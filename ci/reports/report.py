@@ -126,7 +126,8 @@ def _verdict(state: RunState, failed: list[Cause]) -> tuple[str, str]:
         return "inconclusive", "Not finished"
     if state.status == NOTHING_JUDGED:
         return "inconclusive", "No case was decided"
-    word = {0: "Passed", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}.get(state.status, state.meaning.capitalize())
+    words = {0: f"Passed: {len(tally.passed)} cases", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}
+    word = words.get(state.status, state.meaning.capitalize())
     return ("pass" if state.status == 0 else "fail" if state.status == 1 else "inconclusive"), word
 
 

@@ -145,11 +145,6 @@ class ReadLog:
     def offsets(self) -> list[int]:
         return [record.offset for record in self.records]
 
-    @property
-    def next_offset(self) -> int:
-        """Where the reader stands after the last batch."""
-        return self.batches[-1].header.last_offset + 1 if self.batches else -1
-
     def must_hold(self, *values: bytes | str | None) -> Self:
         """The values must be exactly these, in this order."""
         wanted = [value.encode() if isinstance(value, str) else value for value in values]

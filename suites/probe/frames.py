@@ -107,18 +107,6 @@ class FramesFamily(Core):
                 (request_shown, Evidence("answer", text, bytes_hex=frame.hex())),
             )
 
-    def must_stay_silent(self, line: ProbeConnection, within: float = 0.5, *, because: str) -> None:
-        """No answer may come on this connection, and it must stay open."""
-        try:
-            frame = line.receive_bytes(within)
-        except NoResponse as error:
-            if line.open:
-                return
-            raise StatementFalse(f"the connection was closed: {because}", (Evidence("statement", because),)) from error
-        raise StatementFalse(
-            f"an answer of {len(frame)} bytes came: {because}", (Evidence("answer", because, bytes_hex=frame.hex()),)
-        )
-
     def must_still_serve(self, via: str = "another") -> None:
         """A connection besides the one in question must be answered as ever."""
         self.ask(

@@ -76,7 +76,7 @@ def test_what_passed_is_dropped_on_request_and_then_not_judged_again(tmp_path: P
     run = only_run(tmp_path)
     assert list((run / "histories").iterdir()) == []
     done = brokertrial(tmp_path, "check", str(run))
-    assert done.returncode == 5 and "Nothing was judged again" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 5 and "No history was kept" in done.stdout, done.stdout + done.stderr
 
 
 def test_check_offers_the_nearest_case(made: Path) -> None:
