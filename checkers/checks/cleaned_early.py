@@ -29,7 +29,7 @@ GAPS = """
     WHERE NOT EXISTS (SELECT 1 FROM found r WHERE r.history = s.history AND r.topic = s.topic
         AND r.partition = s.partition AND r.prev_offset IS NOT NULL)
     """
-WITHHELD = "nobody read {topic}-{partition} from a known position"
+WITHHELD = "no consumer read {topic}-{partition} from a known position"
 QUERY = """
     SELECT s.history, s.topic, s.partition, s.log_offset AS offset_a, MIN(j.log_offset) AS offset_b,
         s.value AS value_a, s.op AS op_a, MIN(j.op) AS op_b, k.min_compaction_lag_ms,

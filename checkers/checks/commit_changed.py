@@ -28,7 +28,7 @@ QUERY = """
         CASE WHEN m.committed_offset >= 0 AND m.writer IS NOT NULL AND m.committed_offset < MIN(w.committed_offset)
              THEN 'commit-regression' ELSE 'commit-changed' END AS name,
         CASE WHEN m.committed_offset < 0 THEN 'nothing, although a commit was acknowledged before'
-             WHEN m.writer IS NULL THEN 'an offset that nobody had committed'
+             WHEN m.writer IS NULL THEN 'an offset that no client had committed'
              ELSE 'an offset that a later commit had replaced' END AS why
     FROM (
         SELECT r.history, r.group_id, r.topic, r.partition, r.op, r.committed_offset, r.call_ns, MIN(c.op) AS writer,

@@ -38,7 +38,7 @@ QUERY = """
     SELECT m.history, m.topic, m.partition, m.log_offset, m.marker, m.op, CAST(NULL AS BIGINT), t.ended_by, m.txn,
         'wrong-marker', m.topic,
         CASE WHEN m.control = 'COMMIT' THEN 'committed in the log, though no commit of it succeeded'
-             ELSE 'aborted in the log, though it was told committed' END
+             ELSE 'aborted in the log, though EndTxn(commit) was acknowledged' END
     FROM txn_marks m
     JOIN txns t ON t.history = m.history AND t.txn = m.txn
     WHERE (t.state = 'committed' AND m.control = 'ABORT') OR (t.state IN ('aborted', 'open') AND m.control = 'COMMIT')

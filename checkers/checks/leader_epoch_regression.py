@@ -39,7 +39,7 @@ QUERY = """
     WHERE w.leader_epoch < w.before_epoch
     UNION ALL
     SELECT f.history, f.topic, f.partition, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), f.op_a, f.op_b, f.before_level,
-        f.level, 'was told by a node after that of an answer'
+        f.level, 'was reported by a node after that of a response'
     FROM regressions f WHERE f.quantity = 'leader-epoch'
     """
 SENTENCE = "In {topic}-{partition}, leader epoch {leader_epoch} {how} of epoch {before_epoch}."

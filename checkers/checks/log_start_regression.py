@@ -16,7 +16,7 @@ SHOWING = ("log_start",)
 STANDS_ALONE = True
 NEEDS = ("operations.log_start", "operations.call_ns", "operations.return_ns")
 SUBJECT = "SELECT DISTINCT o.history FROM rising o WHERE o.quantity = 'log-start'"
-OTHERWISE = "no start of a log was told before a node was killed"
+OTHERWISE = "no log start offset was reported before a node was killed"
 QUERY = """
     SELECT f.history, f.topic, f.partition, f.op_a, f.op_b, f.before_level AS offset_a, f.level AS offset_b,
         f.before_level - f.level AS records_back, (f.call_ns - f.told_ns) / 1000000.0 AS ms_back

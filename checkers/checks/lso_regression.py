@@ -33,7 +33,7 @@ QUERY = """
     UNION ALL
     SELECT o.history, o.topic, o.partition, o.op, MIN(b.op), o.last_stable, MIN(b.high_watermark),
         'lso-above-high-watermark', o.last_stable - MIN(b.high_watermark),
-        (MIN(b.call_ns) - o.return_ns) / 1000000.0, 'above the high watermark that was told later,'
+        (MIN(b.call_ns) - o.return_ns) / 1000000.0, 'above the high watermark that was reported later,'
     FROM operations o
     JOIN operations b ON b.history = o.history AND b.topic = o.topic AND b.partition = o.partition
         AND b.leader_epoch = o.leader_epoch AND b.call_ns >= o.return_ns AND b.high_watermark < o.last_stable

@@ -20,7 +20,7 @@ NEEDS = ("operations.call_ns", "operations.return_ns", "operations.outcome", "ev
 SUBJECT = """
     SELECT DISTINCT a.history FROM asking a JOIN heal_times h ON h.history = a.history AND a.call_ns >= h.healed_ns
     """
-OTHERWISE = "nothing was asked after faults that were all taken back"
+OTHERWISE = "no call was made after all faults had healed"
 GAPS = """
     SELECT x.history, x.topic, x.partition, x.what, x.group_id FROM stalled_calls x
     WHERE x.waited_ns >= 10000000000 AND x.waited_ns < 60000000000

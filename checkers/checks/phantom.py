@@ -21,7 +21,7 @@ QUERY = """
         MIN(x.op) AS op_a, MIN(x.sender) AS op_b, MIN(x.why) AS why
     FROM (
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, r.op, CAST(NULL AS BIGINT) AS sender,
-            'was sent by nobody' AS why
+            'was never sent' AS why
         FROM unsent_values r
         WHERE NOT EXISTS (SELECT 1 FROM suspect_sent s WHERE s.history = r.history AND s.value = r.value)
         UNION ALL

@@ -14,7 +14,7 @@ OBSERVES = ("send",)
 STANDS_ALONE = True
 NEEDS = ("records.offset", "records.value", "records.outcome", "clients.acks", "clients.idempotence")
 SUBJECT = "SELECT DISTINCT w.history FROM writers w WHERE w.durable AND w.guarded AND w.told_offsets"
-OTHERWISE = "no idempotent producer was told an offset by all in-sync replicas"
+OTHERWISE = "no idempotent producer got an offset from all in-sync replicas"
 QUERY = """
     SELECT m.history, m.topic, m.partition, m.offset_a, m.offset_b, m.value AS value_a, m.op_a, m.op_b,
         CASE WHEN p.raw OR p.single_attempt THEN 'broker' ELSE 'unknown' END AS attribution

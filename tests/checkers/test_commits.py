@@ -70,7 +70,7 @@ def test_a_refused_commit_is_told(told):
     tale.commit(10, outcome="fail")
     tale.told(10, 1)
 
-    assert "nobody had committed" in tale.only("commit-changed").sentence
+    assert "no client had committed" in tale.only("commit-changed").sentence
 
 
 def test_an_offset_that_nobody_committed(told):

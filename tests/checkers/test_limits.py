@@ -115,7 +115,7 @@ def test_cleaning_waits_for_its_lag(story, read_s, count):
 
 
 def test_without_a_reader_nothing_is_said_of_the_lag(story):
-    assert "nobody read" in log(story, LAG, 1, 1).judge("cleaned-early").inconclusive["cleaned-early"]
+    assert "no consumer read" in log(story, LAG, 1, 1).judge("cleaned-early").inconclusive["cleaned-early"]
     assert "cleaned-early" in log(story, COMPACT, 1, 1).judge("cleaned-early").not_applicable
 
 
