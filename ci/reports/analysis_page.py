@@ -74,7 +74,7 @@ def slots(length_s: float) -> tuple[int, float]:
 
 def _shades(profile: Profile) -> Iterator[Shade]:
     for window in profile.windows:
-        yield Shade(window.begin_s, window.healed_s, f"{window.window} {window.text}")
+        yield Shade(window.begin_s, window.healed_s, f"fault {window.window} {window.text}")
 
 
 def certificate(anomaly: Anomaly, found: HistoryResult) -> str:

@@ -47,7 +47,7 @@ class CaseView:
     size: str = ""
     """How small the counterexample is, or why there is none."""
     untimed: tuple[TimelineEntry, ...] = ()
-    """What of the counterexample has no time, and so no place in its picture: batches of the final read, settings."""
+    """What of the counterexample has no time, and so no place in its picture: batches of the final read."""
     timeline: str = ""
 
 

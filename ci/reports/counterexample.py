@@ -8,7 +8,7 @@ from pathlib import Path
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised, minimise
-from brokertrial.ci.reports.evidence import TimelineEntry, evidence_timeline
+from brokertrial.ci.reports.evidence import SETTING, TimelineEntry, evidence_timeline
 from brokertrial.ci.reports.evidence_picture import draw
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
@@ -43,5 +43,5 @@ def counterexample(folder: Path, anomaly: Anomaly, patience_s: float) -> Counter
         return Counterexample("", f"The history cannot be read: {error}.")
     except Exception as error:  # noqa: BLE001 - the card says it, and all other cards are made
         return Counterexample("", f"It could not be computed: {type(error).__name__}: {error}")
-    untimed = tuple(line for line in proof.lines if line.begin is None)[:MOST_UNTIMED]
+    untimed = tuple(line for line in proof.lines if line.begin is None and line.lane != SETTING)[:MOST_UNTIMED]
     return Counterexample(draw(proof), minimum.sentence, untimed)

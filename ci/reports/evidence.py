@@ -13,6 +13,7 @@ from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Batch, Event, Membership, Operation, Record
 from brokertrial.suites.probe.naming import shortening_of
 
+SETTING = "setting"
 FEW = 6
 """Records of one call that are told one by one."""
 
@@ -181,7 +182,7 @@ def _events(part: HistorySlice) -> Iterator[TimelineEntry]:
         assert isinstance(row, Event)
         if row.kind == CONTEXT:
             if row.topic in topics:
-                yield TimelineEntry("setting", None, None, row.kind, f"{row.topic}  {row.fields or ''}")
+                yield TimelineEntry(SETTING, None, None, row.kind, f"{row.topic}  {row.fields or ''}")
             continue
         if row.kind.startswith("window-") or row.kind == "recording":
             continue
@@ -199,7 +200,7 @@ def _windows(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
         if event.window is None:
             continue
         if event.kind == "window-begin":
-            opened.setdefault(event.window, (event.at_ns, f"{event.window} {_text_of(event.fields)}".strip()))
+            opened.setdefault(event.window, (event.at_ns, f"fault {event.window} {_text_of(event.fields)}".strip()))
         elif event.kind in ("window-end", "window-healed"):
             closed[event.window] = event.at_ns
     for window, (at, text) in opened.items():

@@ -97,9 +97,9 @@ def _shades(history: History, last: float) -> Iterator[Shade]:
 
 def _name(window: str, fields: str | None) -> str:
     try:
-        return f"{window} {json.loads(fields or '{}').get('text', '')}".strip()
+        return f"fault {window} {json.loads(fields or '{}').get('text', '')}".strip()
     except (ValueError, AttributeError):
-        return window
+        return f"fault {window}"
 
 
 def draw(series: Series) -> str:
