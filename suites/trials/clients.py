@@ -18,7 +18,7 @@ from brokertrial.suites.probe import naming
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.trials.context import TrialContext
 from brokertrial.suites.workloads.asker import watch
-from brokertrial.suites.workloads.context import Lagging, WorkloadContext
+from brokertrial.suites.workloads.context import Lagging, RowWriter, WorkloadContext
 from brokertrial.suites.workloads.fresh import Fresh, NoFreshProgress
 from brokertrial.suites.workloads.workload import Actor, Workload
 
@@ -41,7 +41,9 @@ GIVE_UP_S = 3.0
 class Clients:
     """All threads of a workload on one stage."""
 
-    def __init__(self, workload: Workload, trial_context: TrialContext, links: FaultProxy) -> None:
+    def __init__(
+        self, workload: Workload, trial_context: TrialContext, links: FaultProxy, recorder: RowWriter | None = None
+    ) -> None:
         self._workload = workload
         self._ground = trial_context
         self._told_ns = 0
@@ -49,7 +51,7 @@ class Clients:
         self.context = WorkloadContext(
             trial_context.case_context,
             links.bootstrap,
-            trial_context.recorder,
+            recorder or trial_context.recorder,
             trial_context.topics,
             [trial_context.names[word] for word in workload.groups],
             self._new_name,

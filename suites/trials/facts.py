@@ -35,6 +35,8 @@ class TrialFacts(msgspec.Struct):
     warm: bool = False
     """Whether the warm-up got as many acknowledgements as it had to."""
     faults_over_ns: int = 0
+    sighted: str = ""
+    """What was certain as soon as clients saw it, so that the load ended early: see suites/trials/sightings.py."""
     hits: dict[str, int] = {}
     unhealed: dict[str, str] = {}
     failed_windows: dict[str, str] = {}

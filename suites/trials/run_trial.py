@@ -14,6 +14,7 @@ from brokertrial.suites.trials.context import TrialContext
 from brokertrial.suites.trials.facts import TrialFacts
 from brokertrial.suites.trials.final_read import FinalRead
 from brokertrial.suites.trials.load import Load
+from brokertrial.suites.trials.sightings import Sightings, WatchedRecorder
 from brokertrial.suites.trials.trial import Trial
 
 WARM_UP_S = 30.0
@@ -25,7 +26,7 @@ FRESH_S = 15.0
 """For fresh clients to make progress, once the recovery limit has passed without any: a try begun by then is ended."""
 SILENT_S = 10.0
 """For clients that are to end: as long as none of them does and nothing is acknowledged, before it is asked why."""
-FINAL_READ_S = 75.0
+FINAL_READ_S, SIGHTED_READ_S = 75.0, 40.0
 CERTAIN_READ_S, CERTAIN_ANSWER_S = 6.0, 2.0
 """For the final read, and for one answer to it, where the verdict is certain: it may show more of what is wrong."""
 
@@ -33,12 +34,16 @@ CERTAIN_READ_S, CERTAIN_ANSWER_S = 6.0, 2.0
 def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> TrialFacts:
     """Runs one trial: warm up, disturb, heal, recover, read everything. Every phase has a deadline.
 
-    Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too.
+    Where the verdict is certain, it ends early: dead, and nobody killed it; stuck, and fresh clients are too. What
+    clients see and nothing can make right (sightings.py) ends the load; all is read and judged as ever.
     """
     seen, healed_ns = TrialFacts(latency_ms=trial_context.case_context.latency_ms), 0
     with trial_context.links() as links:
-        clients = Clients(trial.workload, trial_context, links)
-        load = Load(clients, trial_context)
+        watched = WatchedRecorder(trial_context.recorder)
+        clients = Clients(trial.workload, trial_context, links, watched)
+        load, sightings = Load(clients, trial_context), Sightings(watched, _cleaned(trial, trial_context))
+        if trial_context.case_context.attempt > 1:  # whatever it was, it did not decide the first
+            watched.close()
         try:
             trial_context.phase("warm-up")
             clients.start()
@@ -58,21 +63,25 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                             and faults.finished
                             and now_ns() >= enough_ns
                         )
+                        or sightings.look()
                         or load.leads_nowhere(faults)
                     ),
                     trial_context.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
                 )
-                seen.faults_over_ns = now_ns()
+                seen.faults_over_ns, seen.sighted = now_ns(), sightings.first
+                watched.close()
             # leaving the block heals, and reads back that it did
             healed_ns = now_ns()
             seen.take_faults(faults.hits, faults.unhealed, faults.failed)
 
             trial_context.phase("recovery")
             seen.alive = trial_context.alive()
-            if not seen.certain:
+            if not (seen.certain or seen.sighted):
                 _recover(trial, trial_context, clients, seen, load)
-            if not (seen.certain or clients.end(load.died, trial_context.limit(SILENT_S)) or seen.stuck or seen.behind):
+            if seen.certain or seen.sighted:
+                pass  # nothing is left to wait for
+            elif not (clients.end(load.died, trial_context.limit(SILENT_S)) or seen.stuck or seen.behind):
                 _ask_why(trial_context, clients, seen)
         except KeyboardInterrupt:
             clients.give_up()
@@ -165,7 +174,7 @@ def _read_everything(
     if seen.certain:
         wire.at_most_s = wire.until_at_most_s = CERTAIN_ANSWER_S
     final = FinalRead(wire, trial_context.recorder)
-    within_s = CERTAIN_READ_S if seen.certain else FINAL_READ_S
+    within_s = CERTAIN_READ_S if seen.certain else SIGHTED_READ_S if seen.sighted else FINAL_READ_S
     transactions = bool(trial.workload.transactional_ids)
     final.everything(clients.places, trial_context.limit(within_s), transactions, healed_ns)
     seen.take_final_read(final.incomplete, {} if seen.certain else final.hanging)
@@ -186,3 +195,8 @@ def _left_s(deadline_ns: int) -> float:
 
 def _all_bitten(schedule: Schedule, hits: dict[str, int]) -> bool:
     return all(hits.get(window.id, 0) > 0 for window in schedule)
+
+
+def _cleaned(trial: Trial, trial_context: TrialContext) -> list[str]:
+    """The topics with settings of their own: their records may go by right."""
+    return [trial_context.names[plan.name] for plan in trial.workload.topics if plan.configs]

@@ -117,6 +117,8 @@ def _withheld(
         yield Reason("leak", f"a client went around the proxy: {seen.leaks[0]}")
     if others := [anomaly for anomaly in found.anomalies if anomaly.attribution != "broker"]:
         yield Reason("client", f"only a client can be shown to have done wrong: {others[0].sentence}")
+    if seen.sighted and not found.anomalies:
+        yield Reason("suite", f"the load ended early for {seen.sighted}, and no check finds it")
     if seen.stuck or seen.behind:
         what = _few(seen.stuck or seen.behind)
         yield Reason("client", f"the client library hangs: no progress with {what}, while fresh clients did the same")
@@ -241,6 +243,8 @@ def _facts(history: History, events: list[Event], seen: TrialFacts, found: Judge
         "latency_ms": round(seen.latency_ms, 3),
         "checks": ", ".join(found.judged),
     }
+    if seen.sighted:
+        facts["ended_early"] = seen.sighted
     return facts | {f"hits of {window}": count for window, count in seen.hits.items()}
 
 

@@ -11,10 +11,20 @@ from typing import Any, NamedTuple, Protocol
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.clock import OperationClock
 from brokertrial.histories.clock import now_ns
-from brokertrial.histories.recorder import Recorder
-from brokertrial.histories.rows import PartitionId
+from brokertrial.histories.rows import PartitionId, Row
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import counted_ms
+
+
+class RowWriter(Protocol):
+    """What clients tell their history: a recorder, or one that is watched."""
+
+    @property
+    def next_op(self) -> Callable[[], int]: ...
+
+    def add(self, row: Row) -> None: ...
+
+    def event(self, kind: str, **fields: Any) -> None: ...
 
 
 class Abandonable(Protocol):
@@ -48,7 +58,7 @@ class WorkloadContext:
         self,
         case_context: CaseContext,
         bootstrap: str,
-        recorder: Recorder,
+        recorder: RowWriter,
         topics: Mapping[str, int],
         groups: list[str],
         new_name: Callable[[str], str],
