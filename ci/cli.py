@@ -38,7 +38,10 @@ def cli() -> None:
     help="Size of the run: smoke (about 2 minutes) or full.",
 )
 @click.option(
-    "--budget", type=float, metavar="MIN", help="Time budget in minutes; cases that do not fit are skipped and listed."
+    "--budget",
+    type=float,
+    metavar="MIN",
+    help="Time budget in minutes, as on a healthy target; cases that do not fit are skipped and listed.",
 )
 @click.option("--seed", type=int, help="Random seed. If omitted, one is chosen, printed and stored in run.json.")
 @click.option(

@@ -40,6 +40,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True):
     left_out: tuple[LeftOut, ...] = ()
     told_again: int = 0
     """Results that come first and were told before, by an earlier process of this run."""
+    limit_s: float = 0.0
+    """Within which it ends on a target that fails; `estimate_s` is for a healthy one."""
 
 
 class CaseStarted(msgspec.Struct, frozen=True, tag=True):

@@ -97,8 +97,10 @@ class ConsoleWriter:
 
     def _announce(self, run: RunStarted) -> None:
         self._say(f"Target: {run.target}, version {run.target_version or 'not stated'}", "bold")
-        within = duration(run.estimate_s)
-        self._say(f"{len(run.cases)} cases, profile {run.profile}, within about {within}; {self._state.place}")
+        takes = f"about {duration(run.estimate_s)} on a healthy target"
+        if run.limit_s > run.estimate_s:
+            takes += f", at most {duration(run.limit_s)} on one that fails"
+        self._say(f"{len(run.cases)} cases, profile {run.profile}, {takes}; {self._state.place}")
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
                 f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""

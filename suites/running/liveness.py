@@ -23,6 +23,8 @@ from brokertrial.suites.targets.address import reached
 
 HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 """What a schedule needs that ends a node, or freezes it."""
+SICK_FOR_S = 300.0
+"""A target that one case after the other leaves sick, for so long, is not started anew any more."""
 BACK_WITHIN_S = 60.0
 """For a supervisor to bring a broker back: Kubernetes waits for 10 s, then for 20 s, before it tries again."""
 
@@ -44,6 +46,9 @@ class Liveness:
         self._heard_ns = now_ns()
         self._health_problem = ""
         """What its own health command said last."""
+        self._began_ns = now_ns()
+        self._sick_s = 0.0
+        """What the last cases took, each of which left it sick."""
         self._lost_in = ""
         """The case since which it takes no record, where it could not be started anew."""
 
@@ -70,7 +75,7 @@ class Liveness:
 
     def begin(self, case: Case) -> None:
         """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `expect_faults`."""
-        self._looked, self._condition, self._hurt = False, WELL, case.hurts
+        self._looked, self._condition, self._hurt, self._began_ns = False, WELL, case.hurts, now_ns()
         self._health.measure_again()
         if case.kind == "trial":
             self._watch.stop()
@@ -112,10 +117,11 @@ class Liveness:
             self._recover()
             return ()
         sick = self._condition.kind == "sick"
+        self._sick_s = self._sick_s + (now - self._began_ns) / 1e9 if sick else 0.0
         if not (sick or alarms):
             return ()
         why = self._condition.sentence if sick else f"its log raised the alarm: {alarms[0].text}"
-        if self._target.restartable:
+        if self._target.restartable and self._sick_s < SICK_FOR_S:
             self._watch.stop()
             self._target.restart()
             self._renew()

@@ -22,16 +22,14 @@ from brokertrial.suites.probe.prerequisites import owners_first
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running import claims
 from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.requirements import CORE
 from brokertrial.suites.running.run_wide_faults import open_run_wide_faults
 from brokertrial.suites.running.selection import quick_first, select, within_budget
 from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.running.support import unmet_need
 from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
-
-WIRE_S = 0.4
-LOAD_SHARE, BESIDE_LOAD_S = 2 / 3, 12.0
-"""Of the longest that the load of a trial may last, and for all else where it must last long."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -85,11 +83,10 @@ class Run:
         return self.cases
 
     def estimate(self, case: Case) -> float:
-        """Seconds that a case may well take: a healthy target takes less, one that fails about twice as long."""
-        if case.kind == "wire":
-            return WIRE_S
-        trial = case.function().at_scale(self.options.profile)
-        return float(max(trial.longest_s * LOAD_SHARE, trial.at_least_s + BESIDE_LOAD_S))
+        """Seconds that a case takes on a healthy target; nothing where the target lacks what it needs."""
+        if self._session is not None and unmet_need(case, self._session.offer) is not None:
+            return 0.0
+        return healthy_s(case, self.options.profile)
 
     def start(self) -> bool:
         """Starts the target and learns what it offers; False when it never became ready."""
@@ -118,6 +115,7 @@ class Run:
                 require=self.options.require,
                 release=self.options.release,
                 alone=self.options.alone,
+                repeats=RepeatBudget(max(REPEATS_AT_LEAST_S, sum(map(self.estimate, self.cases)))),
             )
             self._undo.callback(self._session.close)
             self._session.open()
@@ -212,6 +210,7 @@ class Run:
                 seed=self.seed,
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 estimate_s=sum(info.estimate_s for info in cases),
+                limit_s=run_limit_s([case for case in self.cases if self.estimate(case)], self.options.profile),
                 cases=cases,
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
                 told_again=self.options.earlier.told if self.options.earlier else 0,

@@ -48,6 +48,7 @@ from brokertrial.suites.running.cleanup import (
     names_on,
     remove_created,
 )
+from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
@@ -60,6 +61,7 @@ from brokertrial.suites.targets import Target, TargetProblem
 from brokertrial.suites.targets.address import reached
 
 ATTEMPTS = 3
+NO_MORE_REPEATS = "it was not tried again: the second and third attempts of this run have taken as long as they may"
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
@@ -81,6 +83,7 @@ class TargetSession:
         require: tuple[str, ...] = (CORE,),
         release: tuple[int, ...] = (),
         alone: bool = False,
+        repeats: RepeatBudget | None = None,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -96,6 +99,7 @@ class TargetSession:
         self._interruption = interruption or Interruption()
         self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
+        self._repeats = repeats or RepeatBudget()
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
@@ -243,6 +247,7 @@ class TargetSession:
         try:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
+                attempt_ns = now_ns()
                 self.liveness.begin(case)
                 with self.run_wide_faults.around(case) if self.run_wide_faults else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
@@ -254,7 +259,11 @@ class TargetSession:
                 unsettled = self._unsettled() if self.health.is_well and (restarted or case.hurts) else ()
                 warned = (*outcome.warnings, *restarted, *unsettled, *self.health.slowness())
                 outcome = msgspec.structs.replace(outcome, warnings=warned)
+                self._repeats.spend((now_ns() - attempt_ns) / 1e9, number)
                 if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
+                    break
+                if self._repeats.left_s <= 0:
+                    outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, NO_MORE_REPEATS))
                     break
         except BaseException:
             self._finish(case, began, attempts, outcome, max(len(attempts), 1))

@@ -124,10 +124,18 @@ def test_selection_by_name_pattern_and_profile():
     }
 
 
-def test_what_takes_little_time_comes_first_and_else_nothing_moves():
-    seconds = {"offsets/one": 22.0, "offsets/two": 0.4, "groups/one": 0.4}
-    ordered = quick_first(CASE_LIST, lambda entry: seconds[entry.id])
-    assert [entry.id for entry in ordered] == ["offsets/two", "groups/one", "offsets/one"]
+def trial(name):
+    def function():
+        """It MUST hold."""
+
+    return Case(name, function, ("prod-001",), (), {}, {}, False, None)
+
+
+def test_trials_come_last_by_their_time_and_else_nothing_moves():
+    seconds = {"offsets/one": 22.0, "offsets/two": 0.4, "groups/one": 9.0, "groups/two": 30.0, "groups/three": 20.0}
+    cases = [trial("groups/two"), *CASE_LIST, trial("groups/three")]
+    ordered = quick_first(cases, lambda entry: seconds[entry.id])
+    assert [entry.id for entry in ordered] == ["offsets/one", "offsets/two", "groups/one", "groups/three", "groups/two"]
 
 
 def test_an_unknown_name_offers_the_nearest():
