@@ -25,6 +25,7 @@ ReasonKind = Literal[
     "history",  # the history could not be written or is not complete
     "tampered",
     "interrupted",
+    "went-away",  # a broker that somebody else runs closed its connections and refused new ones, once
     "unreachable",  # nothing on this machine reaches the target, and it may be none of its doing
     # not applicable
     "not-offered",

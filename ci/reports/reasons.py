@@ -28,6 +28,7 @@ LABELS = {
     "tampered": "history does not match its case",
     "interrupted": "interrupted",
     "unreachable": "target unreachable",
+    "went-away": "the target was gone for a while",
     "slow-target": "target too slow",
     # not applicable
     "not-offered": "not supported by the target",

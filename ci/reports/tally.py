@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
 from brokertrial.ci.reports.known import KnownFailures, StaleEntry
+from brokertrial.suites.exit_status import is_untried
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.claims import NAMES_BEGIN
 
@@ -64,7 +65,7 @@ class Tally:
             return FAILED
         if base == INTERNAL or any(_kind(result) in SUITE_KINDS for result in self.inconclusive):
             return INTERNAL
-        if self.inconclusive or base == INCONCLUSIVE:
+        if self.inconclusive or base == INCONCLUSIVE or self.untried:
             return INCONCLUSIVE
         return PASSED if self.passed or self.known or self.warned else NOTHING_JUDGED
 
@@ -113,6 +114,11 @@ class Tally:
             if told:
                 found[word] = list(dict.fromkeys(sentence.removeprefix(f"{word}: ") for sentence in told))
         return found
+
+    @property
+    def untried(self) -> list[CaseResult]:
+        """The cases that were kept back since the target takes no record, which the run may have been forgiven."""
+        return [result for result in self.not_applicable if is_untried(result)]
 
     @property
     def tried_again(self) -> int:

@@ -42,6 +42,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     topic_policy: bool = False  # the cluster states a policy that may refuse topics
     required: tuple[str, ...] = ()  # areas (suites/running/requirements.py) in which a refusal is never excused
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
+    went_away: bool = False  # an earlier attempt at this case found the target gone, and somebody else runs it
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 

@@ -25,7 +25,7 @@ from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.produce import case_time
-from brokertrial.suites.probe.target_condition import DIED, WELL, Condition, on_tape
+from brokertrial.suites.probe.target_condition import DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Evidence, Reason
 from brokertrial.wire.messages import request
@@ -87,8 +87,9 @@ def _judged_to_the_end(case: Case, wire: Wire, exchanger: Exchanger, nodes: Node
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
     outcome = target.condition().upon(outcome, wire.traffic)
-    if outcome.verdict is not Verdict.FAIL and not target.lives():
-        return Condition("died", DIED).upon(outcome, wire.traffic)
+    undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind != WENT_AWAY)
+    if undecided and not target.lives():
+        return _gone(wire).upon(outcome, wire.traffic)
     return outcome
 
 
@@ -156,7 +157,7 @@ def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:
 
 def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:
     """No answer is a failure while the broker serves others, or when it died of the question."""
-    died = Condition("died", f"{error.sentence}; the target is dead")
+    died = _gone(wire, f"{error.sentence}; the target is dead")
     unanswered = inconclusive("unreachable", error.sentence, error.evidence)
     if target.looked_at and not target.lives():  # who is dead is not waited for
         return died.upon(unanswered, wire.traffic)
@@ -169,6 +170,10 @@ def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Ta
         sentence = f"{error.sentence}; nor is any other connection served any more"
         return _failed(error, wire, sentence)
     return inconclusive("unreachable", f"{error.sentence}; nothing was answered in this case before", error.evidence)
+
+
+def _gone(wire: Wire, sentence: str = DIED) -> Condition:
+    return gone(wire.case_context.capabilities, wire.case_context.went_away, sentence)
 
 
 def _witness(wire: Wire, exchanger: Exchanger) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.result import Attempt, Reason
 
 SHOWN = 10
@@ -33,6 +34,13 @@ def concluded(outcome: Outcome, attempts: Sequence[Attempt]) -> Outcome:
     if outcome.verdict is Verdict.FAIL or outcome.anomalies:
         return outcome
     for number, attempt in enumerate(attempts, 1):
+        if attempt.reason is not None and attempt.reason.kind == WENT_AWAY and outcome.reason != attempt.reason:
+            sentence = (
+                f"attempt {number} (seed {attempt.seed}): {attempt.reason.sentence}. No later attempt saw it again"
+            )
+            return msgspec.structs.replace(
+                outcome, verdict=Verdict.INCONCLUSIVE, reason=Reason(WENT_AWAY, sentence), anomalies=attempt.anomalies
+            )
         if attempt.anomalies:
             if outcome.verdict is Verdict.INCONCLUSIVE:
                 return msgspec.structs.replace(outcome, anomalies=attempt.anomalies)

@@ -1,7 +1,8 @@
 """Notices that a broker died although it is back by the time that somebody looks: a supervisor was quicker.
 
 To each node one connection stands open on which nothing is ever said. That it ends is no proof: a broker may close what
-is idle. That its port refuses a connection right after that is: whoever listened there is gone.
+is idle. That its port refuses a connection right after that is: whoever listened there is gone. So is it where every
+process that listened there is gone, though another was there at once.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from brokertrial.histories.clock import now_ns
+from brokertrial.suites.targets.listeners import Process, all_gone
 
 CONNECTS_WITHIN_S = 2.0
 LOOKS_S = 1.0
@@ -21,14 +23,16 @@ LOOKS_S = 1.0
 BETWEEN_LOOKS_S = 0.02
 
 Place = tuple[str, int]
+ServedBy = Callable[[Place], frozenset[Process]]
 
 
 class NodeWatcher(threading.Thread):
     """Holds a connection to one node; when it ends, looks whether anybody listens there."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, served_by: ServedBy) -> None:
         super().__init__(name="death watch", daemon=True)
         self.place = place
+        self._served_by = served_by(place)
         self._line = socket.create_connection(place, timeout=CONNECTS_WITHIN_S)
         self._line.settimeout(None)
         self._ended_by_us = False
@@ -43,7 +47,7 @@ class NodeWatcher(threading.Thread):
                 pass
         if not self._ended_by_us:
             self.ended_ns = now_ns()
-            self.died = _refuses(self.place)
+            self.died = _is_gone(self.place, self._served_by)
         self._looked.set()
         self._line.close()
 
@@ -51,6 +55,11 @@ class NodeWatcher(threading.Thread):
     def is_connected(self) -> bool:
         """Whether its connection is open."""
         return not self._looked.is_set() and not self._has_ended()
+
+    @property
+    def came_back(self) -> bool:
+        """Whether its connection ended, by which nobody can be shown to have died."""
+        return bool(self.ended_ns) and not self.saw_a_death()
 
     def saw_a_death(self) -> bool:
         """Whether the node died; waits a second where its connection has only just ended."""
@@ -74,9 +83,13 @@ class NodeWatcher(threading.Thread):
 
 
 class DeathWatch:
-    """A watcher at each node; a death counts from the last call of `watch`."""
+    """A watcher at each node; a death counts from the last call of `watch`.
 
-    def __init__(self) -> None:
+    `served_by` tells the processes that listen at a place, where they are ours.
+    """
+
+    def __init__(self, served_by: ServedBy = lambda place: frozenset()) -> None:
+        self._served_by = served_by
         self._watchers: list[NodeWatcher] = []
 
     def watch(self, places: Iterable[Place]) -> None:
@@ -88,7 +101,7 @@ class DeathWatch:
                 watcher.stop()
         for place in wanted.keys() - {watcher.place for watcher in kept}:
             with contextlib.suppress(OSError):
-                watcher = NodeWatcher(place)
+                watcher = NodeWatcher(place, self._served_by)
                 watcher.start()
                 kept.append(watcher)
         self._watchers = kept
@@ -97,16 +110,23 @@ class DeathWatch:
         """When the first node died since the last call of `watch`; 0 where none is known to have died."""
         return min((watcher.ended_ns for watcher in self._watchers if watcher.saw_a_death()), default=0)
 
+    def cut_ns(self) -> int:
+        """When the first connection ended of a node that lives; 0 where all of them stand."""
+        return min((watcher.ended_ns for watcher in self._watchers if watcher.came_back), default=0)
+
     def stop(self) -> None:
         """Watches no node: what dies now was killed by us."""
         self.watch(())
 
 
-def _refuses(place: Place) -> bool:
-    """Whether a connection is refused, now or in the next second; one that is only slow proves nothing."""
+def _is_gone(place: Place, served_by: frozenset[Process]) -> bool:
+    """Whether a connection is refused, now or in the next second, or whoever listened has ended; one that is only slow
+    proves nothing."""
     pause = threading.Event()
     deadline = time.monotonic() + LOOKS_S
     while True:
+        if served_by and all_gone(served_by):
+            return True
         try:
             socket.create_connection(place, timeout=CONNECTS_WITHIN_S).close()
         except ConnectionRefusedError:

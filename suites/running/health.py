@@ -49,6 +49,7 @@ class Health:
         self._topic = ""
         self._written = 0
         self._offset = 0
+        self._epoch = -1
         self._reads: bool | None = None
         """Whether what is written can be read back; unknown before it was tried."""
         self._said_slow = False
@@ -120,6 +121,21 @@ class Health:
             return
         self.latency_ms = max(statistics.median(taken), 0.1)
         self._was_well = True
+        self._epoch = self._told_epoch()
+
+    def leads_in_a_new_epoch(self) -> bool:
+        """Whether the leader of the topic that is written to counts a later epoch than when it was written to last."""
+        return 0 <= self._epoch < self._told_epoch()
+
+    def _told_epoch(self) -> int:
+        """-1 where none is told."""
+        if self._wire is None:
+            return -1
+        try:
+            self._wire.refresh_metadata(self._topic)
+            return self._wire.leader_epoch(self._topic, 0)
+        except (BrokerAtFault, NotApplicable, Unclear):
+            return -1
 
     def measure_again(self) -> None:
         """Takes the latency anew where it was not quick: a target that was slow then is not let off now."""

@@ -13,8 +13,9 @@ from contextlib import suppress
 
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
+from brokertrial.suites.exit_status import NEEDS_A_RECORD
 from brokertrial.suites.outcome import Outcome
-from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition
+from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone
 from brokertrial.suites.result import Reason
 from brokertrial.suites.running.death_watch import DeathWatch, Place
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
@@ -40,8 +41,8 @@ class Liveness:
         self._health = health
         self._bootstrap = bootstrap
         self._places: list[Place] = []
-        self._watch = DeathWatch()
-        self._hurt = self._looked = False
+        self._watch = DeathWatch(target.served_by)
+        self._hurt = self._looked = self._went_away = False
         self._condition = WELL
         self._heard_ns = now_ns()
         self._health_problem = ""
@@ -69,12 +70,14 @@ class Liveness:
         failed_in = self._lost_in
         if self._health.unwritable is not None and case.kind == "trial":  # it is nothing but ordinary clients
             failed_in = CANNOT_WRITE
-        return (
-            Reason("needs", f"needs a target that takes a record, which failed in {failed_in}") if failed_in else None
-        )
+        return Reason("needs", f"{NEEDS_A_RECORD}, which failed in {failed_in}") if failed_in else None
 
-    def begin(self, case: Case) -> None:
-        """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `expect_faults`."""
+    def begin(self, case: Case, went_away: bool = False) -> None:
+        """An attempt begins. Of a trial it is not known yet whether it hurts nodes: see `expect_faults`.
+
+        `went_away`: in an earlier attempt at this case the target, which somebody else runs, was gone for a while.
+        """
+        self._went_away = went_away
         self._looked, self._condition, self._hurt, self._began_ns = False, WELL, case.hurts, now_ns()
         self._health.measure_again()
         if case.kind == "trial":
@@ -92,28 +95,33 @@ class Liveness:
         """How the target fares, now that a case which hurt no node has asked its last."""
         self._looked = True
         self._condition = self._death() or self._sickness(stuck)
-        if self._condition.kind != "died" and (gone := self._death()) is not None:
-            self._condition = gone
+        if not self._condition.is_gone and (death := self._death()) is not None:
+            self._condition = death
+        return self._condition
+
+    def look_after_trial(self, stuck: bool) -> Condition:
+        """The same after a trial: where it hurt nodes, every one of them has been brought back."""
+        if self.blind:
+            self._health.measure()
+        elif self._hurt:
+            self._condition = self._sickness(stuck)
+        else:
+            self.look(stuck)
+        self._looked = True
         return self._condition
 
     def after(self, outcome: Outcome) -> Outcome:
         """The outcome of an attempt in view of how the target fares, unless that was looked at already."""
         if self._looked:
             return outcome
-        if self.blind:
-            self._health.measure()
-        elif self._hurt:  # every node has been brought back
-            self._condition = self._sickness(outcome.is_stuck)
-        else:
-            self.look(outcome.is_stuck)
-        return self._condition.upon(outcome)
+        return self.look_after_trial(outcome.is_stuck).upon(outcome)
 
     def restart_if_sick(self, case: Case) -> tuple[str, ...]:
         """Starts a target anew that is sick, or whose log raised the alarm; a warning says so."""
         now, since = now_ns(), self._heard_ns
         self._heard_ns = now
         alarms = self._target.alarms(since, now)
-        if self._condition.kind == "died":
+        if self._condition.is_gone:
             self._recover()
             return ()
         sick = self._condition.kind == "sick"
@@ -133,10 +141,22 @@ class Liveness:
     # what there is to see
 
     def _death(self) -> Condition | None:
-        if not (died_ns := self._watch.death_ns()):
-            return None if self._target.alive() else Condition("died", DIED)
+        died_ns = self._watch.death_ns() or self._restarted_ns()
+        if not died_ns:
+            return None if self._target.alive() else self._gone(DIED)
         brought_back = ", and was brought back by its supervisor" if self._comes_back() else ""
-        return Condition("died", f"{DIED}{brought_back}", died_ns)
+        return self._gone(f"{DIED}{brought_back}", died_ns)
+
+    def _gone(self, sentence: str, since_ns: int = 0) -> Condition:
+        return gone(self._target.capabilities, self._went_away, sentence, since_ns)
+
+    def _restarted_ns(self) -> int:
+        """When a broker whose processes nobody can see ended its connection, if it leads in a new epoch since then.
+
+        Of several nodes one may lead in a new epoch for other reasons.
+        """
+        cut_ns = self._watch.cut_ns() if len(self._places) == 1 else 0
+        return cut_ns if cut_ns and self._health.leads_in_a_new_epoch() else 0
 
     def _comes_back(self) -> bool:
         """Whether somebody else starts it again; where that is our part nobody is waited for."""

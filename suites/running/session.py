@@ -34,6 +34,7 @@ from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Uncl
 from brokertrial.suites.probe.known import Known
 from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.promptness import SLOW
+from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Attempt, CaseResult, Evidence
 from brokertrial.suites.running.attempts import attempt_of, concluded
@@ -99,6 +100,8 @@ class TargetSession:
         self._interruption = interruption or Interruption()
         self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
+        self._went_away = False
+        """Whether an earlier attempt at this case found the target gone for a while."""
         self._repeats = repeats or RepeatBudget()
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
@@ -222,6 +225,7 @@ class TargetSession:
             topic_policy=self.topic_policy,
             required=self.required,
             permitted=tuple(sorted(self.permitted)),
+            went_away=self._went_away,
             known=Known() if self._alone else known_from(self.results),
         )
 
@@ -248,7 +252,8 @@ class TargetSession:
             for number in range(1, ATTEMPTS + 1):
                 self.emit(CaseStarted(case.id, index, total, number, estimate_s))
                 attempt_ns = now_ns()
-                self.liveness.begin(case)
+                self._went_away = any(attempt.reason and attempt.reason.kind == WENT_AWAY for attempt in attempts)
+                self.liveness.begin(case, self._went_away)
                 with self.run_wide_faults.around(case) if self.run_wide_faults else contextlib.nullcontext():
                     outcome = self._attempt(case, number)
                 self._interruption.check()

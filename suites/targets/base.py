@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.targets.address import Address
+from brokertrial.suites.targets.listeners import Process
 
 CAPABILITIES: dict[str, str] = {
     "started": "the suite started it: nothing else lives on it, and its settings are known",
@@ -161,6 +162,10 @@ class Target(ABC):
     def restart(self) -> None:
         """Ends every node, however it fares, and starts it with its data; raises TargetNotReady where that fails."""
         raise TargetNotReady(f"{self.name} cannot be started anew from here")
+
+    def served_by(self, place: tuple[str, int]) -> frozenset[Process]:
+        """Which processes of ours serve there; nobody where they are not ours, or the system does not tell."""
+        return frozenset()
 
     def health_problem(self) -> str:
         """What its own health command finds wrong; empty where it has none, or finds nothing."""

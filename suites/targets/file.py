@@ -16,6 +16,9 @@ from brokertrial.suites.targets.ports import free_ports, is_free
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget
 
+BEFORE_RAN = "before-ran"
+"""A file in the folder of a target, from `before` to `after`: where its nodes are."""
+
 
 def example() -> str:
     """A commented broker.toml with every key."""
@@ -76,8 +79,11 @@ class FileTarget(ProcessTarget):
     def start(self) -> None:
         self.workdir.mkdir(parents=True, exist_ok=True)
         try:
-            self._undo = True
+            self._undo_what_is_left()
             self._choose_places()
+            self._undo = True
+            if self.file.before:
+                (self.workdir / BEFORE_RAN).write_text(self.bootstrap, encoding="utf-8")
             for command in self.file.before:
                 run("before", fill(command, self._values(1)), self.folder)
         except BaseException:
@@ -90,11 +96,25 @@ class FileTarget(ProcessTarget):
             super().stop()
         finally:
             undo, self._undo = self._undo, False
-            for command in self.file.after if undo else ():
-                try:
-                    run("after", fill(command, self._values(1)), self.folder)
-                except TargetNotReady as problem:
-                    self.log(str(problem))
+            if undo:
+                self._run_after()
+
+    def _run_after(self) -> None:
+        """Undoes `before`; what cannot be undone is said in the log."""
+        for command in self.file.after:
+            try:
+                run("after", fill(command, self._values(1)), self.folder)
+            except TargetNotReady as problem:
+                self.log(str(problem))
+        (self.workdir / BEFORE_RAN).unlink(missing_ok=True)
+
+    def _undo_what_is_left(self) -> None:
+        """An earlier process of this run crashed between `before` and `after`: the folder of its target says so."""
+        for left in self.workdir.parent.glob(f"{self.workdir.name.partition('~')[0]}*/{BEFORE_RAN}"):
+            pairs = (entry.rpartition(":") for entry in left.read_text(encoding="utf-8").split(","))
+            self._places = {node: (host, int(port)) for node, (host, _, port) in enumerate(pairs, 1)}
+            self._run_after()
+            left.unlink(missing_ok=True)
 
     def log(self, text: str) -> None:
         """Keeps a line of our own beside the nodes' logs."""

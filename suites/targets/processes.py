@@ -14,6 +14,7 @@ from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.targets import readiness, reaper
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
+from brokertrial.suites.targets.listeners import Process, listeners
 from brokertrial.suites.targets.logs import LogWatch, last_lines
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 
@@ -101,6 +102,10 @@ class ProcessTarget(Target):
     def alive(self) -> bool:
         running = (*self._helpers, *self._nodes.values())
         return bool(self._nodes) and all(node.alive() and not node.paused() for node in running)
+
+    def served_by(self, place: tuple[str, int]) -> frozenset[Process]:
+        sessions = [node.pid for node in self._nodes.values() if node.pid is not None]
+        return frozenset(each for session in sessions for each in listeners(place[1], session))
 
     def recover(self) -> None:
         """Thaws what is paused, starts what has ended; what runs but serves no more is killed and started again."""

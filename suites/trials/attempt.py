@@ -177,4 +177,6 @@ def _run(
         )
         tell_settings(wire, recorder, topics)
         seen = run_trial(trial, schedule, trial_context)
+        if session.target.alive():  # who is dead is brought back, and looked at, later: the history says it already
+            seen.condition = session.liveness.look_after_trial(bool(seen.fresh))
         recorder.event(KIND, seen=msgspec.to_builtins(seen))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from brokertrial.histories.rows import PartitionId
 from brokertrial.suites.probe.failures import ProtocolBroken
+from brokertrial.suites.probe.target_condition import WELL, Condition
 from brokertrial.suites.result import Evidence
 
 KIND = "conclusion"
@@ -62,6 +63,8 @@ class TrialFacts(msgspec.Struct):
     """Partitions in which a transaction stayed open although all had ended or timed out."""
     leaks: list[str] = []
     lag_ms: float = 0.0
+    condition: Condition = WELL
+    """How the target fared after the trial."""
 
     @property
     def certain(self) -> bool:

@@ -16,7 +16,9 @@ from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Event, Membership, Operation
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive
+from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import SLOW, is_slow, said_of
+from brokertrial.suites.probe.target_condition import gone
 from brokertrial.suites.result import Evidence, Reason
 from brokertrial.suites.signature import of_anomalies
 from brokertrial.suites.trials.facts import KIND, TrialFacts
@@ -45,7 +47,7 @@ def judged(case: Case, history: History, put: JudgeFunction | None = None) -> Ou
         return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
     counts = observed(history, spans(history, events, _windows(events, seen)), found.judged)
     facts = _facts(history, events, seen, found) | {"observations": told(counts)}
-    outcome = _verdict(case, history, seen, found, facts, counts)
+    outcome = seen.condition.upon(_verdict(case, history, seen, found, facts, counts))
     warnings = outcome.warnings
     if seen.lag_ms > LAG_MS:
         warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
@@ -85,7 +87,7 @@ def _verdict(
     for place, why in seen.malformed.items():
         return failed("protocol", f"{why.sentence} (the final read of {place})", why.evidence)
     if not seen.alive and not seen.unhealed:
-        return failed("died", "a node was dead after the faults were healed, and nobody killed it")
+        return _gone(history)
     if late:
         reason = Reason(SLOW, f"{late[0].sentence} But {said_of(seen.latency_ms)}")
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(late))
@@ -96,6 +98,16 @@ def _verdict(
     if needed and (lack := undecided(case.guarantees, found, counts, needed, faulty)) is not None:
         return Outcome(Verdict.INCONCLUSIVE, Reason("unobserved", lack), anomalies=tuple(found.anomalies))
     return Outcome(Verdict.PASS)
+
+
+def _gone(history: History) -> Outcome:
+    """A node is dead: where somebody else may have stopped it, it is its own doing only at the second time."""
+    if scene := history.header.settings.get("scene"):
+        context = msgspec.convert(scene, CaseContext)
+        found = gone(context.capabilities, context.went_away)
+        if found.kind == "away":
+            return found.upon(Outcome(Verdict.PASS))
+    return failed("died", "a node was dead after the faults were healed, and nobody killed it")
 
 
 def _withheld(

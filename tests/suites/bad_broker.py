@@ -23,7 +23,8 @@ from brokertrial.wire.records import batches  # noqa: E402
 
 Habit = Callable[[Any, Any], None]
 SLOW = {"CreateTopics": 1.0, "Produce": 0.4}
-_state = {"poisoned": False}
+WRITES = 150
+_state = {"poisoned": False, "writes": 0}
 _transports: list[Any] = []
 
 
@@ -95,6 +96,14 @@ def closes_all_connections(request: Any, context: Any) -> None:
 def dies_of_delete_records(request: Any, context: Any) -> None:
     if request._api == "DeleteRecords":
         print("panicked at DeleteRecords", flush=True)
+        os._exit(101)
+
+
+def dies_at_work_once(request: Any, context: Any) -> None:
+    """Of a write in the middle of a load; the file says so to the one that is started after it."""
+    _state["writes"] += request._api == "Produce"
+    if _state["writes"] > WRITES and not Path("died").exists():
+        Path("died").touch()
         os._exit(101)
 
 

@@ -15,7 +15,7 @@ from brokertrial.wire.frames import decode_request, encode_response
 from brokertrial.wire.messages import response
 
 TOPIC = "bt-x-topic"
-SCENE = CaseContext(prefix="bt-x", case="tests/case", latency_ms=1.0)
+SCENE = CaseContext(capabilities=("started",), prefix="bt-x", case="tests/case", latency_ms=1.0)
 
 Handler = Callable[[Any], Any]
 

@@ -20,6 +20,9 @@ HANGS = Reason("client", "client x2 did not end")
 NOTHING = Outcome(Verdict.INCONCLUSIVE, HANGS)
 
 
+AWAY = Outcome(Verdict.INCONCLUSIVE, Reason("went-away", "the broker closed its connections"))
+
+
 def saw(*anomalies):
     return Outcome(Verdict.INCONCLUSIVE, HANGS, anomalies=anomalies)
 
@@ -41,6 +44,9 @@ def come_to(*outcomes):
         ([saw(PHANTOM), NOTHING, NOTHING], Verdict.INCONCLUSIVE, "client", ["phantom"]),
         ([saw(PHANTOM), saw(PHANTOM), saw(PHANTOM)], Verdict.INCONCLUSIVE, "client", ["phantom"]),
         ([saw(PHANTOM), Outcome(Verdict.FAIL, HANGS)], Verdict.FAIL, "client", []),
+        ([AWAY, Outcome(Verdict.PASS)], Verdict.INCONCLUSIVE, "went-away", []),
+        ([AWAY, AWAY, AWAY], Verdict.INCONCLUSIVE, "went-away", []),
+        ([AWAY, Outcome(Verdict.FAIL, HANGS)], Verdict.FAIL, "client", []),
     ],
 )
 def test_what_an_attempt_saw_is_not_repeated_away(outcomes, verdict, kind, in_sight):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,8 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.suites.probe.traffic import Traffic
 from brokertrial.suites.running import death_watch
 from brokertrial.suites.running.death_watch import DeathWatch
+from brokertrial.suites.targets.listeners import all_gone, listeners
+from brokertrial.suites.targets.ports import free_ports
 
 
 class Listener:
@@ -54,6 +59,55 @@ def test_one_that_is_gone_and_back_has_died(listener: Listener, watch: DeathWatc
     assert not watch.death_ns(), "until somebody stands there again"
     watch.stop()
     back.socket.close()
+
+
+SERVES = """
+import socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen()
+print("serves", flush=True)
+kept = []
+while True:
+    kept.append(s.accept())
+"""
+
+
+def serving(port: int) -> subprocess.Popen[bytes]:
+    """A process in a session of its own that accepts connections; another may serve the same port."""
+    made = subprocess.Popen([sys.executable, "-c", SERVES, str(port)], stdout=subprocess.PIPE, start_new_session=True)
+    assert made.stdout is not None
+    made.stdout.readline()
+    return made
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens")
+@pytest.mark.parametrize("known", [True, False])
+def test_one_that_another_process_replaced_at_once_has_died(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection is ever refused: it is the processes that tell."""
+    monkeypatch.setattr(death_watch, "LOOKS_S", 0.2)
+    port = free_ports(1)[0]
+    first = serving(port)
+    watch = DeathWatch((lambda place: listeners(place[1], first.pid)) if known else (lambda place: frozenset()))
+    watch.watch([("127.0.0.1", port)])
+    second = serving(port)
+    try:
+        assert listeners(port, first.pid) and not watch.death_ns()
+        first.kill()
+        first.wait()
+        assert bool(watch.death_ns()) is known
+        assert bool(watch.cut_ns()) is not known
+        assert {number for number, _ in listeners(port, second.pid)} == {second.pid}
+    finally:
+        watch.stop()
+        second.kill()
+        second.wait()
+
+
+def test_nobody_listens_at_a_port_of_others() -> None:
+    assert listeners(1, 1) == frozenset()
+    assert all_gone(frozenset({(2**22 + 1, "1")}))
 
 
 def test_one_that_closes_what_is_idle_lives(listener: Listener, watch: DeathWatch) -> None:

@@ -11,7 +11,15 @@ from bench import healthy_times
 from brokertrial.suites.case import Case, all_cases, by_id
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.running import estimates
-from brokertrial.suites.running.estimates import RepeatBudget, healthy_s, limit_s, measured, measured_in, run_limit_s, unknown
+from brokertrial.suites.running.estimates import (
+    RepeatBudget,
+    healthy_s,
+    limit_s,
+    measured,
+    measured_in,
+    run_limit_s,
+    unknown,
+)
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 

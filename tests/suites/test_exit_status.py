@@ -13,6 +13,8 @@ FAIL = CaseResult("a/fail", "", (), "must", Verdict.FAIL)
 WARNS = CaseResult("a/should", "", (), "should", Verdict.FAIL)
 UNCLEAR = CaseResult("a/unclear", "", (), "must", Verdict.INCONCLUSIVE, Reason("no-hit", ""))
 OURS = CaseResult("a/ours", "", (), "must", Verdict.INCONCLUSIVE, Reason("suite", ""))
+SICK = Reason("needs", "needs a target that takes a record, which failed in a/b")
+UNTRIED = CaseResult("a/untried", "", (), "must", Verdict.NOT_APPLICABLE, SICK)
 ABSENT = CaseResult("a/absent", "", (), "must", Verdict.NOT_APPLICABLE, Reason("not-offered", ""))
 
 
@@ -32,6 +34,9 @@ ABSENT = CaseResult("a/absent", "", (), "must", Verdict.NOT_APPLICABLE, Reason("
         ([UNCLEAR], 6),
         ([PASS, UNCLEAR], 6),
         ([UNCLEAR, ABSENT], 6),
+        ([UNTRIED], 6),
+        ([PASS, UNTRIED], 6),
+        ([FAIL, UNTRIED], 1),
         ([OURS], 3),
         ([PASS, OURS], 3),
         ([OURS, UNCLEAR], 3),

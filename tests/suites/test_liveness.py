@@ -8,6 +8,8 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe import batch
 from brokertrial.suites.running import health
+from brokertrial.suites.running.rejudge import judge_stored
+from brokertrial.suites.targets import open_target
 from brokertrial.wire.messages import request
 from tests.suites import bad_broker
 from tests.suites.running import results_of
@@ -81,6 +83,56 @@ def test_a_broker_that_died_is_a_failure_of_the_request_that_was_under_way(tmp_p
     assert "DeleteRecords v2" in died.reason.sentence
     assert ("brought back by its supervisor" in died.reason.sentence) is supervised
     assert {name for name, result in found.items() if result.verdict is Verdict.PASS} == {"tests/one", "tests/two"}
+
+
+@pytest.fixture
+def somebody_elses(tmp_path):
+    """The address of a broker that dies of DeleteRecords and is brought back, neither of it by us."""
+    with open_target(
+        bad_broker.toml(tmp_path, "dies_of_delete_records", supervised=True), tmp_path / "other"
+    ) as target:
+        yield f"bootstrap:{target.bootstrap}"
+
+
+def test_one_that_goes_away_of_the_same_again_is_accused(somebody_elses, tmp_path, monkeypatch):
+    kills = case("tests/kills", deletes)
+    monkeypatch.setattr("brokertrial.suites.running.rejudge.by_id", lambda: {kills.id: kills})
+    found = results_of(somebody_elses, tmp_path / "run", [CASES[0], kills, CASES[2]])
+    died = found["tests/kills"]
+    assert died.is_failure and [one.signature for one in died.failures] == ["died"]
+    assert "DeleteRecords v2 was under way, as once before" in died.reason.sentence
+    assert [attempt.reason.kind for attempt in died.attempts] == ["went-away", "died"]
+    assert "cannot be told from here" in died.attempts[0].reason.sentence
+    assert {name for name, result in found.items() if result.verdict is Verdict.PASS} == {"tests/one", "tests/two"}
+    for attempt in died.attempts:
+        again = judge_stored(tmp_path / "run" / "run" / attempt.history)
+        assert again.reason == attempt.reason
+
+
+def test_one_that_somebody_else_stopped_once_is_not_accused_nor_cleared(somebody_elses, tmp_path):
+    tried = []
+
+    def is_disturbed(wire, topic):
+        wire.produce(topic, batch("a")).must_be_at(0)
+        tried.append(topic)
+        if len(tried) == 1:  # by another program, it might be
+            wire.delete_records(topic, offset=1).must_succeed()
+
+    found = results_of(somebody_elses, tmp_path / "run", [CASES[0], case("tests/disturbed", is_disturbed), CASES[2]])
+    disturbed = found["tests/disturbed"]
+    assert disturbed.verdict is Verdict.INCONCLUSIVE and disturbed.reason.kind == "went-away"
+    assert "attempt 1 (seed 7)" in disturbed.reason.sentence and "No later attempt saw it" in disturbed.reason.sentence
+    assert {name for name, result in found.items() if result.verdict is Verdict.PASS} == {"tests/one", "tests/two"}
+
+
+def test_what_is_found_after_a_trial_is_in_its_history(tmp_path):
+    """The load went on where it had stopped, and all that was acknowledged is there: but the broker died under it."""
+    target = bad_broker.toml(tmp_path, "dies_at_work_once", supervised=True)
+    found = results_of(target, tmp_path / "run", ["idempotence/lost-ack"])["idempotence/lost-ack"]
+    assert found.is_failure and found.reason.kind == "died"
+    assert "brought back by its supervisor" in found.reason.sentence
+    again = judge_stored(tmp_path / "run" / "run" / found.history)
+    assert (again.verdict, again.reason) == (found.verdict, found.reason)
 
 
 def test_a_log_that_raises_the_alarm_has_a_broker_started_anew(tmp_path):

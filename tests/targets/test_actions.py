@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.targets import TargetNotReady, readiness
+from brokertrial.suites.targets import TargetNotReady, open_target, readiness
 from brokertrial.suites.targets.ports import free_ports
-from tests.targets.conftest import TINY, MakeTarget
+from brokertrial.suites.targets.processes import ProcessTarget
+from tests.targets.conftest import TINY, MakeTarget, tiny
 
 # Starts the tiny broker in a session of its own with its pid in a file, and signals it: `elsewhere ACTION PORT`.
 ELSEWHERE = f"""
@@ -76,3 +79,21 @@ def test_an_action_that_is_not_given_says_so(file_target: MakeTarget, port: int)
             target.nodes[7].pause()
         with pytest.raises(TargetNotReady, match="cannot be asked to stop"):
             target.nodes[7].terminate()
+
+
+def test_what_an_earlier_process_of_the_run_left_is_undone_first(
+    tmp_path: Path, broker_file: Callable[..., str]
+) -> None:
+    """The process that ran `before` crashed with its client library: containers of the same name are in the way."""
+    said = [["sh", "-c", f"echo {word} {{port}} >> said"] for word in ("before", "after")]
+    text = broker_file(start=tiny(), before=[said[0]], after=[said[1]], ready={"within_s": 30})
+    crashed = open_target(text, tmp_path / "run" / "target")
+    crashed.start()
+    port = crashed.bootstrap.rpartition(":")[2]
+    ProcessTarget.stop(crashed)  # type: ignore[arg-type] # as the kernel would, without a word to `after`
+    with open_target(text, tmp_path / "run" / "target~2") as second:
+        other = second.bootstrap.rpartition(":")[2]
+        lines = (tmp_path / "said").read_text().splitlines()
+        assert lines == [f"before {port}", f"after {port}", f"before {other}"]
+    with open_target(text, tmp_path / "run" / "target~3"):
+        assert (tmp_path / "said").read_text().count("after") == 2, "what was undone is not undone again"
