@@ -1,10 +1,9 @@
 """Coordinators that are lost for good on a cluster: whoever coordinates next knows what was decided."""
 
-from brokertrial.faults.kinds import kill, pause
+from brokertrial.faults.kinds import drop_request, kill, pause
 from brokertrial.faults.schedule import Windows
-from brokertrial.faults.triggers import after, at_op
+from brokertrial.faults.triggers import after, at_op, message
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.chaos.replicas import FAIL_OVER_MS
 from brokertrial.suites.trials.trial import Trial
 from brokertrial.suites.workloads import Commits, Transactions
 
@@ -12,23 +11,27 @@ from brokertrial.suites.workloads import Commits, Transactions
 @case(
     "commits/known-to-the-next-coordinator",
     guarantees=["cmt-002", "cmt-017"],
-    needs=["three-nodes", "leaders", "pause", "kill", "restart"],
+    needs=["three-nodes", "leaders", "pause", "kill", "restart", "proxy"],
     detects=["M21c", "M21d"],
 )
 def the_next_coordinator_knows_every_acknowledged_commit():
     """An offset whose commit was acknowledged MUST be the one that the next coordinator tells.
 
     The other nodes are frozen before the coordinator dies: what it writes meanwhile it has alone, and must not
-    acknowledge.
+    acknowledge. Nobody commits again before the next one has been asked often: a commit hides what was forgotten. The
+    first comes back when the next has commits of its own.
     """
     return Trial(
         workload=Commits(registers=8, askers=4),
         schedule=Windows(
             pause("others(coordinator({group}))", begin=at_op(400), end=after("w2", "begin", delay_ms=300)),
             kill(
-                "coordinator({group})",
-                begin=after("w1", "begin", delay_ms=700),
-                end=after("w2", "begin", delay_ms=FAIL_OVER_MS),
+                "coordinator({group})", begin=after("w1", "begin", delay_ms=700), end=after("w3", "end", delay_ms=3_000)
+            ),
+            drop_request(
+                api="OffsetCommit",
+                begin=after("w2", "begin"),
+                end=message(100, api="OffsetFetch", node="coordinator({group})"),
             ),
         ),
         longest_s=60.0,
@@ -38,22 +41,26 @@ def the_next_coordinator_knows_every_acknowledged_commit():
 @case(
     "transactions/known-to-the-next-coordinator",
     guarantees=["txn-001", "txn-002", "txn-011"],
-    needs=["three-nodes", "leaders", "kill", "restart"],
+    needs=["three-nodes", "leaders", "kill", "restart", "proxy"],
     detects=["M16b", "M18e"],
 )
 def the_next_coordinator_ends_what_was_begun():
     """A transaction MUST be whole for read_committed readers though another node coordinates it, and another leads one
     of its partitions, from its middle on.
 
-    The coordinator is away for so long that both move, and comes back to lead again.
+    The end of a transaction is lost, and its coordinator dies: what it was told of is open, and the next one is asked
+    to end it. The first comes back when the next has ended others, and has time to lead again.
     """
     return Trial(
         workload=Transactions(producers=3, partitions=3),
         schedule=Windows(
+            drop_request(
+                api="EndTxn", transactional_id="{transactional_id}", begin=at_op(300), end=after("w2", "begin")
+            ),
             kill(
                 "transaction_coordinator({transactional_id})",
-                begin=at_op(300),
-                end=after("w1", "begin", delay_ms=FAIL_OVER_MS),
+                begin=after("w1", "hit"),
+                end=message(15, api="EndTxn", transactional_id="{transactional_id}"),
             ),
         ),
         longest_s=60.0,
