@@ -88,7 +88,7 @@ def _sound(segment: Segment, position: int, size: int, expected: int) -> Header 
     if header.base_offset < expected or header.last_offset < header.base_offset:
         return None
     whole = segment.pread(header.size, position)
-    return header if batches.crc_matches(header, whole) else None
+    return header if batches.crc_matches(header, whole) or bugs.on("M02d") else None
 
 
 def _end_of(segment: Segment) -> int:

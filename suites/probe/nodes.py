@@ -8,6 +8,7 @@ from functools import partial
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, Unclear
+from brokertrial.suites.probe.log_tail import damage
 from brokertrial.suites.probe.memory import resident_now, resident_peak
 from brokertrial.suites.probe.wire import Wire
 
@@ -87,6 +88,11 @@ class Nodes:
         """A clean stop, and start again."""
         self.terminate(node)
         self.start(node)
+
+    def damage_tail(self, node: int, log_dirs: list[str], topic: str, how: str) -> None:
+        """Spoils the newest batch of a topic on the disk of a node that is down (`DAMAGES` in log_tail.py)."""
+        if why_not := self._exchanger.act(f"damage {node}", partial(damage, log_dirs, topic, 0, how)):
+            self._wire.not_applicable(why_not, "missing-capability")
 
     def memory(self) -> dict[int, int]:
         """What each node that is a process of ours holds now, in MiB; from here on its peak is counted anew."""
