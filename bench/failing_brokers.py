@@ -24,7 +24,8 @@ from brokertrial.suites.case import Case, by_id
 from brokertrial.suites.events import PhaseChanged
 from brokertrial.suites.proving import mutants
 from brokertrial.suites.running.estimates import healthy_s, limit_s
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
 
 MOST = 2.0
 LAZY = Path(__file__).parents[1] / "tests" / "lazy_brokers" / "lazy.py"
@@ -86,26 +87,20 @@ def _rows(folder: Path) -> Iterator[Row]:
 
 
 def _tried(row: Row, folder: Path, seed: int) -> Cost:
-    asked = Options(row.target, seed=seed, select=(row.case.id,), run_dir=str(folder), unproven="fail")
+    options = RunOptions(row.target, seed=seed, select=(row.case.id,), run_dir=str(folder), unproven="fail")
     phases: list[tuple[float, str]] = []
 
     def note(event: object) -> None:
         if isinstance(event, PhaseChanged):
             phases.append((time.monotonic(), event.phase))
 
-    run = Run(asked, note)
-    run.choose([row.case])
+    found = [result for result in run(options, note).results if result.case == row.case.id]
     said, took = "the target never became ready", 0.0
-    try:
-        if run.start():
-            began = time.monotonic()
-            result = run.run(row.case)
-            took = time.monotonic() - began
-            reason = f" {result.reason.kind}: {result.reason.sentence[:90]}" if result.reason else ""
-            said = f"{result.verdict}{reason}, {len(result.attempts)} attempts; {_lasted(phases)}"
-    finally:
-        run.finish()
-    healthy, limit = healthy_s(row.case, asked.profile), limit_s(row.case, asked.profile)
+    for result in found:
+        took = result.duration_s
+        reason = f" {result.reason.kind}: {result.reason.sentence[:90]}" if result.reason else ""
+        said = f"{result.verdict}{reason}, {len(result.attempts)} attempts; {_lasted(phases)}"
+    healthy, limit = healthy_s(row.case, options.profile), limit_s(row.case, options.profile)
     figures = (f"{healthy:.1f}", f"{limit:.0f}", f"{took:.1f}", f"{took / limit:.2f}")
     print(LINE.format(row.broker, row.case.id, *figures, said), flush=True)
     return Cost(healthy, limit, took, row.broker not in BROKEN)

@@ -12,7 +12,6 @@ was inconclusive. Exit status 1 when a case failed, or a configuration has no ve
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,9 +25,9 @@ from bench.relay import Relay
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import Case, all_cases
-from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.notes import Note, noted_run
 from brokertrial.suites.proving.release_notes import ReleaseNotes
-from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.targets import open_target
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
@@ -110,23 +109,12 @@ def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
         return
     shelf.forget_what_is_said_again()
     with Scratch("unusual") as folder, _target(setup, Path(folder)) as target:
-        words = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "brokertrial.suites.running.plugin",
-        ]
-        words += ["-p", "brokertrial.suites.proving.notes", "--notes", str(shelf.path), "--target", target]
-        words += ["--unproven", "fail", "--keep", "failed"]
-        words += [*(f"--select={case.id}" for case in missing), *arguments()]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+        ids = tuple(case.id for case in missing)
+        place = str(Path(folder, "run"))
+        options = RunOptions(target, select=ids, run_dir=place, unproven="fail", keep="failed")
+        said = noted_run(options, shelf.path.absolute(), RUN_LIMIT_S)
     if not shelf.verdicts(cases):
-        print(f"{shelf.path.stem}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        print(f"{shelf.path.stem}: no verdict at all.\n{said}")
 
 
 @contextmanager

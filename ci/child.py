@@ -1,7 +1,8 @@
-"""Starts pytest in a child process, in safe-path mode, and stays in front of it.
+"""Starts the process of a run (ci/run_process.py) in safe-path mode, and stays in front of it.
 
-Safe path: neither the working directory nor the folder of a script is on the module path, so a vendor's own `ci/` or
-`tests/` folder can never shadow ours; nor can their pytest.ini, conftest.py, plugins or PYTEST_ADDOPTS change a run.
+A crash of the client library ends that process and not the run: another goes on behind the case of the crash. Safe
+path: neither the working directory nor the folder of a script is on the module path, so that nothing that lies there
+is imported.
 """
 
 from __future__ import annotations
@@ -20,44 +21,29 @@ from brokertrial.ci.errors import INTERNAL, INTERRUPTED, UserError
 from brokertrial.faults.journal import heal_run
 from brokertrial.suites.running.earlier import Earlier
 
-INI = Path(__file__).parent / "pytest.ini"
-FORGET = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
+FORGET = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
 PATIENCE = 3  # the signals after which the child is killed
 
 
 def environment() -> dict[str, str]:
     """Ours without what would let the surroundings decide what is imported."""
     kept = {name: value for name, value in os.environ.items() if name not in FORGET}
-    return kept | {"PYTHONSAFEPATH": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return kept | {"PYTHONSAFEPATH": "1"}
 
 
-def command(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """The pytest command line of a run."""
-    return [
-        *(
-            sys.executable,
-            "-P",
-            "-m",
-            "pytest",
-            "-p",
-            "brokertrial.suites.running.plugin",
-            "-p",
-            "brokertrial.ci.plugin",
-        ),
-        *("-c", str(INI), "--rootdir", str(run_dir), "--run-dir", str(run_dir)),
-        *options,
-        *paths,
-    ]
+def command(run_dir: Path, pipe: int) -> list[str]:
+    """The command line of the process of a run."""
+    return [sys.executable, "-P", "-m", "brokertrial.ci.run_process", str(run_dir), str(pipe)]
 
 
-def run(run_dir: Path, options: Sequence[str], paths: Sequence[str]) -> int:
+def run(run_dir: Path) -> int:
     """Runs the child to its end and returns its status. Ctrl-C and SIGTERM reach it as one interrupt.
 
     A child that a crash of the client library ended is followed by another, which goes on behind the case of the crash.
     """
     earlier: Earlier | None = None
     with _Forwarding("healing and closing the run") as forwarding:
-        while (status := _once(forwarding, run_dir, options, paths, earlier)) < 0:
+        while (status := _once(forwarding, run_dir, earlier)) < 0:
             ended = signal.Signals(-status)
             for sentence in heal_run(run_dir):
                 print(sentence, file=sys.stderr)
@@ -79,14 +65,14 @@ def _next(following: Earlier) -> str:
     return "the report is written" if following.ended else "the run goes on with the next case"
 
 
-def _once(
-    forwarding: _Forwarding, run_dir: Path, options: Sequence[str], paths: Sequence[str], earlier: Earlier | None
-) -> int:
+def _once(forwarding: _Forwarding, run_dir: Path, earlier: Earlier | None) -> int:
     """One child from start to end; below 0 the signal that ended it."""
     inherited, held = os.pipe()
-    more = ["--earlier", str(earlier.left(run_dir))] if earlier else []
-    arguments = command(run_dir, [*options, *more, "--parent-pipe", str(inherited)], paths)
-    child = subprocess.Popen(arguments, env=environment(), start_new_session=True, pass_fds=[inherited])
+    if earlier:
+        earlier.leave(run_dir)
+    child = subprocess.Popen(
+        command(run_dir, inherited), env=environment(), start_new_session=True, pass_fds=[inherited]
+    )
     os.close(inherited)
     try:
         return forwarding.wait(child, told=earlier is not None and earlier.interrupted)

@@ -11,6 +11,7 @@ import click
 
 from brokertrial.ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
 from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.targets.base import TargetProblem
 
 STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
@@ -234,6 +235,9 @@ def main(arguments: list[str] | None = None) -> None:
     except UserError as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
+    except BadOptions as trouble:
+        click.echo(f"brokertrial: {trouble}", err=True)
+        sys.exit(USAGE)
     except TargetProblem as problem:
         click.echo(f"brokertrial: {problem}", err=True)
         sys.exit(problem.exit_status)

@@ -1,32 +1,14 @@
-"""Where things are: new run folders, and what `RUN`, `RUN/CASE` or a history folder on the command line means."""
+"""Where things are: what `RUN`, `RUN/CASE` or a history folder on the command line means."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from brokertrial.ci import manifest
 from brokertrial.ci.errors import UserError, nearest
 
 HISTORY = "history.json"
-
-
-def new_run(parent: Path, target: str, seed: int, now: datetime | None = None) -> Path:
-    """Makes `runs/<utc>-<target>-<seed>`; two runs of the same second get different folders."""
-    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
-    word = re.sub(r"[^A-Za-z0-9.=]+", "-", target).strip("-")[:40]
-    for attempt in range(1, 1000):
-        folder = parent / f"{stamp}-{word}-{seed}{'' if attempt == 1 else f'.{attempt}'}"
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UserError(f"{folder}: cannot be made: {error.strerror}.") from None
-        return folder.resolve()
-    raise UserError(f"{parent} has a thousand runs of {stamp} already.")
 
 
 @dataclass(frozen=True)

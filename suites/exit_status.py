@@ -10,6 +10,7 @@ from brokertrial.suites.result import CaseResult
 NEEDS_A_RECORD = "needs a target that takes a record"
 SUITE_KINDS = ("suite", "unwritten")  # reasons that lie with us, or with the machine that we run on
 OK, FAILED, INTERRUPTED, OUR_FAULT, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
+WORST_FIRST = (INTERRUPTED, FAILED, USAGE, NOT_READY, OUR_FAULT, INCONCLUSIVE, OK, NOTHING_JUDGED)
 
 
 def is_untried(result: CaseResult) -> bool:
@@ -41,3 +42,8 @@ def exit_status(results: Iterable[CaseResult], *, interrupted: bool = False, rea
     if any(result.verdict in (Verdict.PASS, Verdict.FAIL) for result in all_of_them):
         return OK
     return NOTHING_JUDGED
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """One status for runs side by side, by the same rule."""
+    return min(statuses, key=WORST_FIRST.index, default=NOTHING_JUDGED)

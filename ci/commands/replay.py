@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci import child, manifest, run_folder
+from brokertrial.ci import manifest, run_folder
+from brokertrial.ci.commands.run import run_in_child
 from brokertrial.ci.errors import FAILED, INTERRUPTED, PASSED, UserError, nearest
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.known import failures
-from brokertrial.suites.case import CASES
 from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.options import RunOptions
 
 
 def replay(text: str, times: int, runs: Path) -> int:
@@ -27,9 +28,12 @@ def replay(text: str, times: int, runs: Path) -> int:
         raise UserError(f"{place.run} has no case `{place.case}`.", nearest(place.case, [r.case for r in results]))
     wanted = _marks(before)
     seed = before.seed or header.run.seed  # of the attempt that was judged: a later one has a later seed
+    options = RunOptions(
+        header.run.target, profile=header.run.profile, seed=seed, select=(place.case,), runs=str(runs)
+    ).validated()
     same, failed, status = 0, False, PASSED
     for number in range(1, times + 1):
-        again, status = _once(header.run.target, header.run.profile, seed, place, runs)
+        again, status = _once(options)
         if status == INTERRUPTED:
             break
         failed |= status == FAILED
@@ -41,25 +45,11 @@ def replay(text: str, times: int, runs: Path) -> int:
     return FAILED if failed and status != INTERRUPTED else status
 
 
-def _once(
-    target: str, profile: str, seed: int, place: run_folder.RunLocation, runs: Path
-) -> tuple[CaseResult | None, int]:
-    folder = run_folder.new_run(runs, target, seed)
-    options = [
-        "--target",
-        target,
-        "--seed",
-        str(seed),
-        "--profile",
-        profile,
-        "--keep",
-        "all",
-        "--select",
-        str(place.case),
-    ]
-    status = child.run(folder, options, [str(CASES)])
+def _once(options: RunOptions) -> tuple[CaseResult | None, int]:
+    options = options.in_folder()
+    status = run_in_child(options)
     try:
-        _, results, _ = stored.read(folder)
+        _, results, _ = stored.read(Path(options.run_dir or ""))
     except UserError:
         return None, status
     return (results[0] if results else None), status

@@ -1,6 +1,6 @@
 """Writers: each turns the events of a run into one thing for one reader. They do not know each other.
 
-A new file here with a `writer(story)` function is found by ci/plugin.py; nothing else lists it.
+A new file here with a `writer(story)` function is found by ci/reporter.py; nothing else lists it.
 """
 
 from __future__ import annotations

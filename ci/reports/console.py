@@ -1,7 +1,4 @@
-"""The console: a live line on a terminal, plain lines elsewhere; at the end the table of verdicts and the last line.
-
-pytest's own output is off; this writes to a copy of the standard output that was made before pytest captured it.
-"""
+"""The console: a live line on a terminal, plain lines elsewhere; at the end the table of verdicts and the last line."""
 
 from __future__ import annotations
 
@@ -44,8 +41,6 @@ MOST_CASES = 6
 """Of one cause, or of several that only warn."""
 CHOSEN = ("not selected", "deselected")  # by the user, who need not be told
 LAST = True  # it reports what the other writers could not write
-
-_stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace") if "pytest" in sys.modules else sys.stdout
 
 
 class Screen(Console):
@@ -272,6 +267,6 @@ def duration(seconds: float) -> str:
 
 def writer(state: RunState) -> ConsoleWriter:
     """Live on a terminal that is not a CI log, plain lines elsewhere."""
-    console = Screen(file=_stdout, highlight=False, emoji=False, markup=False)
+    console = Screen(file=sys.stdout, highlight=False, emoji=False, markup=False)
     live = console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
     return ConsoleWriter(state, console, live)

@@ -30,7 +30,6 @@ class RunState:
     broken: dict[str, str] = field(default_factory=dict)  # what could not be written, and why
     interrupted: bool = False
     min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
-    fault: bool = False  # pytest itself, or a case file, raised what nobody expected
     on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
 
     def on(self, event: RunEvent) -> None:
@@ -58,8 +57,6 @@ class RunState:
         status = self.tally.status(self.end.status if self.end else PASSED)
         if status == PASSED and self.shortfall:
             status = INCONCLUSIVE
-        if self.fault:
-            return FAILED if self.tally.failed else INTERNAL
         return INTERNAL if self.broken and status not in (FAILED, INTERRUPTED) else status
 
     @property

@@ -1,7 +1,7 @@
 """Puts every planted bug on trial with the cases that name it, and the healthy broker with the same cases.
 
-    python -P -m brokertrial.suites.proving.mutation                  # make mutants: all of them, five times each
-    python -P -m brokertrial.suites.proving.mutation M05 M09 --times 1
+    python -P -m suites.proving.mutation                  # make mutants: all of them, five times each
+    python -P -m suites.proving.mutation M05 M09 --times 1
 
 Cases that name a bug are run, the quick ones first, until one shows it. Exit status 1 when a bug was not shown every
 time, or the healthy broker failed a case or left more than 2 % of them undecided. Writes docs/mutants.md.
@@ -13,9 +13,9 @@ import argparse
 import multiprocessing
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -24,9 +24,11 @@ import msgspec
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.proving import mutants, proof_record
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import Enough, run
 
 WORKERS = 2
 UNDECIDED = 0.02
@@ -79,14 +81,17 @@ def tried(mutant_id: str, seed: int) -> Attempted:
     instead: list[str] = []
     named = [(mutants.planted(case, word), case) for word, case in mutants.catchers(mutant_id)]
     for target, pairs in groupby(named, key=lambda pair: pair[0]):
-        with closing(results(target, [case for _, case in pairs], seed)) as found:
-            for result in found:
-                ran.append(result.case)
-                if said := mutants.known_by(mutant, result):
-                    return Attempted(mutant_id, result.case, said, "", tuple(ran), time.monotonic() - began)
-                instead.append(f"{result.case}: {result.verdict}{_why(result)}")
+        for result in results(target, [case for _, case in pairs], seed, partial(_is_shown, mutant)):
+            ran.append(result.case)
+            if said := mutants.known_by(mutant, result):
+                return Attempted(mutant_id, result.case, said, "", tuple(ran), time.monotonic() - began)
+            instead.append(f"{result.case}: {result.verdict}{_why(result)}")
     nobody = "no case names it"
     return Attempted(mutant_id, "", "", "; ".join(instead) or nobody, tuple(ran), time.monotonic() - began)
+
+
+def _is_shown(mutant: mutants.Mutant, result: CaseResult) -> bool:
+    return bool(mutants.known_by(mutant, result))
 
 
 def clean(ids: Sequence[str], seed: int) -> list[str]:
@@ -103,25 +108,20 @@ def clean(ids: Sequence[str], seed: int) -> list[str]:
     return failed
 
 
-def results(target: str, cases: Sequence[Case], seed: int) -> Generator[CaseResult]:
-    """Runs cases one by one, in this process, on a target that is stopped when the caller has seen enough."""
+def results(
+    target: str, cases: Sequence[Case], seed: int, enough: Callable[[CaseResult], bool] = lambda result: False
+) -> list[CaseResult]:
+    """What came of these cases, run one by one in this process, up to the first that is enough."""
+
+    def look(event: RunEvent) -> None:
+        if isinstance(event, CaseFinished) and enough(event.result):
+            raise Enough
+
     with Scratch("mutation") as folder:
-        options = Options(
-            target,
-            seed=seed,
-            select=tuple(case.id for case in cases),
-            run_dir=str(Path(folder, "run")),
-            unproven="fail",
-            alone=True,
-        )
-        run = Run(options, lambda event: None)
-        try:
-            chosen = run.choose(cases)
-            if run.start():
-                for case in chosen:
-                    yield run.run(case)
-        finally:
-            run.finish()
+        ids = tuple(case.id for case in cases)
+        place = str(Path(folder, "run"))
+        options = RunOptions(target, seed=seed, select=ids, run_dir=place, unproven="fail", each_alone=True)
+        return [result for result in run(options, look).results if result.case in ids]
 
 
 def _why(result: CaseResult) -> str:
@@ -143,9 +143,7 @@ def _line(mutant: str, tries: Sequence[Attempted]) -> bool:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -P -m brokertrial.suites.proving.mutation", description=__doc__.split("\n", 1)[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.mutation", description=__doc__.split("\n", 1)[0])
     parser.add_argument("mutants", nargs="*", metavar="BUG", help="which ones (default: all)")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--clean", type=int, default=5, help="runs of the healthy broker with the same cases")

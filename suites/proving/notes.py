@@ -1,19 +1,24 @@
-"""A pytest plugin that writes down what each case did: the raw material of the proof record.
+"""Writes down what each case did, a JSON line a verdict as it falls: the raw material of the proof record.
 
-pytest -p brokertrial.suites.running.plugin -p brokertrial.suites.proving.notes --notes FILE --target kafka:4.4.0
+    python -P -m brokertrial.suites.proving.notes FOLDER NOTES      # runs the options.json of a run folder
+
+`noted_run` does that in a process of its own: a crash of the client library must not take its caller down.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import pytest
 
+from brokertrial.suites.case import by_id
 from brokertrial.suites.events import CaseFinished, RunEvent, RunStarted
 from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
-from brokertrial.suites.running.plugin import RUN
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -34,34 +39,27 @@ class Note(msgspec.Struct, frozen=True):
     attempt: int = 1
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("brokertrial").addoption("--notes", metavar="FILE", help="append one JSON line a verdict")
+class NoteWriter:
+    """A listener that appends a line for each result."""
 
+    def __init__(self, options: RunOptions, path: Path) -> None:
+        self._options = options
+        self._path = path
+        self._version = ""
 
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--notes"):
-        config.pluginmanager.register(_Notes(config, Path(config.getoption("--notes"))))
-
-
-class _Notes:
-    def __init__(self, config: pytest.Config, path: Path) -> None:
-        self.config = config
-        self.path = path
-        self.version = ""
-
-    def pytest_brokertrial_event(self, event: RunEvent) -> None:
+    def on(self, event: RunEvent) -> None:
+        """Takes in one event of the run."""
         if isinstance(event, RunStarted):
-            self.version = event.target_version
+            self._version = event.target_version
         if not isinstance(event, CaseFinished):
             return
-        result, run = event.result, self.config.stash[RUN]
-        case = next((case for case in run.cases if case.id == result.case), None)
+        result, case = event.result, by_id().get(event.result.case)
         note = Note(
             result.case,
             text_hash(case) if case else "",
-            run.options.target,
-            self.version,
-            run.options.refute,
+            self._options.target,
+            self._version,
+            self._options.refute,
             str(result.verdict),
             result.reason.kind if result.reason else "",
             result.reason.sentence if result.reason else "",
@@ -71,5 +69,24 @@ class _Notes:
             datetime.now(UTC).date().isoformat(),
             max(len(result.attempts), 1),
         )
-        with self.path.open("ab") as file:
+        with self._path.open("ab") as file:
             file.write(msgspec.json.encode(note) + b"\n")
+
+
+def noted_run(options: RunOptions, notes: Path, limit_s: float) -> str:
+    """Runs in a child process; returns the end of what it wrote. Raises subprocess.TimeoutExpired."""
+    options = options.validated().in_folder()
+    options.leave()
+    command = [sys.executable, "-P", "-m", "brokertrial.suites.proving.notes", str(options.run_dir), str(notes)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)
+    return done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def main(folder: str, notes: str) -> int:
+    """The child."""
+    options = RunOptions.left_in(Path(folder))
+    return run(options, NoteWriter(options, Path(notes)).on).status
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

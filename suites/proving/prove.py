@@ -1,8 +1,8 @@
 """Makes the proof record: which cases pass on Apache Kafka, and which planted bug or edited answer makes each one fail.
 
-    make prove                                                      whatever is not shown, or due for renewal
-    python -P -m brokertrial.suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
-    python -P -m brokertrial.suites.proving.prove --marked          says what is due, and runs nothing
+    python -P -m suites.proving.prove                                    # make prove: whatever is not shown, or due for
+    renewal python -P -m suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
+    python -P -m suites.proving.prove --marked                           # says what is due, and runs nothing
 
 A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
 is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
@@ -13,7 +13,6 @@ Exit status 1 when something that was asked for is not shown.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,10 +26,10 @@ from brokertrial.suites.case import Case, all_cases
 from brokertrial.suites.proving import proof_record, releases
 from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
 from brokertrial.suites.proving.mutants import CLUSTER_NEEDS, bugs_of, planted
-from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.notes import Note, noted_run
 from brokertrial.suites.proving.page import TABLE, page
 from brokertrial.suites.proving.proof_record import EDITED_RESPONSE, KafkaPass
-from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.selection import select
 from brokertrial.suites.since import number
 
@@ -145,7 +144,7 @@ class Work:
     def _edited(self) -> None:
         for target in LIED_ABOUT:
             untold = [case for case in self.cases if self._untold(case)]
-            self._run(target, [case for case in untold if not self._absent(case, target, lies=True)], "--refute")
+            self._run(target, [case for case in untold if not self._absent(case, target, lies=True)], refute=True)
 
     def _wanted(self, case: Case, target: str) -> bool:
         """Every case on one cluster; elsewhere those that need several nodes on several, the others on one."""
@@ -169,42 +168,28 @@ class Work:
         entry = self.record.entry(case)
         return bool(case.tampered_responses) and (entry is None or entry.lies != proof_record.tampered_hash(case))
 
-    def _run(self, target: str, cases: Sequence[Case], *more: str) -> None:
+    def _run(self, target: str, cases: Sequence[Case], *, refute: bool = False) -> None:
         """One run, each verdict noted as it falls. Its exit status says nothing here: failing may be what was asked."""
         if not cases:
             return
         with Scratch("prove") as folder:
-            words = [
-                sys.executable,
-                "-P",
-                "-m",
-                "pytest",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "brokertrial.suites.running.plugin",
-            ]
-            words += ["-p", "brokertrial.suites.proving.notes", "--notes", str(self._path), "--target", target]
-            words += [
-                "--run-dir",
-                str(Path(folder, "run")),
-                "--unproven",
-                "fail",
-                "--keep",
-                "failed",
-                "--each-alone",
-                *more,
-            ]
-            words += [*(f"--select={case.id}" for case in cases), *arguments()]
-            done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+            options = RunOptions(
+                target,
+                select=tuple(case.id for case in cases),
+                run_dir=str(Path(folder, "run")),
+                unproven="fail",
+                keep="failed",
+                each_alone=True,
+                refute=refute,
+            )
+            said = noted_run(options, self._path.absolute(), RUN_LIMIT_S)
         self.take_in()
-        noted = [self._last.get((case.id, target, "--refute" in more)) for case in cases]
+        noted = [self._last.get((case.id, target, refute)) for case in cases]
         if not any(noted):
-            raise SystemExit(f"{target}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            raise SystemExit(f"{target}: no verdict at all.\n{said}")
         verdicts = [note.verdict if note else "no verdict" for note in noted]
         counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts)))
-        print(f"{target} {' '.join(more)}: {counted}", flush=True)
+        print(f"{target}{' refuted' if refute else ''}: {counted}", flush=True)
 
     # what comes of it
 
@@ -240,9 +225,7 @@ class Work:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -P -m brokertrial.suites.proving.prove", description=__doc__.split("\n", 1)[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.prove", description=__doc__.split("\n", 1)[0])
     parser.add_argument("targets", nargs="*", default=[*TARGETS], metavar="TARGET", help=f"of: {', '.join(TARGETS)}")
     parser.add_argument("--select", action="append", default=[])
     parser.add_argument("--deselect", action="append", default=[])

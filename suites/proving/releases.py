@@ -1,9 +1,9 @@
 """Runs every case on Apache Kafka's releases, and writes which do not pass where, and why.
 
-    python -P -m brokertrial.suites.proving.releases                what is not noted yet, then the page
-    python -P -m brokertrial.suites.proving.releases 3.6.2 4.0.1    only these; the page is of all that is noted
-    python -P -m brokertrial.suites.proving.releases --wire         without the trials, which take ten times as long
-    python -P -m brokertrial.suites.proving.releases --page         runs nothing
+    python -P -m suites.proving.releases                      # make releases: what is not noted yet, then the page
+    python -P -m suites.proving.releases 3.6.2 4.0.1          # only these releases; the page is of all that is noted
+    python -P -m suites.proving.releases --wire               # without the trials, which take ten times as long
+    python -P -m suites.proving.releases --page               # runs nothing
 
 One node each. Verdicts are kept as they fall (runs/kafka-releases/VERSION.jsonl) and hold for a case as it is
 written: said again, the command runs what is new, changed or was inconclusive. Writes docs/apache-kafka-releases.md.
@@ -13,16 +13,16 @@ none."""
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.proving.notes import noted_run
 from brokertrial.suites.proving.release_notes import ReleaseNotes, defects, findings
 from brokertrial.suites.proving.release_page import page, problems
-from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.since import number
 
 RELEASES = (
@@ -31,7 +31,7 @@ RELEASES = (
 )
 """The newest patch of each, and earlier ones where a patch mended what a broker promises."""
 NOTES = Path("runs", "kafka-releases")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "apache-kafka-releases.md"
+PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-releases.md"
 RUN_LIMIT_S = 4 * 3600.0
 
 
@@ -58,39 +58,23 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     shelf.forget_what_is_said_again()
     before = len(shelf.path.read_bytes())
     with Scratch("releases") as folder:
-        words = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "brokertrial.suites.running.plugin",
-        ]
-        words += [
-            "-p",
-            "brokertrial.suites.proving.notes",
-            "--notes",
-            str(shelf.path),
-            "--target",
+        options = RunOptions(
             f"kafka:{shelf.release}",
-        ]
-        words += ["--run-dir", str(Path(folder, "run")), "--unproven", "fail", "--keep", "failed"]
-        words += [*(f"--select={case.id}" for case in cases), *arguments()]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+            select=tuple(case.id for case in cases),
+            run_dir=str(Path(folder, "run")),
+            unproven="fail",
+            keep="failed",
+        )
+        said = noted_run(options, shelf.path.absolute(), RUN_LIMIT_S)
     if len(shelf.path.read_bytes()) == before:
-        raise SystemExit(f"kafka:{shelf.release}: no verdict at all.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise SystemExit(f"kafka:{shelf.release}: no verdict at all.\n{said}")
     verdicts = [str(note.verdict) for note in shelf.verdicts(cases).values()]
     counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in sorted(set(verdicts)))
     print(f"kafka:{shelf.release}: {counted}", flush=True)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -P -m brokertrial.suites.proving.releases", description=__doc__.split("\n", 1)[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -P -m suites.proving.releases", description=__doc__.split("\n", 1)[0])
     parser.add_argument("releases", nargs="*", metavar="VERSION", help=f"of: {', '.join(RELEASES)}")
     parser.add_argument("--wire", action="store_true", help="wire cases alone")
     parser.add_argument("--page", action="store_true", help="write the page from what is noted")

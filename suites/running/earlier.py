@@ -37,14 +37,16 @@ class Earlier(msgspec.Struct, frozen=True):
         """How many of the results were shown already: all but the last, which is that of the crash."""
         return max(len(self.results) - 1, 0)
 
-    def left(self, folder: Path) -> Path:
+    def leave(self, folder: Path) -> None:
         """Writes it into a run folder for the next process, which takes it away."""
         (folder / NAME).write_bytes(msgspec.json.encode(self))
-        return folder / NAME
 
     @classmethod
-    def taken(cls, path: Path) -> Earlier:
-        """Reads it, and removes the file: it is no part of the run."""
+    def taken(cls, folder: Path) -> Earlier | None:
+        """Reads it from a run folder, and removes the file: it is no part of the run. None in the first process."""
+        path = folder / NAME
+        if not path.is_file():
+            return None
         found = msgspec.json.decode(path.read_bytes(), type=cls)
         path.unlink()
         return found

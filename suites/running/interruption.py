@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -11,10 +10,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """While entered, either signal raises KeyboardInterrupt and is remembered; `check` raises it again."""
+    """While entered, either signal raises KeyboardInterrupt and is remembered; `check` raises it again.
+
+    A signal that its owner had blocked until then comes at once.
+    """
 
     def __init__(self) -> None:
         self.came = False
+        self.reporting = False
+        """The run is over and its reports are being written: a signal is remembered and ends nothing any more."""
         self._before: dict[signal.Signals, Any] = {}
 
     def check(self) -> None:
@@ -24,12 +28,11 @@ class Interruption:
 
     def __enter__(self) -> Self:
         for number in SIGNALS:
-            before = signal.getsignal(number)
             try:
-                signal.signal(number, self._handler(before if number == signal.SIGINT else None))
+                self._before[number] = signal.signal(number, self._handle)
             except ValueError:  # not the main thread: whoever is, takes care
-                break
-            self._before[number] = before
+                return self
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -37,11 +40,7 @@ class Interruption:
             signal.signal(number, before)
         self._before.clear()
 
-    def _handler(self, before: Any) -> Callable[[int, FrameType | None], None]:
-        def handle(number: int, frame: FrameType | None) -> None:
-            self.came = True
-            if callable(before):
-                before(number, frame)
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        if not self.reporting:
             raise KeyboardInterrupt
-
-        return handle

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,9 +15,18 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import holding
-from brokertrial.suites.case import Case
-from brokertrial.suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
-from brokertrial.suites.exit_status import INCONCLUSIVE, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
+from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.events import (
+    CaseFinished,
+    CaseInfo,
+    CaseStarted,
+    LeftOut,
+    PhaseChanged,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+)
+from brokertrial.suites.exit_status import FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.prerequisites import owners_first
 from brokertrial.suites.result import CaseResult
@@ -24,57 +34,106 @@ from brokertrial.suites.running import claims
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
 from brokertrial.suites.running.interruption import Interruption
-from brokertrial.suites.running.requirements import CORE
+from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run_wide_faults import open_run_wide_faults
 from brokertrial.suites.running.selection import quick_first, select, within_budget
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.running.support import unmet_need
 from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
+GOES_ON = (CaseStarted, PhaseChanged)
+"""Events at which an interrupted run ends."""
 
-class Options(msgspec.Struct, frozen=True):
-    """What the command line asked for."""
 
-    target: str
-    profile: str = "full"
-    budget_min: float | None = None
-    seed: int | None = None
-    select: tuple[str, ...] = ()
-    deselect: tuple[str, ...] = ()
-    claims: Mapping[str, bool] = {}
-    run_dir: str | None = None
-    keep: str = "all"
-    unproven: str = "warn"
-    through: str | None = None
-    refute: bool = False
-    require: tuple[str, ...] = (CORE,)
-    release: tuple[int, ...] = ()
-    earlier: Earlier | None = None
-    """What an earlier process of this run has judged."""
-    alone: bool = False
+class RunResult(msgspec.Struct, frozen=True):
+    """What came of a run."""
+
+    status: int
+    """The exit status: see suites/exit_status.py."""
+    results: tuple[CaseResult, ...]
+    folder: Path
+
+
+class Enough(Exception):
+    """A listener raises it when a case is finished: no other case is run, and the run ends as usual."""
+
+
+def run(
+    options: RunOptions, *listeners: Callable[[RunEvent], object], cases: Sequence[Case] | None = None
+) -> RunResult:
+    """Runs the cases that the options choose, and removes what they made; each listener gets every event, in order.
+
+    Raises BadOptions or TargetProblem where the options cannot be run at all. Ctrl-C ends the run: status 2.
+    """
+    return Run(options, *listeners).to_the_end(all_cases() if cases is None else cases)
 
 
 class Run:
-    """The story of a run. `emit` gets every event; `status` is the exit status once it is over."""
+    """The story of a run. `listeners` get every event; `status` is the exit status once it is over."""
 
-    def __init__(self, options: Options, emit: Callable[[RunEvent], None]) -> None:
-        self.options = options
-        self.emit = emit
-        self.seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
-        self.run_dir = Path(options.run_dir) if options.run_dir else _default_folder(options.target, self.seed)
+    def __init__(self, options: RunOptions, *listeners: Callable[[RunEvent], object]) -> None:
+        self.options = options.validated().in_folder()
+        self.seed = self.options.seed or 0
+        self.run_dir = Path(self.options.run_dir or "")
         self.cases: list[Case] = []
         self.left: list[tuple[Case, str]] = []
         self.status = OUR_FAULT
+        self._listeners = listeners
         self._session: TargetSession | None = None
         self._problem: TargetProblem | None = None
+        self._mistake = ""
+        self._enough = False
         self._undo = contextlib.ExitStack()
-        self._interruption = Interruption()
+        self.interruption = Interruption()
         self._began = time.monotonic()
+
+    def to_the_end(self, cases: Sequence[Case]) -> RunResult:
+        """From the choice of the cases to the exit status; a target that is lost is no exception, nor is Ctrl-C."""
+        interrupted = False
+        with self.interruption:
+            try:
+                self.choose(cases)
+                if self.start():
+                    self._loop()
+            except KeyboardInterrupt:
+                interrupted = True
+            except TargetProblem as problem:
+                self._problem = problem
+            except Exception as error:  # noqa: BLE001 - ours, and said: the verdicts so far stand
+                traceback.print_exc()
+                self._mistake = f"{type(error).__name__}: {error}"
+            finally:
+                self.finish(interrupted)
+        return RunResult(self.status, tuple(self.results), self.run_dir)
+
+    def _loop(self) -> None:
+        for case in self.cases:
+            if self.awaits(case.id):
+                self.run(case)
+            if self.over or self._enough:
+                break
+
+    @property
+    def results(self) -> list[CaseResult]:
+        """The results so far."""
+        if self._session is not None and self._session.results:
+            return self._session.results
+        return list(self.options.earlier.results if self.options.earlier else ())
+
+    def emit(self, event: RunEvent) -> None:
+        """Tells every listener."""
+        if isinstance(event, GOES_ON):
+            self.interruption.check()  # a library may have swallowed the exception, in a callback
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Enough:
+                self._enough = True
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
         """The cases of this run in their order: by selection, profile and budget. Raises UnknownSelection."""
         taken, left = select(cases, self.options.select, self.options.deselect, self.options.profile, claims.names())
-        budget_s = None if self.options.budget_min is None else self.options.budget_min * 60
+        budget_s = None if self.options.budget is None else self.options.budget * 60
         if self.options.refute:
             taken = [case for case in taken if case.tampered_responses]
         ordered = owners_first(quick_first(taken, self.estimate))
@@ -95,7 +154,6 @@ class Run:
             self._tell_again(earlier, announce=True)
             return False
         self.run_dir.mkdir(parents=True, exist_ok=True)
-        self._undo.enter_context(self._interruption)
         self._undo.enter_context(holding(self.run_dir))
         try:
             folder = f"target~{earlier.crashes + 1}" if earlier else "target"
@@ -111,10 +169,10 @@ class Run:
                 emit=self.emit,
                 unproven=self.options.unproven,
                 run_wide_faults=open_run_wide_faults(self.options.through, self.options.refute),
-                interruption=self._interruption,
+                interruption=self.interruption,
                 require=self.options.require,
                 release=self.options.release,
-                alone=self.options.alone,
+                alone=self.options.each_alone,
                 repeats=RepeatBudget(max(REPEATS_AT_LEAST_S, sum(map(self.estimate, self.cases)))),
             )
             self._undo.callback(self._session.close)
@@ -134,25 +192,27 @@ class Run:
         """Ends everything that was started, and states the exit status. What cannot be ended is said, not raised."""
         tail: tuple[str, ...] = ()
         earlier = self.options.earlier
-        error = earlier.ended if earlier else ""
+        error = self._mistake or (earlier.ended if earlier else "")
         interrupted = interrupted or bool(earlier and earlier.interrupted)
-        results = (self._session.results if self._session else []) or list(earlier.results if earlier else ())
         if self._session is not None and self._problem is None and not interrupted:
             self._promised(self._session, self._session.unkept_promises())
         if self._problem is not None:
-            error = f"{self._problem.said}{self._unrun(len(results))}"
+            error = f"{self._problem.said}{self._unrun(len(self.results))}"
             tail = self._problem.last_lines if isinstance(self._problem, TargetNotReady) else ()
         try:
             self._undo.close()
         except Exception as trouble:  # noqa: BLE001 - the verdicts stand, whatever the clearing away meets
             error = error or f"clearing away failed: {type(trouble).__name__}: {trouble}"
-        if self._problem is not None and not results and not interrupted:
+        if self._problem is not None and not self.results and not interrupted:
             self.status = self._problem.exit_status
         else:
-            self.status = exit_status(results, interrupted=interrupted, ready=self._problem is None)
+            self.status = exit_status(self.results, interrupted=interrupted, ready=self._problem is None)
+        if self._mistake and self.status not in (FAILED, INTERRUPTED):
+            self.status = OUR_FAULT
         if earlier and self.status in (OK, NOTHING_JUDGED):  # whatever was told of the case: the library crashed
             self.status = INCONCLUSIVE
         spent_s = time.monotonic() - self._began + (earlier.spent_s if earlier else 0.0)
+        self.interruption.reporting = True
         self.emit(RunFinished(self.status, interrupted, error, spent_s, tail))
 
     def awaits(self, case_id: str) -> bool:
@@ -182,7 +242,7 @@ class Run:
             raise
         except Exception as error:  # noqa: BLE001 - ours, and said: no case is lost without a word
             result = self._session.lost(case, error)
-        self._interruption.check()  # it may have come where Python lets nothing out: in a finalizer
+        self.interruption.check()  # it may have come where Python lets nothing out: in a finalizer
         if self.options.keep == "failed" and result.verdict is Verdict.PASS:
             for attempt in result.attempts:
                 shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)
@@ -233,9 +293,3 @@ class Run:
             if self.awaits(result.case) and not deselected:
                 session.results.append(result)
                 self.emit(CaseFinished(result))
-
-
-def _default_folder(target: str, seed: int) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    slug = "".join(letter if letter.isalnum() or letter in ".-" else "-" for letter in target)[:40]
-    return Path("runs").absolute() / f"{stamp}-{slug}-{seed}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from brokertrial.suites.case import Case
+from brokertrial.suites.running.bad_options import BadOptions
 
 PROFILES = ("smoke", "full")
 
 
-class UnknownSelection(ValueError):
+class UnknownSelection(BadOptions):
     """A pattern that no case matches; names the nearest ones."""
 
 
@@ -19,10 +20,7 @@ def select(
     cases: Sequence[Case], wanted: Sequence[str], unwanted: Sequence[str], profile: str, extra_names: Sequence[str] = ()
 ) -> tuple[list[Case], list[tuple[Case, str]]]:
     """The cases to run and those left out. `extra_names` are names that are valid though no file declares them."""
-    names = [case.id for case in cases] + list(extra_names)
-    for pattern in (*wanted, *unwanted):
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise UnknownSelection(_nearest(pattern, names))
+    must_match((*wanted, *unwanted), [case.id for case in cases] + list(extra_names))
     taken: list[Case] = []
     left: list[tuple[Case, str]] = []
     for case in cases:
@@ -58,7 +56,14 @@ def within_budget(
     return [case for case in cases if case.id in fitting], [(case, why) for case in cases if case.id not in fitting]
 
 
+def must_match(patterns: Iterable[str], names: Sequence[str]) -> None:
+    """Raises UnknownSelection for the first pattern that matches none of the names."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UnknownSelection(f"There is no case `{pattern}`.", _nearest(pattern, names))
+
+
 def _nearest(pattern: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.4)
-    offer = f"; nearest: {', '.join(near)}" if near else ""
-    return f"no case is called {pattern!r}{offer}. `brokertrial cases` lists all."
+    near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.5)
+    near += [name for name in names if pattern in name and name not in near][: 3 - len(near)]
+    return f"Nearest: {', '.join(near)}." if near else "`brokertrial cases` lists them."

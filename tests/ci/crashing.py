@@ -1,15 +1,15 @@
-"""A pytest plugin for tests alone: the process of a run dies of SIGSEGV in the middle of the cases that
-BROKERTRIAL_TEST_CRASH names, as it does when the client library crashes. With BROKERTRIAL_TEST_CTRL_C the one in front
-of it is interrupted just before."""
+"""The process of a run, for tests alone, in place of ci/run_process.py: it dies of SIGSEGV in the middle of the cases
+that BROKERTRIAL_TEST_CRASH names, as it does when the client library crashes. With BROKERTRIAL_TEST_CTRL_C the one in
+front of it is interrupted just before."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 
-import pytest
-
+from brokertrial.ci import run_process
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.running.session import TargetSession
@@ -17,7 +17,8 @@ from brokertrial.suites.running.session import TargetSession
 PATIENCE_S = 20.0
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def crash() -> None:
+    """Has the named cases crash."""
     attempt = TargetSession._attempt
 
     def attempted(self: TargetSession, case: Case, number: int) -> Outcome:
@@ -39,3 +40,8 @@ def _interrupt_the_parent() -> None:
     deadline = time.monotonic() + PATIENCE_S
     while signal.SIGINT not in signal.sigpending():
         assert time.monotonic() < deadline, "the parent hands it on"
+
+
+if __name__ == "__main__":
+    crash()
+    sys.exit(run_process.main(sys.argv[1:]))

@@ -16,6 +16,7 @@ from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import JOURNALS, FaultJournal
 from brokertrial.faults.node_control import Command
+from brokertrial.suites.running.options import RunOptions
 
 # A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
 HEALS = [
@@ -83,11 +84,11 @@ def test_the_surroundings_do_not_reach_the_child(monkeypatch: pytest.MonkeyPatch
     assert child.environment()["PYTHONSAFEPATH"] == "1"
 
 
-def test_the_command_reads_our_settings_only(tmp_path: Path) -> None:
-    words = child.command(tmp_path, ["--target", "reference"], ["somewhere"])
-    assert words[:4] == [sys.executable, "-P", "-m", "pytest"]
-    assert words[words.index("-c") + 1] == str(child.INI) and child.INI.is_file()
-    assert os.path.isabs(child.INI)
+def test_the_options_of_a_run_lie_in_its_folder(tmp_path: Path) -> None:
+    options = RunOptions("reference", select=("offsets/*",), claims={"groups": False}, run_dir=str(tmp_path / "run"))
+    options.leave()
+    assert RunOptions.left_in(tmp_path / "run") == options
+    assert child.command(tmp_path, 7)[:3] == [sys.executable, "-P", "-m"]
 
 
 def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

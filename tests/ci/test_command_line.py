@@ -9,8 +9,9 @@ import pytest
 from brokertrial.ci import manifest
 from brokertrial.ci.cli import cli, main
 from brokertrial.ci.errors import UserError
-from brokertrial.ci.run_folder import find, new_run
+from brokertrial.ci.run_folder import find
 from brokertrial.suites.guarantees import registry
+from brokertrial.suites.running.run_folder import new_run
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,17 @@ from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.events import CaseInfo, RunStarted
 from brokertrial.suites.result import CaseResult
 
-ROOT = Path(__file__).parents[2]
 CASES = ("offsets/ends", "produce/base-offset", "protocol/names-nothing")
 
 
 def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cases: str, ctrl_c: bool = False) -> tuple[int, Path]:
     """A run of CASES in which these crash: its exit status and its folder."""
-    plain = child.command
-    more = ["-p", "tests.ci.crashing"]
-    monkeypatch.setattr(child, "command", lambda *asked: plain(asked[0], [*more, *asked[1]], asked[2]))
-    ours = child.environment
-    monkeypatch.setattr(child, "environment", lambda: {**ours(), "PYTHONPATH": str(ROOT)})
+    script = str(Path(__file__).with_name("crashing.py"))
+    monkeypatch.setattr(child, "command", lambda folder, pipe: [sys.executable, "-P", script, str(folder), str(pipe)])
     monkeypatch.setenv("BROKERTRIAL_TEST_CRASH", ",".join(cases))
     if ctrl_c:
         monkeypatch.setenv("BROKERTRIAL_TEST_CTRL_C", "1")
-    status = run("reference", CASES, (), None, None, 7, None, None, "all", str(folder / "runs"), unproven="fail")
+    status = run(target="reference", select=CASES, seed=7, runs=str(folder / "runs"), unproven="fail")
     (made,) = (folder / "runs").iterdir()
     return status, made
 

@@ -9,7 +9,6 @@ needed: that a judge has grown too strict shows on Apache Kafka (tests/suites/te
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,10 @@ import pytest
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import by_id
-from brokertrial.suites.events import CaseFinished
 from brokertrial.suites.exit_status import FAILED
 from brokertrial.suites.proving import mutation
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
 
 SEED = 7
 #: planted bug -> (case, how its failure must be named)
@@ -73,27 +72,17 @@ def test_a_planted_bug_is_seen_and_named(bug):
     cases = dict(PLANTED[bug])
     every = {case_id: by_id()[case_id] for case_id in cases}
     word = next((w for w, case in mutation.mutants.catchers(bug) if case.id in every), bug)
-    with closing(mutation.results(f"reference?mutant={word}", list(every.values()), SEED)) as results:
-        for result in results:
-            told = signatures(result)
-            assert names(told, cases.pop(result.case)), told
+    for result in mutation.results(f"reference?mutant={word}", list(every.values()), SEED):
+        told = signatures(result)
+        assert names(told, cases.pop(result.case)), told
     assert not cases
 
 
 def finished(**options):
     """The results of a run by the command line's own path, and its exit status."""
-    found = []
     with Scratch("control") as folder:
-        run = Run(Options(seed=SEED, run_dir=str(Path(folder, "run")), unproven="fail", **options), found.append)
-        try:
-            run.choose(list(by_id().values()))
-            assert run.start()
-            for case in run.cases:
-                run.run(case)
-        finally:
-            run.finish()
-    results = {event.result.case: event.result for event in found if isinstance(event, CaseFinished)}
-    return results, run.status
+        came = run(RunOptions(seed=SEED, run_dir=str(Path(folder, "run")), unproven="fail", **options))
+    return {result.case: result for result in came.results}, came.status
 
 
 def test_edited_answers_are_seen():

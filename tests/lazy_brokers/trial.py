@@ -11,7 +11,8 @@ from pathlib import Path
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.case import by_id
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
 
 LAZY = Path(__file__).with_name("lazy.py")
 
@@ -44,7 +45,7 @@ def tried(
     node += [f"--mutant={planted}"] if planted else []
     file = folder / "lazy.toml"
     file.write_text(f"start = {json.dumps([sys.executable, '-P', str(LAZY), trick, *node])}\n", encoding="utf-8")
-    asked = Options(
+    options = RunOptions(
         f"file:{file}",
         run_dir=str(folder / "run"),
         seed=7,
@@ -53,13 +54,6 @@ def tried(
         require=require,
     )
     story = RunState(folder, min_decided=min_decided)
-    run = Run(asked, story.on)
-    run.choose([by_id()[case] for case in cases])
-    try:
-        if run.start():
-            for case in run.cases:
-                run.run(case)
-    finally:
-        run.finish()
+    run(options, story.on, cases=[by_id()[case] for case in cases])
     assert story.end is not None and story.results, story.end
     return Ended(story.status, story.tally.line(), {result.case: result for result in story.results})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DATA = {".toml", ".txt", ".json", ".j2", ".css", ".js", ".ini"}
+DATA = {".toml", ".txt", ".json", ".j2", ".css", ".js"}
 
 
 @pytest.fixture(scope="module")

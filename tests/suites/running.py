@@ -11,7 +11,8 @@ from brokertrial.faults.schedule import Schedule, Window
 from brokertrial.suites.case import Case, by_id
 from brokertrial.suites.events import RunEvent
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
 
 
 def results_of(
@@ -26,7 +27,7 @@ def results_of(
     folder.mkdir(parents=True, exist_ok=True)
     schedule = folder / "through.json"
     schedule.write_bytes(msgspec.json.encode(Schedule.of(*through)))
-    asked = Options(
+    options = RunOptions(
         target,
         run_dir=str(folder / "run"),
         seed=7,
@@ -34,16 +35,8 @@ def results_of(
         unproven="fail",
         through=str(schedule) if through else None,
     )
+    chosen = [by_id()[entry] if isinstance(entry, str) else entry for entry in cases]
     events: list[RunEvent] = []
-    run = Run(asked, events.append)
-    run.choose([by_id()[entry] if isinstance(entry, str) else entry for entry in cases])
-    try:
-        if run.start():
-            for case in run.cases:
-                run.run(case)
-    finally:
-        run.finish()
-    assert run._session is not None, events
-    found = {result.case: result for result in run._session.results}
+    found = {result.case: result for result in run(options, events.append, cases=chosen).results}
     assert found, events
     return found

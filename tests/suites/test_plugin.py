@@ -12,6 +12,8 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.running import plugin
+from brokertrial.suites.running.bad_options import BadOptions
+from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.rejudge import judge_stored
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,7 @@ def command(run_dir: Path, *arguments: str) -> list[str]:
         "-m",
         "pytest",
         "-p",
-        "brokertrial.suites.running.plugin",
+        "brokertrial",
         "-p",
         "no:cacheprovider",
         "-q",
@@ -109,12 +111,13 @@ def test_a_broken_claim_is_a_failure(tmp_path):
 def test_a_claims_file_may_name_the_release_that_the_broker_follows(tmp_path):
     claims = tmp_path / "claims.toml"
     claims.write_text('kafka = "3.5"\n[claims]\ntransactions = true\n')
-    assert plugin._claims(str(claims)) == ({"transactions": True}, (3, 5))
+    options = RunOptions.parsed("reference", claims=str(claims))
+    assert (options.claims, options.release) == ({"transactions": True}, (3, 5))
     claims.write_text('kafka = "3.5"\ntransactions = true\n')
-    assert plugin._claims(str(claims)) == ({"transactions": True}, (3, 5))
+    assert RunOptions.parsed("reference", claims=str(claims)) == options
     claims.write_text('kafka = "new"\n')
-    with pytest.raises(pytest.UsageError, match="no Apache Kafka release"):
-        plugin._claims(str(claims))
+    with pytest.raises(BadOptions, match="no Apache Kafka release"):
+        RunOptions.parsed("reference", claims=str(claims))
 
 
 def test_what_is_required_and_not_offered_is_a_failure_unless_nothing_is_required(tmp_path):
@@ -146,19 +149,15 @@ def test_a_term_signal_in_the_middle_of_a_trial_is_2_and_leaves_nothing_running(
 
 
 def test_a_signal_where_python_knows_no_line_is_shown_like_any_other():
-    def anywhere(**_):
+    def anywhere(_):
         raise KeyboardInterrupt
 
     anywhere.__code__ = anywhere.__code__.replace(co_linetable=b"")  # drawing that ends in a TypeError
-    finished = []
-    run = SimpleNamespace(start=lambda: True, finish=finished.append, over=False, awaits=lambda _: True)
-    config = SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=anywhere))
-    item = SimpleNamespace(name="anywhere", config=config)
-    session = SimpleNamespace(config=SimpleNamespace(stash={plugin.RUN: run}), items=[item], shouldstop=False)
+    config = SimpleNamespace(stash={plugin.ADAPTER: SimpleNamespace(judge=anywhere)})
+    item = SimpleNamespace(config=config)
     with pytest.raises(KeyboardInterrupt) as shown:
-        plugin.pytest_runtestloop(session)
+        plugin._CaseItem.runtest(item)
     assert "KeyboardInterrupt" in str(shown.getrepr(funcargs=True))
-    assert finished == [True]
 
 
 class Watch:

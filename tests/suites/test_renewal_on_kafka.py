@@ -6,7 +6,6 @@ A planted bug cannot show that; a correct broker can. Within the budget, a sampl
 from __future__ import annotations
 
 import subprocess
-import sys
 from random import Random
 
 import msgspec
@@ -14,9 +13,9 @@ import pytest
 
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.proving.mutants import CLUSTER_NEEDS
-from brokertrial.suites.proving.notes import Note
+from brokertrial.suites.proving.notes import Note, noted_run
 from brokertrial.suites.proving.proof_record import record
-from brokertrial.suites.running.plugin import arguments
+from brokertrial.suites.running.options import RunOptions
 
 BUDGET_S = 150.0
 LIMIT_S = 280.0
@@ -47,31 +46,10 @@ def test_cases_that_are_due_for_renewal_still_pass_on_kafka(tmp_path, request):
         return
     taken = sample(marked)
     notes = tmp_path / "notes.jsonl"
-    words = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "brokertrial.suites.running.plugin",
-    ]
-    words += [
-        "-p",
-        "brokertrial.suites.proving.notes",
-        "--notes",
-        str(notes),
-        "--target",
-        "kafka:4.4.0",
-        "--unproven",
-        "fail",
-    ]
-    words += ["--run-dir", str(tmp_path / "run"), *(f"--select={case.id}" for case in taken), *arguments()]
+    ids = tuple(case.id for case in taken)
+    options = RunOptions("kafka:4.4.0", select=ids, run_dir=str(tmp_path / "run"), unproven="fail")
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        said = done.stdout[-800:] + done.stderr[-800:]
+        said = noted_run(options, notes, LIMIT_S)
     except subprocess.TimeoutExpired:
         said = "it did not come to its end"
     told = [msgspec.json.decode(line, type=Note) for line in notes.read_bytes().splitlines()] if notes.exists() else []

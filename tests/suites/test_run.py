@@ -11,7 +11,8 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.run import Options, Run
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import Run
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
@@ -31,7 +32,7 @@ def told() -> list[RunEvent]:
 @pytest.fixture
 def run(tmp_path: Path, told: list[RunEvent]) -> Run:
     """A run of three cases whose target is never started."""
-    run = Run(Options("reference", run_dir=str(tmp_path)), told.append)
+    run = Run(RunOptions("reference", run_dir=str(tmp_path)), told.append)
     run.choose([case("tests/one"), case("tests/two"), case("tests/three")])
     target = open_target("reference", tmp_path / "target")
     run._session = TargetSession(target, tmp_path, seed=1, profile="full", claims={}, emit=told.append)
@@ -66,7 +67,7 @@ def test_a_signal_that_came_in_a_finalizer_ends_the_run_all_the_same(run: Run) -
         return run._session.lost(run.cases[0], ValueError("first"))
 
     run._session.run = to_the_end
-    with run._interruption, pytest.raises(KeyboardInterrupt):
+    with run.interruption, pytest.raises(KeyboardInterrupt):
         run.run(run.cases[0])
     run.finish(interrupted=True)
     assert run.status == 2

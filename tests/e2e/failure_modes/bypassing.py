@@ -1,15 +1,17 @@
-"""A pytest plugin that has one client of every trial talk to the broker itself, past the proxy, on purpose."""
+"""The process of a run in which one client of every trial talks to the broker itself, past the proxy, on purpose."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
+from brokertrial.ci import run_process
 from brokertrial.suites.running import session
 from brokertrial.suites.workloads.context import WorkloadContext
 
 
-def pytest_configure() -> None:
+def go_past_the_proxy() -> None:
     """The first reader of the workload is given the broker's own address; this process serves one run and ends."""
     given = WorkloadContext.settings
 
@@ -19,3 +21,8 @@ def pytest_configure() -> None:
 
     session.ATTEMPTS = 1  # the next attempt would say the same
     WorkloadContext.settings = past_the_proxy  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    go_past_the_proxy()
+    sys.exit(run_process.main(sys.argv[1:]))

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import sys
 from pathlib import Path
 
-from brokertrial.ci.child import command
-from brokertrial.suites.running.plugin import arguments
+import pytest
+
+from brokertrial.ci import child
+from brokertrial.ci.commands.run import run
 from brokertrial.suites.targets import open_target
 
 INCONCLUSIVE_ONLY = 6
 
 
-def test_a_client_past_the_proxy_is_named(tmp_path: Path) -> None:
-    run_dir = tmp_path / "run"
-    run_dir.mkdir()
+def test_a_client_past_the_proxy_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = str(Path(__file__).with_name("bypassing.py"))
+    monkeypatch.setattr(child, "command", lambda folder, pipe: [sys.executable, "-P", script, str(folder), str(pipe)])
     with open_target("reference", tmp_path / "theirs") as theirs:
-        options = ["--target", f"bootstrap:{theirs.bootstrap}", "--select", "fetch/cut-reader", "--profile", "smoke"]
-        options += ["-p", "bypassing"]
-        environment = os.environ | {
-            "PYTHONPATH": str(Path(__file__).parent),
-            "PAST_THE_PROXY": theirs.bootstrap,
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        }
-        done = subprocess.run(
-            command(run_dir, options, arguments()), env=environment, capture_output=True, text=True, timeout=240
-        )
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == INCONCLUSIVE_ONLY, said
+        monkeypatch.setenv("PAST_THE_PROXY", theirs.bootstrap)
+        target = f"bootstrap:{theirs.bootstrap}"
+        status = run(target=target, select=("fetch/cut-reader",), profile="smoke", runs=str(tmp_path / "runs"))
+    out, err = capfd.readouterr()
+    said = " ".join((out + err).split())
+    assert status == INCONCLUSIVE_ONLY, said
     assert "client bypassed the proxy: a client went around the proxy: client 'r1" in said, said
     assert f"requests to {theirs.bootstrap}, past the proxy." in said, said
     assert "0 passed, 0 failed, 1 inconclusive (leak 1)" in said, said
