@@ -21,7 +21,9 @@ from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Exchange, Operation
 from brokertrial.suites.case import by_id
 from brokertrial.suites.events import RunStarted
-from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, Reason
+from brokertrial.suites.outcome import inconclusive
+from brokertrial.suites.result import CaseResult, Evidence, Failure, Reason
+from brokertrial.suites.running.attempts import attempt_of
 from brokertrial.suites.running.earlier import Earlier
 
 SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
@@ -81,19 +83,15 @@ def _with_the_crash(
 def _crashed(folder: Path, seed: int, at: running.Running, sentence: str) -> CaseResult:
     case = by_id()[at.case]
     history = f"histories/{at.case.replace('/', '.')}" + (f"~{at.attempt}" if at.attempt > 1 else "")
-    reason = Reason("client", sentence)
-    return CaseResult(
-        case=case.id,
-        statement=case.statement,
-        guarantees=case.guarantees,
-        level=case.level,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=reason,
-        attempts=(Attempt(seed + at.attempt - 1, Verdict.INCONCLUSIVE, reason, history),),
-        evidence=tuple(_last(folder / history)),
-        seed=seed + at.attempt - 1,
+    outcome = inconclusive("client", sentence, tuple(_last(folder / history)))
+    seed += at.attempt - 1
+    return CaseResult.of(
+        case,
+        outcome,
+        attempts=(attempt_of(outcome, seed, history),),
+        seed=seed,
         started_ns=at.began_ns,
-        duration_s=(time.monotonic_ns() - at.began_ns) / 1e9,
+        ended_ns=time.monotonic_ns(),
     )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from brokertrial.suites.outcome import Outcome
+
+NOTHING: Mapping[str, str | int | float] = {}
 
 ReasonKind = Literal[
     # inconclusive: the broker was neither cleared nor convicted
@@ -126,8 +132,21 @@ class Attempt(msgspec.Struct, frozen=True):
     """What it saw and no client can be shown to have done, also where it came to no verdict."""
 
 
+class Subject(Protocol):
+    """What a result is about: a case, or a promise of the target."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def statement(self) -> str: ...
+    @property
+    def guarantees(self) -> tuple[str, ...]: ...
+    @property
+    def level(self) -> str: ...
+
+
 class CaseResult(msgspec.Struct, frozen=True):
-    """The outcome of one case, with its proof."""
+    """The outcome of one case, with its proof; made by `CaseResult.of` alone."""
 
     case: str
     statement: str
@@ -152,6 +171,61 @@ class CaseResult(msgspec.Struct, frozen=True):
     parameters: dict[str, str] = {}
     failures: tuple[Failure, ...] = ()
     """Everything that was false, the headline first; never empty where the verdict is FAIL."""
+
+    @classmethod
+    def of(
+        cls,
+        subject: Subject,
+        outcome: Outcome,
+        *,
+        level: str = "",
+        attempts: Sequence[Attempt] = (),
+        seed: int = 0,
+        started_ns: int = 0,
+        ended_ns: int | None = None,
+        history: str = "",
+        facts: Mapping[str, str | int | float] = NOTHING,
+        log_lines: tuple[LogLine, ...] = (),
+        proof: KafkaProof | None = None,
+    ) -> CaseResult:
+        """What the outcome of the last attempt makes of a case; `level` where it may accuse at another than its own.
+
+        `facts` come before those of the outcome.
+        """
+        return cls(
+            case=subject.id,
+            statement=subject.statement,
+            guarantees=subject.guarantees,
+            level=level or subject.level,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            attempts=tuple(attempts),
+            anomalies=outcome.anomalies,
+            permitted=outcome.permitted,
+            evidence=outcome.evidence,
+            warnings=outcome.warnings,
+            seed=seed,
+            schedule=outcome.schedule,
+            started_ns=started_ns,
+            duration_s=0.0 if ended_ns is None else (ended_ns - started_ns) / 1e9,
+            history=history,
+            facts={**facts, **outcome.facts},
+            log_lines=log_lines,
+            proof=proof,
+            failures=outcome.failures,
+        )
+
+    def judged_again(self, outcome: CaseResult) -> CaseResult:
+        """The same run of the case with what another judgement of its history came to."""
+        return msgspec.structs.replace(
+            self,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            anomalies=outcome.anomalies,
+            permitted=outcome.permitted,
+            evidence=outcome.evidence,
+            failures=outcome.failures,
+        )
 
     @property
     def is_failure(self) -> bool:

@@ -147,15 +147,7 @@ def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> Case
     after = judging.judge(run / before.history)
     if not quiet and after.verdict is not before.verdict:
         click.echo(f"{before.case}: was {before.verdict.name}, is now {after.verdict.name}.")
-    return msgspec.structs.replace(
-        before,
-        verdict=after.verdict,
-        reason=after.reason,
-        anomalies=after.anomalies,
-        permitted=after.permitted,
-        evidence=after.evidence,
-        failures=after.failures,
-    )
+    return before.judged_again(after)
 
 
 def _kept(run: Path, result: CaseResult) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.outcome import Outcome, inconclusive
 from brokertrial.suites.proving.proof_record import proof_of
-from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Reason
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine
 from brokertrial.suites.running.attempts import severity
 from brokertrial.suites.running.log_lines import folded
 from brokertrial.suites.signature import derived
@@ -34,42 +36,25 @@ def result_of(
     if accuses and (why := _not_proven(proof, session.offer.nodes)):
         level = "should"
         warnings.append(f"{why}: it can only warn")
-    return CaseResult(
-        case=case.id,
-        statement=case.statement,
-        guarantees=case.guarantees,
+    return CaseResult.of(
+        case,
+        msgspec.structs.replace(outcome, warnings=tuple(warnings), failures=_failures(outcome)),
         level=level,
-        verdict=outcome.verdict,
-        reason=outcome.reason,
-        attempts=tuple(attempts),
-        anomalies=outcome.anomalies,
-        permitted=outcome.permitted,
-        evidence=outcome.evidence,
-        warnings=tuple(warnings),
+        attempts=attempts,
         seed=session.seed + number - 1,
-        schedule=outcome.schedule,
         started_ns=began,
-        duration_s=(ended - began) / 1e9,
+        ended_ns=ended,
         history=attempts[-1].history if attempts else "",
-        facts={"latency_ms": round(session.health.latency_ms, 3), **outcome.facts},
+        facts={"latency_ms": round(session.health.latency_ms, 3)},
         log_lines=_log_lines(target, began, ended) if outcome.verdict is Verdict.FAIL else (),
         proof=proof,
-        failures=_failures(outcome),
     )
 
 
 def lost(case: Case, error: Exception) -> CaseResult:
     """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
-    return CaseResult(
-        case.id,
-        case.statement,
-        case.guarantees,
-        case.level,
-        Verdict.INCONCLUSIVE,
-        Reason("suite", f"{type(error).__name__}: {error}"),
-        evidence=(Evidence("exception", traceback.format_exc()),),
-        started_ns=now_ns(),
-    )
+    trace = Evidence("exception", traceback.format_exc())
+    return CaseResult.of(case, inconclusive("suite", f"{type(error).__name__}: {error}", (trace,)), started_ns=now_ns())
 
 
 def _not_proven(proof: KafkaProof | None, nodes: int) -> str:

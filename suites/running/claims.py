@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.clock import now_ns
@@ -21,6 +22,15 @@ THE_BROKERS = ("not-offered", "unsupported", "too-slow-here", "refused-by-settin
 NO_API_SHOWS = tuple(name for name, feature in features.FEATURES.items() if not feature.apis)
 IDLE = frozenset(case for feature in features.FEATURES.values() for case in feature.idle)
 NAMES_BEGIN = CLAIMS, REQUIRES = "claims/", "requires/"
+
+
+class Promise(NamedTuple):
+    """What a target claims, or is required to offer: the subject of a result that no case has."""
+
+    id: str
+    statement: str
+    guarantees: tuple[str, ...] = ()
+    level: str = "must"
 
 
 def names() -> list[str]:
@@ -80,14 +90,4 @@ def _counts(result: CaseResult, chosen: Collection[str]) -> bool:
 
 def broken(name: str, statement: str, kind: str, sentence: str) -> CaseResult:
     """The failure of one promise."""
-    outcome = failed(kind, sentence)
-    return CaseResult(
-        case=name,
-        statement=statement,
-        guarantees=(),
-        level="must",
-        verdict=Verdict.FAIL,
-        reason=outcome.reason,
-        started_ns=now_ns(),
-        failures=outcome.failures,
-    )
+    return CaseResult.of(Promise(name, statement), failed(kind, sentence), started_ns=now_ns())

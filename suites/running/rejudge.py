@@ -42,26 +42,17 @@ def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseRe
     case = _case_of(history)
     outcome = _wire(case, history) if case.kind == "wire" else _trial(case, history, put)
     header = history.header
-    return CaseResult(
-        case=case.id,
-        statement=case.statement,
-        guarantees=case.guarantees,
+    started_ns = history.title.started_ns
+    return CaseResult.of(
+        case,
+        outcome,
         level=severity(case.level, outcome),
-        verdict=outcome.verdict,
-        reason=outcome.reason,
-        anomalies=outcome.anomalies,
-        permitted=outcome.permitted,
-        evidence=outcome.evidence,
-        warnings=outcome.warnings,
         attempts=(attempt_of(outcome, header.seed, str(folder)),),
         seed=header.seed,
-        schedule=outcome.schedule,
-        started_ns=history.title.started_ns,
-        duration_s=((history.title.closed_ns or history.title.started_ns) - history.title.started_ns) / 1e9,
+        started_ns=started_ns,
+        ended_ns=history.title.closed_ns or started_ns,
         history=str(folder),
-        facts=outcome.facts,
         proof=proof_of(case, header.nodes or 0),
-        failures=outcome.failures,
     )
 
 
