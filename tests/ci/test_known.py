@@ -145,7 +145,7 @@ def test_a_kind_that_was_named_as_an_anomaly_is_still_known(
 def test_a_wrong_offset_that_is_known_forgives_no_acknowledged_record_that_is_gone(tmp_path: Path) -> None:
     """M07a names an offset that is too high, M01a never writes what it acknowledged: both fail the same case."""
     case = by_id()["produce/base-offset"]
-    wrong, lost = (next(tried(f"reference?mutant={bug}", [case], 1)) for bug in ("M07a", "M01a"))
+    wrong, lost = (tried(f"reference?mutant={bug}", [case], 1)[0] for bug in ("M07a", "M01a"))
     path = tmp_path / "known.toml"
     path.write_text("\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "BROKER-1"'), encoding="utf-8")
     entries = KnownFailures.read(path, [case.id])

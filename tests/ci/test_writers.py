@@ -260,9 +260,9 @@ def test_what_cannot_be_written_is_said_and_is_never_green(run_folder: Path, tol
 
 
 def test_a_fault_of_ours_never_accuses_the_broker(run_folder: Path, results: tuple[CaseResult, ...]) -> None:
-    state = RunState(run_folder, fault=True)
+    state = RunState(run_folder)
     state.on(CaseFinished(results[0]))
-    state.on(RunFinished(status=2))
+    state.on(RunFinished(status=3))
     assert state.status == 3
     state.on(CaseFinished(results[1]))
     assert state.status == 1
