@@ -44,9 +44,7 @@ class Reporter:
     def __init__(self, options: RunOptions, known: KnownFailures, console: bool = False) -> None:
         self.state = RunState(Path(options.run_dir or ""), known, min_decided=options.min_decided)
         self._asked = {"target": options.target, "profile": options.profile, "seed": options.seed}
-        self._writers: dict[str, Writer] = discover(self.state)
-        if not console:
-            del self._writers["console"]
+        self._writers: dict[str, Writer] = discover(self.state, without=() if console else ("console",))
         self._seal(complete=False)
 
     def on(self, event: RunEvent) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Collection
 from typing import Protocol
 
 from brokertrial.ci.reports.run_state import RunState
@@ -19,8 +20,9 @@ class Writer(Protocol):
     def on(self, event: RunEvent) -> None: ...
 
 
-def discover(state: RunState) -> dict[str, Writer]:
+def discover(state: RunState, without: Collection[str] = ()) -> dict[str, Writer]:
     """One writer of each kind, by the name of its file; one with LAST comes after the others."""
     modules = {info.name: importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)}
     ordered = sorted(modules, key=lambda name: getattr(modules[name], "LAST", False))
-    return {name: modules[name].writer(state) for name in ordered if hasattr(modules[name], "writer")}
+    wanted = [name for name in ordered if name not in without and hasattr(modules[name], "writer")]
+    return {name: modules[name].writer(state) for name in wanted}
