@@ -79,6 +79,8 @@ class Tally:
         parts.append(f"{len(self.inconclusive)} inconclusive{_by_reason(self.inconclusive)}")
         parts.append(f"{len(self.decided)} of {len(self.musts)} musts decided")
         parts.append(f"{len(self.not_applicable)} not applicable{_by_reason(self.not_applicable)}")
+        if self.untried:
+            parts.append(f"{_counted(len(self.untried), 'case')} not tried, for the target takes no record")
         if self.stale:
             parts.append(f"{len(self.stale)} stale {'entries' if len(self.stale) > 1 else 'entry'} in known.toml")
         if again := self.tried_again:

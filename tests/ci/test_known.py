@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, PASSED, UserError
+from brokertrial.ci.errors import FAILED, INCONCLUSIVE, PASSED, UserError
 from brokertrial.ci.reports.known import KnownFailures, lines_to_record
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.case import by_id
@@ -42,6 +42,16 @@ def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: C
     tally = Tally.of([failed, wrong], known(tmp_path, text), TODAY)
     assert (tally.failed, tally.status(FAILED)) == ([], PASSED)
     assert "2 known failures" in tally.line()
+
+
+def test_a_sickness_that_is_known_does_not_make_green_what_it_kept_back(tmp_path: Path, wrong: CaseResult) -> None:
+    """The broker is sick after the first case: 200 others were not tried, and nothing else failed."""
+    text = "\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "BROKER-17"')
+    kept_back = Reason("needs", f"needs a target that takes a record, which failed in {wrong.case}")
+    rest = CaseResult("a/b", "It MUST.", (), "must", Verdict.NOT_APPLICABLE, kept_back)
+    tally = Tally.of([wrong, rest], known(tmp_path, text), TODAY)
+    assert (tally.failed, tally.status(FAILED)) == ([], INCONCLUSIVE)
+    assert "1 case not tried, for the target takes no record" in tally.line()
 
 
 def test_another_anomaly_in_the_same_case_still_fails(tmp_path: Path, failed: CaseResult) -> None:
