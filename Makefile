@@ -3,11 +3,12 @@
 PYTHON  ?= python3
 BIN     := .venv/bin
 WORKERS ?= 2
+FAST    := tests/structure/test_tree.py tests/structure/test_one_package.py tests/wire tests/histories tests/formats
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test lint types layers unit slow mutants differential prove releases schema wheel clean
+.PHONY: trial test check lint types layers unit slow mutants differential prove releases reference schema wheel clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -16,6 +17,10 @@ trial: .venv/base
 	@echo "  $(RED)"
 
 test: lint types layers unit
+
+# Before a commit: what is cheap and finds most. `make test` is the whole.
+check: lint types layers
+	$(BIN)/python -P -m pytest -q -n $(WORKERS) $(FAST)
 
 lint: .venv/dev
 	$(BIN)/ruff check $(CHECKED)
@@ -52,6 +57,10 @@ prove: .venv/dev
 #   make releases ON='3.6.2 4.0.1'     make releases ON=--wire
 releases: .venv/dev
 	$(BIN)/python -P -m brokertrial.suites.proving.releases $(ON)
+
+# The pages of docs/reference/, from the code.
+reference: .venv/dev
+	$(BIN)/python -P -m brokertrial.ci.reference_pages
 
 # Follows a release of Kafka: its message definitions and error codes become our schema text (needs Maven and a JDK).
 schema: .venv/dev
