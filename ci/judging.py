@@ -1,4 +1,4 @@
-"""How checks are put to a stored history: on which engine, under which settings, and what those permit."""
+"""Runs checks on a stored history: which engine, which client settings, and what those settings allow."""
 
 from __future__ import annotations
 

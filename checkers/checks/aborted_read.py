@@ -5,8 +5,8 @@
     send b                      fail
     any reader                  b           -> aborted read
 
-A reader at read_uncommitted may see what a transaction aborted; nobody may see what a definite error refused.
-A transaction for which a commit was never asked counts like an aborted one. Unknown outcomes accuse nobody.
+A reader at read_uncommitted may see what a transaction aborted; no reader may see what a definite error refused.
+A transaction without an EndTxn(commit) counts like an aborted one. Unknown outcomes are no evidence.
 Source: Adya's G1a; KIP-98, isolation.level in the consumer configuration.
 """
 

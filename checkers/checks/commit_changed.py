@@ -1,8 +1,8 @@
-"""commit-changed, commit-regression: a group was told an offset that nobody committed, or that was no longer in force.
+"""commit-changed, commit-regression: a group got back an offset that was never committed, or no longer in force.
 
     commit 10 (ok, 1 to 2)   commit 20 (ok, 3 to 4)   committed? 10 (5 to 6)      -> 20 was in force: commit-regression
     commit 10 (ok, 1 to 2)                            committed? none (5 to 6)    -> forgotten
-    commit 10 (ok, 1 to 2)                            committed? 15 (5 to 6)      -> nobody committed 15
+    commit 10 (ok, 1 to 2)                            committed? 15 (5 to 6)      -> 15 was never committed
 
 Offsets may go back when somebody commits a lower one: not monotony is demanded, but that they change on request only.
 A commit without an answer may take effect at any later time, so that what it wrote is never out of date; one in a

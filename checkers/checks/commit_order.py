@@ -1,7 +1,7 @@
 """commit-order: the answers about a committed offset cannot be put in one order with the commits.
 
     commit #1 (1 to 2)   commit #2 (3 to 4)
-    committed? #2 (5 to 6)   committed? #1 (7 to 8)     -> #1 was in force again, though nobody committed it again
+    committed? #2 (5 to 6)   committed? #1 (7 to 8)     -> #1 was in force again, though it was not committed again
 
 Every commit carries an id of its own in its metadata, so that each answer names its commit, and zones decide
 (checkers/linearizability/registers.py). Judged for commits outside transactions, where every answer names a known

@@ -1,9 +1,9 @@
-"""dedup-ack: one batch, sent again after a lost answer, was acknowledged at two offsets.
+"""dedup-ack: one batch, sent again after a lost response, was acknowledged at two offsets.
 
     producer 7, epoch 0, sequence 5..9      acknowledged at 100
-    the same, sent again                    acknowledged at 105     -> it must be told 100 again
+    the same, sent again                    acknowledged at 105     -> it must be 100 again
 
-The same producer id, epoch and sequence name the same batch. Counted are answers to producers that ask all in-sync
+The same producer id, epoch and sequence name the same batch. Counted are responses to producers that ask all in-sync
 replicas (what one leader of several took alone may be truncated, and stored anew). An answer without an offset, or
 DUPLICATE_SEQUENCE_NUMBER, is right too.
 Source: KIP-98, "Producer retries"; catalogue idem-002.

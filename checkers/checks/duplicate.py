@@ -6,7 +6,7 @@
 
 Reading one offset twice is no duplicate. Legal, and not reported: a producer without idempotence that retries (or that
 a fault may have made retry); a value that the workload itself sent twice.
-Whose doing it is, the wire says: the same producer id, epoch and sequence stored twice is the broker's; two different
+Attribution by the wire: the same producer id, epoch and sequence stored twice is the broker's; two different
 ones are the client's, which sent the record as a new one.
 Source: KIP-98; Kafka documentation, "Message Delivery Semantics".
 """

@@ -2,10 +2,10 @@
 
     retention.ms 60000, retention.bytes -1
     send a   acknowledged at 0           call 10 s
-    log start is 1                       told at 30 s        -> a was at most 20 s old
+    log start is 1                       reported at 30 s    -> a was at most 20 s old
 
-Judged in partitions whose limits are known (event `topic`: retention_ms, retention_bytes -1) and from which nobody
-deleted records on request. A record's age is counted from when its send was called, a little too long, and only where
+Judged in partitions whose limits are known (event `topic`: retention_ms, retention_bytes -1) and from which no
+client deleted records. A record's age is counted from when its send was called, a little too long, and only where
 its timestamp is from that time: timestamps of the past are old by right. With retention.ms -1 nothing may go at all.
 Source: Kafka documentation, retention.ms and retention.bytes; catalogue ret-003, ret-009.
 """

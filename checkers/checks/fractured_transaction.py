@@ -4,7 +4,7 @@
     t-0      a   COMMIT
     t-1      b   ABORT                      -> fractured-transaction: one half of it counts
     commit ok
-    t-0      a   ABORT                      -> wrong-marker: told committed, written as aborted
+    t-0      a   ABORT                      -> wrong-marker: acknowledged as committed, written as aborted
 
 The marker that ends a transaction in a partition is the first one of its producer id above its records; which producer
 id wrote them, the batch that holds them says. What readers are denied of a committed transaction, markers or not, is

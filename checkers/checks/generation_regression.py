@@ -1,4 +1,4 @@
-"""generation-regression: a member was told an older generation, or epoch, after a newer one.
+"""generation-regression: a member got an older generation, or epoch, after a newer one.
 
     member m1    SyncGroup, generation 5
     member m1    SyncGroup, generation 4        -> the group went back

@@ -4,8 +4,8 @@
     m2       takes over, is given b c d     -> b and c are repeated beyond the uncommitted span; c d would be too, d not
 
 At least once: what was delivered and not committed comes again, what was committed does not. Judged where a stream of a
-subscribed member began, against commits that were acknowledged before that member was told of its partition, unless a
-commit of a lower offset may be in force instead. A member that seeks, or that was told that its position is gone, and
+subscribed member began, against commits that were acknowledged before that member was assigned its partition, unless a
+commit of a lower offset may be in force instead. A member that seeks, or that learns that its position is gone, and
 groups with a client that commits by itself, are not judged.
 Source: Kafka documentation, "Consumer Position" and "Message Delivery Semantics"; catalogue cmt-005.
 """

@@ -3,9 +3,9 @@
     fetch, epoch 4    call 0  return 1      high watermark 9
     fetch, epoch 4    call 2  return 3      high watermark 7        -> 2 records, and 1 ns, back
 
-A new leader may know of less than the old one told: its high watermark starts from what it has, and only then rises.
-So answers count against each other within one leader epoch; where an answer does not tell its epoch, only with one node
-and no faults. Ends that ListOffsets told are held to more by `log-recency`, across epochs (KIP-207).
+A new leader may know of less than the old one: its high watermark starts from what it has, and only then rises.
+So responses count against each other within one leader epoch; where one does not carry its epoch, only with one node
+and no faults. Ends that ListOffsets returned are checked more strictly by `log-recency`, across epochs (KIP-207).
 Source: Kafka documentation, "Replication"; KIP-392 for followers (another node counts apart); catalogue fetch-010.
 """
 

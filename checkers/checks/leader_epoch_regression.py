@@ -4,7 +4,7 @@
     node 1 says epoch 4, then epoch 3                   -> it had known of 4
 
 Along the log it holds in every fail-over, after unclean elections too: each new leader has a higher epoch, and stamps
-what it appends with it. Answers count for one node at a time (another may not have heard yet), and only when they tell
+what it appends with it. Answers count for one node at a time (another may not have heard yet), and only when they carry
 the current epoch: of fetches, and of ListOffsets that asked for the end.
 Source: KIP-101, KIP-320; catalogue repl-007, offs-007.
 """

@@ -1,4 +1,4 @@
-"""log-recency: the end of a partition was told too short, or went back.
+"""log-recency: the end of a partition was reported too short, or went back.
 
     append a at 0   call 0  return 1
     end is 0        call 2  return 3        -> stale-read: a was acknowledged before

@@ -1,4 +1,4 @@
-"""longest-gap: how long nothing was acknowledged although something was asked for. Measured, never a failure.
+"""longest-gap: the longest time without an acknowledgement while calls were open. Measured, never a failure.
 
     sends acknowledged at    1 s   1.1 s   4.6 s   4.7 s        -> 3.5 s, from 1.1 s to 4.6 s
 

@@ -1,4 +1,4 @@
-"""orphan-partition: a group was at peace, and nobody in it owned a partition that it had owned before.
+"""orphan-partition: in a stable group, no member owned a partition that the group had owned before.
 
     generation 4     m1: t-0      m2: t-1
     generation 5     m1: t-0                    for a minute and longer     -> t-1 is orphaned

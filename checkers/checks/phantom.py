@@ -1,4 +1,4 @@
-"""phantom: a record that nobody sent to this partition, or that is not as it was sent.
+"""phantom: a record that was never sent to this partition, or that is not as it was sent.
 
     sent     a   b
     read     a   b   x          -> x is a phantom

@@ -5,8 +5,8 @@
 
 A stream is what one consumer delivers of one partition between two assignments, seeks or revocations, so that what a
 rebalance repeats or leaves to others is no skip. A read_committed stream must show what another one showed; it may pass
-records of transactions that did not commit. Offsets that nobody ever saw (markers, compacted or deleted records) are no
-records. What nobody read at all is `lost-write`.
+records of transactions that did not commit. Offsets that no reader ever saw (markers, compacted or deleted records) are
+no records. What no reader read at all is `lost-write`.
 Source: KafkaConsumer javadoc, "Offsets and Consumer Position"; Jepsen's kafka workload.
 """
 

@@ -1,4 +1,4 @@
-"""precommitted-read: a read_committed reader had a record before the commit of its transaction was asked for.
+"""precommitted-read: a read_committed reader had a record before EndTxn(commit) was sent.
 
     begin, send a   |       commit, 20 ms to 25 ms
     read_committed reader   a at 10 ms              -> read before its commit began

@@ -5,7 +5,7 @@
 
 Promised to idempotent producers, whatever happens between; to others only for what was acknowledged at the first and
 only attempt. Without either, retries may reorder by right.
-Whose doing it is, the wire says: if the sequence numbers of the two were in the right order, the broker's; so too if
+Attribution by the wire: if the sequence numbers of the two were in the right order, the broker's; so too if
 both, without numbers, were asked of one node in the right order and acknowledged.
 Source: producer configuration, max.in.flight.requests.per.connection and enable.idempotence; KIP-98.
 """

@@ -1,4 +1,4 @@
-"""stale-read, end-regression: the end of a partition was told too short; how many records, and for how long.
+"""stale-read, end-regression: the end of a partition was reported too short; how many records, and for how long.
 
     append a at 0   call 0  return 1
     end is 0        call 5  return 6        -> stale-read: 1 record, and 4 ns, behind
@@ -7,7 +7,7 @@
 
 Judged where nothing disturbed the partition before the answer: no fault had begun, and no leader but its first had been
 seen. Elsewhere a leader that was cut off, or paused, may answer for its old log until it learns better (KIP-207 covers
-elections, not that): there it is reported with its size and held against nobody. `log-recency` is the same question
+elections, not that): there it is informational, with its size. `log-recency` is the same question
 without this leniency, for those who ask it by name.
 Source: Herlihy and Wing 1990 (recency); KIP-207; catalogue offs-008, repl-011.
 """

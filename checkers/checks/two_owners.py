@@ -1,11 +1,11 @@
-"""two-owners: two members of one group were told at one time that a partition is theirs.
+"""two-owners: two members of one group owned a partition at the same time.
 
     generation 4     m1: t-0      m2: t-1
     generation 5     m1: t-1      m2: t-1        -> t-1 has two owners
 
-Ownership is what SyncGroup told each member, seen on the wire, until an answer, the end of its membership or a later
-generation ended it. Judged for the classic protocol: members of the new one that vanish are known to the broker alone.
-A member that lags in an older generation owns nothing by right; that is no second owner.
+Ownership is what SyncGroup assigned to each member, seen on the wire, until a response, the end of its membership or a
+later generation ended it. Judged for the classic protocol: members of the new one that vanish are known to the broker
+alone. A member that lags in an older generation owns nothing by right; that is no second owner.
 Source: Kafka documentation, "Consumers": each partition is consumed by exactly one consumer of a group at a time.
 """
 

@@ -1,4 +1,4 @@
-"""unseen: an acknowledged record that nobody read, although everything was read in the end.
+"""unseen: an acknowledged record that no consumer read, although everything was read in the end.
 
     offset   0   1   2
     sent     a   b   c          all acknowledged

@@ -1,4 +1,4 @@
-"""wrong-ack-offset: an acknowledgement names an offset at which nobody finds the record.
+"""wrong-ack-offset: an acknowledgement names an offset at which no consumer finds the record.
 
     send a   acknowledged at offset 9
     read     a at offset 5                  -> the acknowledgement named the wrong offset

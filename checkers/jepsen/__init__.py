@@ -1,7 +1,7 @@
 """The anomalies of Jepsen's Kafka workload under its own names, one file each, shaped as checkers/check.py says.
 
 They judge a partition by the order of its values alone (checkers/relations/versions.py), so that a history needs no
-streams and no start positions. Each is put to somebody else's history; our own are judged by checkers/checks, which
+streams and no start positions. Each judges histories of other harnesses; our own are judged by checkers/checks, which
 know more. A row is `judged` 0 where the settings of the clients permit what it shows.
 """
 

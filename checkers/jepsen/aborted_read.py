@@ -4,7 +4,7 @@
     poll                a               -> an aborted read
 
 Only what no other operation sent as well. Readers at read_uncommitted may see what a transaction aborted; what a plain
-send was refused for certain, nobody may.
+send was refused for certain, no poll may.
 Source: Adya's G1a; Jepsen's kafka workload, `G1a`; KIP-98.
 """
 

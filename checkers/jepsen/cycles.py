@@ -9,10 +9,10 @@ Edges: ww, from the writer of a value to that of the next one in the log (where 
 from the writer of a value to everyone who polled it; process, from an ok operation to the next of its process;
 realtime, from an ok operation to what was called after it returned.
     G0, G1c                     ww alone; ww and wr, with a wr
-    -process, -realtime         with such an edge as well, told only where the plain one does not exist (a cycle with
+    -process, -realtime         with such an edge as well, only where the plain one does not exist (a cycle with
                                 the needed ww or wr must then have one)
     PL-1-, PL-2-cycle-exists    Elle's coarse names: of ww there is a cycle; of ww and wr. strong-: with realtime
-One of each for each set of operations that are tied to each other. G0 and PL-1 are never held against a broker:
+One of each for each set of operations that are tied to each other. G0 and PL-1 are never failures:
 transactions interleave. G1c and PL-2 are when they rest on wr edges alone and the readers are at read_committed.
 No search can time out here (checkers/linearizability/cycles.py), so that `cycle-search-timeout` never occurs.
 Source: Adya's G0 and G1c; Jepsen's kafka workload and Elle, `cycles`.

@@ -4,7 +4,7 @@
     one poll    a at 1, d at 4          -> skipped b
 
 Whatever became of the operation. A rebalance of the key during it explains everything. Where only an acknowledgement
-that need not last (acks 0 or 1) tells of the value, it is reported and not judged.
+that need not last (acks 0 or 1) shows the value, it is reported and not judged.
 Source: Jepsen's kafka workload, `int-poll-skip`.
 """
 

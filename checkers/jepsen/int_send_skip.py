@@ -3,7 +3,7 @@
     one op      send a, send c
     log         a at 1, b at 2, c at 3  -> b came between
 
-Never held against a broker: transactions and producers interleave. It is reported.
+Never a failure: transactions and producers interleave. It is reported.
 Source: Jepsen's kafka workload, `int-send-skip`.
 """
 

@@ -4,7 +4,7 @@
     poll        c at 2              -> a and b are lost
 
 How far polls reached is the highest *first* place of a value that they showed; lost is what has its *last* place at or
-below that, so that a conflict about an offset accuses nobody falsely. The writer was acknowledged, or it is of unknown
+below that, so that a conflict about an offset is no false accusation. The writer was acknowledged, or it is of unknown
 outcome and a successful poll showed another of its values: a transaction is committed as a whole. Permitted where not
 all in-sync replicas had acknowledged it.
 Source: Jepsen's kafka workload, `lost-write`; Kafka documentation, "Message Delivery Semantics".

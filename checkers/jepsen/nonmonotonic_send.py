@@ -4,7 +4,7 @@
     process 0   send a at 1, b at 2     -> a lies before d
 
 What failed for certain is passed over; what is of unknown outcome counts. An assign or subscribe that does not name the
-key forgets it, as in Jepsen. Permitted to producers without idempotence, whose retries may reorder.
+key forgets it, as in Jepsen. Allowed for producers without idempotence, whose retries may reorder.
 Source: Jepsen's kafka workload, `nonmonotonic-send`; producer configuration, enable.idempotence.
 """
 

@@ -1,4 +1,4 @@
-"""phantom: a poll showed a value that nobody ever tried to send to that key.
+"""phantom: a poll showed a value that was never sent to that key.
 
     sent        a   b
     poll        a   b   x               -> x is a phantom

@@ -1,4 +1,4 @@
-"""`brokertrial check --format`: a history that somebody else's harness wrote is read, judged, told."""
+"""`brokertrial check --format`: reads and checks a history of another harness."""
 
 from __future__ import annotations
 

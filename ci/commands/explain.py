@@ -109,7 +109,7 @@ def _history(place: RunLocation, text: str) -> History:
 
 
 def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
-    """What the history shows, and whether it is held against the broker: first what the verdict rests on."""
+    """What the history shows, and whether it is judged: first what the verdict rests on."""
     case = by_id().get(history.header.case)
     found = judge(history)
     told = [(anomaly, True) for anomaly in found.anomalies]

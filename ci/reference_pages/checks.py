@@ -6,7 +6,7 @@ from brokertrial.checkers.check import all_checks
 from brokertrial.ci.reference_pages import first_paragraph, table
 
 TITLE = "Checks"
-INTRODUCTION = "The questions put to every history. A check whose needs the history does not meet is not applicable."
+INTRODUCTION = "The checks of every history. A check whose needs the history does not meet is not applicable."
 
 
 def page() -> str:
@@ -21,6 +21,6 @@ def page() -> str:
     ]
     return (
         table(("anomaly", "definition", "guarantee", "needs"), rows)
-        + "\n\n## Figures, told with every history\n\n"
+        + "\n\n## Figures, reported with every history\n\n"
         + table(("figure", "definition"), figures)
     )

@@ -1,6 +1,6 @@
 """Writers: each turns the events of a run into one thing for one reader. They do not know each other.
 
-A new file here with a `writer(story)` function is found by ci/reporter.py; nothing else lists it.
+A new file here with a `writer(state)` function is found by ci/reporter.py; nothing else lists it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from brokertrial.suites.events import RunEvent
 
 
 class Writer(Protocol):
-    """Takes every event in order; the story has already taken it in."""
+    """Takes every event in order; the state of the run has already taken it in."""
 
     def on(self, event: RunEvent) -> None: ...
 

@@ -71,7 +71,7 @@ BY_NAME = {
     "orphan-partition": Harm.UNAVAILABLE,
     "hanging-transaction": Harm.UNAVAILABLE,
 }
-"""Where neither the guarantee of an anomaly nor its strength tells."""
+"""Where neither the guarantee of an anomaly nor its strength says how bad it is."""
 BY_KIND = {
     "died": Harm.UNAVAILABLE,
     "sick": Harm.UNAVAILABLE,

@@ -39,7 +39,7 @@ COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICA
 MOST_LEFT_OUT = 8
 MOST_CASES = 6
 """Of one cause, or of several that only warn."""
-CHOSEN = ("not selected", "deselected")  # by the user, who need not be told
+CHOSEN = ("not selected", "deselected")  # by the user, who knows
 LAST = True  # it reports what the other writers could not write
 
 
@@ -59,7 +59,7 @@ class ConsoleWriter:
         self._state = state
         self._console = console
         self._clock = clock
-        self._told_again = 0
+        self._repeated = 0
         self._met: dict[str, str] = {}
         self._line = StatusLine(clock)
         state.on_progress = self._progress
@@ -84,7 +84,7 @@ class ConsoleWriter:
         self._flush()
 
     def _begin(self, run: RunStarted) -> None:
-        self._told_again = run.told_again
+        self._repeated = run.told_again
         if not run.told_again:
             self._announce(run)
         if self._live:
@@ -104,8 +104,8 @@ class ConsoleWriter:
         self._say("")
 
     def _result(self, result: CaseResult) -> None:
-        if self._told_again:
-            self._told_again -= 1
+        if self._repeated:
+            self._repeated -= 1
             return
         if result in self._state.tally.known:
             self._say(headline(result, "known"), STYLE[Verdict.INCONCLUSIVE])

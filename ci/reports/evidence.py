@@ -15,7 +15,7 @@ from brokertrial.suites.probe.naming import shortening_of
 
 SETTING = "setting"
 FEW = 6
-"""Records of one call that are told one by one."""
+"""Records of one call that are listed one by one."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _call(row: Operation, records: Sequence[Record]) -> str:
 
 
 def _short(row: Operation, records: Sequence[Record]) -> str:
-    """The place and the records; where there are none, what was told in their stead."""
+    """The place and the records; where there are none, what was returned instead."""
     if not records:
         return _call(row, records)
     return f"{row.topic}-{row.partition}  {_records(records)}"

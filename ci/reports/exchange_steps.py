@@ -33,19 +33,19 @@ MOST = 30
 FIRST = 5
 WIDTH = 96
 FEW = 2
-"""Of the rows of one list, those that a line tells."""
+"""Of the rows of one list, those that a line shows."""
 PLAIN = (
     *("throttle_time_ms", "timeout_ms", "topic_id", "cluster_id", "session_id"),
     *("client_software_name", "client_software_version"),
 )
-"""Fields that tell nothing about what was asked, or came."""
+"""Fields that say nothing about the request or the response."""
 KINDS_OF_NAMES = ("t", "g", "x", "m", "n", "absent", "broken", "empty", "half", "nobody", "once", "twice", "uniform")
 """How the short names of cases begin."""
 MADE = 40
 NAMED = frozenset(
     ("index", "partition_index", "partition", "offset", "base_offset", "fetch_offset", "committed_offset")
 )
-"""Fields that tell something where they are 0, too."""
+"""Fields that are shown where they are 0, too."""
 SIZE = 4
 OURS = "close"
 """What is stored where the case itself closed the connection."""

@@ -84,7 +84,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         return [value if self.legend is None else self.legend.value_of(value) for value in anomaly.values]
 
     def print(self) -> None:
-        """The story for a terminal, the verdict last."""
+        """For a terminal, the verdict last."""
         if self.strict:
             click.echo(STRICT)
         for judged, title in ((True, "Found"), (False, "Allowed by the client settings")):

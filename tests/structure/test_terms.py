@@ -20,12 +20,15 @@ TERMS = re.compile(
 )
 CASE_ID = re.compile(r"\b[a-z]+/[a-z0-9-]+\b|`[^`]*`")
 """Ids keep their words for ever."""
-GENERATED = ("docs/mutants.md", "docs/what-makes-each-case-fail.md", "docs/apache-kafka-releases.md")
+SHOWN = ("checkers/checks", "checkers/jepsen")
+"""Here the docstring of a module is its definition, which `explain` shows."""
+GENERATED = ("docs/mutants.md", "docs/what-makes-each-case-fail.md", "docs/apache-kafka-releases.md", "docs/reference")
 ALLOWED = {
     "ci/reports": 1,  # `nobody`, as a case calls a group
     "ci/commands": 0,
     "ci": 0,
     "checkers/checks": 0,
+    "checkers/jepsen": 0,
     "docs": 0,
     "README.md": 0,
 }
@@ -42,6 +45,8 @@ def texts(place: str) -> Iterator[tuple[Path, str]]:
             continue
         text = path.read_text(encoding="utf-8")
         yield from ((path, constant) for constant in (constants(text) if path.suffix == ".py" else [text]))
+        if place in SHOWN:
+            yield path, ast.get_docstring(ast.parse(text)) or ""
 
 
 def constants(source: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "ci/")
+    folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "spark_analysis/", "ci/")
     wanted = {f"brokertrial/{name}" for name in listed if name.startswith(folders) and (ROOT / name).is_file()}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
