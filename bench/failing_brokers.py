@@ -5,8 +5,9 @@
 A row for each planted bug that a trial catches, on the first trial that names it, and for brokers that stop answering,
 die, or never assign anything to a member of a group. `healthy` is what a target that works takes (the estimate that a
 run prints), `limit` what is allowed for a failing one (the sum of these is the limit that a run prints): the longest
-that the load and the recovery of the trial may last. The last lines are the worst ratios; exit status 1 where a row
-took longer than its limit, or all planted bugs together more than twice their estimates.
+that the load and the recovery of the trial may last, and 20 s to read, to judge and to start a sick target anew. The
+last line has the worst ratios; exit status 1 where a row took longer than its limit, or all planted bugs together more
+than twice their estimates.
 """
 
 from __future__ import annotations

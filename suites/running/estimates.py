@@ -18,6 +18,8 @@ TIMES = Path(__file__).with_name("healthy_times.json")
 WIRE_S, WIRE_LIMIT_S = 0.4, 60.0
 BESIDE_LOAD_S, RATE = 4.0, 500.0
 """Of a trial of which nothing is known: what it takes beside its load, and its acknowledgements a second."""
+AFTERWARDS_S = 20.0
+"""To read everything, to judge it, and to start a sick target anew."""
 REPEATS_AT_LEAST_S = 300.0
 """What all second and third attempts of a run may take together, though the run itself takes less."""
 
@@ -44,11 +46,11 @@ def healthy_s(case: Case, profile: str) -> float:
 
 
 def limit_s(case: Case, profile: str) -> float:
-    """Seconds within which a case comes to its verdict on a target that fails: its load and its recovery at longest."""
+    """Seconds within which a case comes to its verdict on a target that fails: load and recovery at their longest."""
     if case.kind == "wire":
         return WIRE_LIMIT_S
     trial = case.function().at_scale(profile)
-    return float(trial.longest_s + trial.recovery_s)
+    return float(trial.longest_s + trial.recovery_s + AFTERWARDS_S)
 
 
 def run_limit_s(cases: Iterable[Case], profile: str) -> float:

@@ -37,7 +37,8 @@ process = "per-node"          # or "all": one process serves all nodes (give it 
                               # not applicable
 start   = ["./mybroker", "--id={node}", "--listen=127.0.0.1:{port}", "--data={data}", "--peers={peers}"]
 
-# What must run before the first node; `after` undoes it, also on Ctrl-C. Each command must end by itself.
+# What must run before the first node; `after` undoes it, also on Ctrl-C, and before a run goes on whose process has
+# crashed. Each command must end by itself.
 # before  = [["./start-storage"]]
 # after   = [["./stop-storage"]]
 

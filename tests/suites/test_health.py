@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.case import Case
+from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.exit_status import INCONCLUSIVE
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.running import health
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import Run
 from brokertrial.wire.messages import request, response
 from tests.suites import bad_broker
 from tests.suites.running import results_of
@@ -25,6 +28,21 @@ def test_a_broker_that_takes_no_record_fails_once_and_at_once(tmp_path):
     assert (trial.verdict, trial.reason.kind) == (Verdict.NOT_APPLICABLE, "needs")
     assert "requires/data" in trial.reason.sentence
     assert found["protocol/correlation-ids"].verdict is Verdict.PASS
+
+
+def test_where_that_failure_is_not_wanted_the_run_is_not_green(tmp_path):
+    """Every trial is kept back, and with the failure deselected nothing would show it."""
+    target = bad_broker.toml(tmp_path, "cannot_write")
+    asked = RunOptions(target, run_dir=str(tmp_path / "run"), seed=7, deselect=("requires/data",), unproven="fail")
+    run = Run(asked, lambda event: None)
+    run.choose([by_id()["groups/churn-delivers-everything"], by_id()["protocol/correlation-ids"]])
+    try:
+        assert run.start()
+        found = {case.id: run.run(case).verdict for case in run.cases}
+    finally:
+        run.finish()
+    assert found["protocol/correlation-ids"] is Verdict.PASS
+    assert run.status == INCONCLUSIVE
 
 
 def test_a_broker_that_takes_records_is_not_accused(tmp_path):
