@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -15,49 +15,9 @@ if TYPE_CHECKING:
 
 NOTHING: Mapping[str, str | int | float] = {}
 
-ReasonKind = Literal[
-    # inconclusive: the broker was neither cleared nor convicted
-    "suite",  # an exception of ours
-    "client",  # only the client did wrong
-    "no-hit",  # a fault never bit
-    "too-few-operations",
-    "final-read-incomplete",
-    "unhealed",  # a fault could not be taken back
-    "leak",  # a client went around the proxy
-    "slow-proxy",
-    "checks-inconclusive",
-    "unreproduced",  # an earlier attempt saw an anomaly that the last did not see again
-    "unobserved",  # a check that decides a guarantee of the case had too little to judge
-    "history",  # the history could not be written or is not complete
-    "tampered",
-    "interrupted",
-    "went-away",  # a broker that somebody else runs closed its connections and refused new ones, once
-    "unreachable",  # nothing on this machine reaches the target, and it may be none of its doing
-    # not applicable
-    "not-offered",
-    "missing-capability",
-    "came-later",  # a promise of a later Apache Kafka than the one that the target is, or says that it follows
-    "refused-by-settings",
-    "unsupported",  # offered, and refused as its profile documents
-    "too-slow-here",  # a setting of the cluster makes the case last too long
-    "no-baseline",
-    "disclaimed",  # the target says that it has not what the case is about
-    "needs",  # what it needs beforehand has failed in the case that decides that
-    "no-permission",  # refused to this client, and nothing that is required
-    # failed
-    "statement",
-    "protocol",
-    "no-answer",
-    "died",
-    "sick",  # it takes no record any more, and did before
-    "anomaly",
-    "claim",
-    "requires",  # an area that `--require` names is not offered
-]
-
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why a verdict is what it is: a kind to count by, and a sentence to read."""
+    """Why a verdict is what it is: a kind to count by (suites/reasons.py), and a sentence to read."""
 
     kind: str
     sentence: str

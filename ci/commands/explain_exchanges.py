@@ -14,12 +14,12 @@ from brokertrial.ci.reports.cards import Message
 from brokertrial.ci.reports.details import passed_on_kafka
 from brokertrial.ci.reports.excerpt import excerpt
 from brokertrial.ci.reports.exchange_steps import Step, steps_of, whole
-from brokertrial.ci.reports.reasons import label
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.guarantees import registry
+from brokertrial.suites.reasons import label
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.rejudge import judge_stored
 

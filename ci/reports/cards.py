@@ -13,10 +13,10 @@ from brokertrial.ci.reports.details import commands, passed_on_kafka
 from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
 from brokertrial.ci.reports.exchange_steps import Step, shown
 from brokertrial.ci.reports.known import KnownFailure
-from brokertrial.ci.reports.reasons import label
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.guarantees import Guarantee, registry
+from brokertrial.suites.reasons import label
 from brokertrial.suites.result import CaseResult, Evidence, Failure
 
 KINDS = {

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports.excerpt import excerpt
-from brokertrial.ci.reports.reasons import label as in_words
 from brokertrial.suites.guarantees import registry
+from brokertrial.suites.reasons import label as in_words
 from brokertrial.suites.result import CaseResult, Evidence
 
 INDENT = " " * 6

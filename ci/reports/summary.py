@@ -8,9 +8,9 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import Cause, by_harm, causes
 from brokertrial.ci.reports.details import attempt_lines, details
-from brokertrial.ci.reports.reasons import label
 from brokertrial.ci.reports.run_state import RunState, suite_version
 from brokertrial.suites.events import RunEvent, RunFinished
+from brokertrial.suites.reasons import label
 from brokertrial.suites.result import CaseResult
 
 MOST_DETAILS = 40

@@ -1,4 +1,4 @@
-"""What a reason kind means, in words for people; files and signatures keep the kind itself."""
+"""The kinds of reasons, with what reports call them; files and signatures keep the kind itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LABELS = {
     "sick": "broker stopped accepting records",
     "anomaly": "anomaly",
     "claim": "claimed feature not supported",
-    "requires": "required API not supported",
-    # inconclusive
-    "suite": "internal error of the suite",
+    "requires": "required API not supported",  # of an area that `--require` names
+    # inconclusive: the broker was neither cleared nor convicted
+    "suite": "internal error of the suite",  # an exception of ours
     "client": "client library at fault",
     "no-hit": "fault never triggered",
     "too-few-operations": "too few operations",
@@ -21,16 +21,16 @@ LABELS = {
     "unhealed": "fault not healed",
     "leak": "client bypassed the proxy",
     "checks-inconclusive": "checks could not decide",
-    "unreproduced": "anomaly not reproduced",
-    "unobserved": "too few observations",
+    "unreproduced": "anomaly not reproduced",  # an earlier attempt saw it, the last did not
+    "unobserved": "too few observations",  # of a check that decides a guarantee of the case
     "history": "history incomplete",
     "unwritten": "history could not be written",
     "tampered": "history does not match its case",
     "interrupted": "interrupted",
-    "unreachable": "target unreachable",
-    "went-away": "the target was gone for a while",
+    "went-away": "broker went away once",  # one that somebody else runs closed its connections and refused new ones
+    "unreachable": "target unreachable",  # from this machine; it may not be the target's fault
     "slow-target": "target too slow",
-    # not applicable
+    # not applicable: the target lacks what the case needs
     "not-offered": "not supported by the target",
     "missing-capability": "capability missing",
     "came-later": "from a later Apache Kafka release",
