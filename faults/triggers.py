@@ -94,6 +94,16 @@ def after(window: str, event: Edge = "begin", delay_ms: float = 0) -> Trigger:
     return Trigger(after=After(window=window, event=event, delay_ms=delay_ms))
 
 
+def any_of(*triggers: Trigger) -> Trigger:
+    """When the first of these has come true."""
+    return Trigger(any=triggers)
+
+
+def all_of(*triggers: Trigger) -> Trigger:
+    """When each of these has come true, in whatever order."""
+    return Trigger(all=triggers)
+
+
 AT_HEAL = Trigger(heal=True)
 AT_ONCE = Trigger(elapsed_ms=0)
 

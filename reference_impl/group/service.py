@@ -265,6 +265,8 @@ class GroupService:
         except Rejected as rejected:
             log.warning("group %s cannot be written: %s", group.group_id, rejected)
             return False
+        if not group.members and bugs.on("M21e"):
+            self.forget(group.group_id, self.offsets_of(group.group_id).keys_of_group(group.group_id))
         return True
 
     def _arm(self, group: ClassicGroup) -> None:
