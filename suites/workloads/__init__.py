@@ -7,5 +7,15 @@ from brokertrial.suites.workloads.pipeline import Pipeline
 from brokertrial.suites.workloads.send_and_read import SendAndRead
 from brokertrial.suites.workloads.sending import ONE_AT_A_TIME
 from brokertrial.suites.workloads.transactions import Transactions
+from brokertrial.suites.workloads.write_then_read import WriteThenRead
 
-__all__ = ["ONE_AT_A_TIME", "Commits", "Copies", "GroupChurn", "Pipeline", "SendAndRead", "Transactions"]
+__all__ = [
+    "ONE_AT_A_TIME",
+    "Commits",
+    "Copies",
+    "GroupChurn",
+    "Pipeline",
+    "SendAndRead",
+    "Transactions",
+    "WriteThenRead",
+]
