@@ -111,7 +111,7 @@ def _run(setup: Setup, shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
     with Scratch("unusual") as folder, _target(setup, Path(folder)) as target:
         ids = tuple(case.id for case in missing)
         place = str(Path(folder, "run"))
-        options = RunOptions(target, select=ids, run_dir=place, unproven="fail", keep="failed")
+        options = RunOptions(target, select=ids, run_dir=place, unproven="fail", keep="failed", jobs=1)
         said = noted_run(options, shelf.path.absolute(), RUN_LIMIT_S)
     if not shelf.verdicts(cases):
         print(f"{shelf.path.stem}: no verdict at all.\n{said}")

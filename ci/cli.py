@@ -77,6 +77,12 @@ def cli() -> None:
 @click.option(
     "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Cases run at the same time (default: two for each core). Cases that disturb the target always run alone.",
+)
 @click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
     """Run cases against a broker and write a run folder with the report."""

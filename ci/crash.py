@@ -1,7 +1,8 @@
 """A crash of the client library ends the process that it lives in: what that process had judged, and what it was at.
 
 SIGSEGV in case 17 of 40  ->  16 results kept, case 17 inconclusive (`client`), a new process goes on with case 18
-the fifth crash           ->  no other case is run; the report is written and says so
+SIGSEGV in one of two     ->  both are run again, one after the other; then as above
+    the fifth crash           ->  no other case is run; the report is written and says so
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ LAST = 8
 
 def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupted: bool) -> Earlier | None:
     """What the next process takes over; None where the one that crashed had not even announced its cases."""
-    told, at = _told(folder), running.read(folder)
-    if told is None or at is None:
+    told, begun = _told(folder), running.read(folder)
+    if told is None or not begun:
         return None
     announced = before.announced if before else told[0]
-    found = _with_the_crash(folder, announced.seed, told[1], at, ended)
+    suspects = _suspects(begun)
+    found = told[1] if suspects else _with_the_crash(folder, announced.seed, told[1], _last_begun(begun), ended)
     (folder / results.NAME).unlink()
     crashes = 1 + (before.crashes if before else 0)
     return Earlier(
@@ -50,7 +52,19 @@ def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupt
         crashes=crashes,
         ended=_ended(crashes, interrupted, announced, found),
         interrupted=interrupted,
+        suspects=suspects,
     )
+
+
+def _suspects(begun: list[running.Running]) -> tuple[str, ...]:
+    """The cases of which one crashed the library, where that may be several: trials alone use it."""
+    under_way = [one.case for one in begun if not one.over]
+    trials = [name for name in under_way if by_id()[name].kind == "trial"]
+    return tuple(trials or under_way) if len(under_way) > 1 else ()
+
+
+def _last_begun(begun: list[running.Running]) -> running.Running:
+    return next((one for one in begun if not one.over), begun[-1])
 
 
 def _told(folder: Path) -> tuple[RunStarted, list[CaseResult]] | None:

@@ -28,6 +28,7 @@ LABELS = {
     "tampered": "history does not match its case",
     "interrupted": "interrupted",
     "went-away": "broker went away once",  # one that somebody else runs closed its connections and refused new ones
+    "crowded": "other cases were under way",  # an attempt that came to no verdict: the next one is made alone
     "unreachable": "target unreachable",  # from this machine; it may not be the target's fault
     "slow-target": "target too slow",
     # not applicable: the target lacks what the case needs

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.live import Live
@@ -192,15 +193,12 @@ class ConsoleWriter:
 
 
 class StatusLine:
-    """The one moving line: case, phase, acknowledged operations, active fault, time left."""
+    """The one moving line: cases under way, phase, acknowledged operations, active fault, time left."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._case: CaseStarted | None = None
-        self._phase = ""
-        self._progress: TrialProgress | None = None
+        self._active: dict[str, ActiveCase] = {}
         self._estimates: dict[str, float] = {}
-        self._began = clock()
         self.working = ""
         """What is done after the last case."""
 
@@ -209,41 +207,58 @@ class StatusLine:
             case RunStarted():
                 self._estimates = {info.case: info.estimate_s for info in event.cases}
             case CaseStarted():
-                self._case, self._phase, self._progress, self._began = event, "", None, self._clock()
-            case PhaseChanged():
-                self._phase = event.phase
-            case TrialProgress():
-                self._progress = event
+                self._active[event.case] = ActiveCase(event, self._clock())
+            case PhaseChanged() if active := self._active.get(event.case):
+                active.phase = event.phase
+            case TrialProgress() if active := self._active.get(event.case):
+                active.progress = event
             case CaseFinished():
                 self._estimates.pop(event.result.case, None)
+                self._active.pop(event.result.case, None)
 
     def left_s(self) -> float:
-        """The estimates of what is still to come, less what the current case has used of its own."""
-        spent = self._clock() - self._began
-        current = self._case.case if self._case else ""
-        own = max(0.0, self._estimates.get(current, 0.0) - spent)
-        return own + sum(seconds for case, seconds in self._estimates.items() if case != current)
+        """The estimates of what is still to come, less what the cases under way have used of their own."""
+        left = dict(self._estimates)
+        for name, active in list(self._active.items()):  # drawn by a thread of its own
+            left[name] = max(0.0, left.get(name, 0.0) - (self._clock() - active.began))
+        return sum(left.values()) / max(1, len(self._active))
 
     def __rich__(self) -> Text:
         if self.working:
             return Text(self.working, style="cyan", no_wrap=True, overflow="ellipsis")
-        if self._case is None:
+        if not self._active:
             return Text("starting the target ...", style="dim")
-        place = f"[{self._case.index}/{self._case.total}]"
-        parts = [f"{place} about {duration(self.left_s())} left", self._case.case]
-        if self._case.attempt > 1:
-            parts.append(f"attempt {self._case.attempt}")
-        if self._phase:
-            parts.append(self._phase)
-        if self._progress:
-            parts.append(f"{self._progress.acked:,} acknowledged")
-            parts += [f"! {fault}" for fault in self._progress.active]  # the longest last: a narrow terminal cuts it
+        last = list(self._active.values())[-1]
+        parts = [f"[{last.started.index}/{last.started.total}] about {duration(self.left_s())} left"]
+        if len(self._active) > 1:
+            parts += [f"{len(self._active)} cases", *sorted(self._active)]
+        else:
+            parts += last.parts()
         return Text("  ".join(parts), style="cyan", no_wrap=True, overflow="ellipsis")
 
 
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
     return ", ".join(names[:MOST_CASES]) + more
+
+
+@dataclass
+class ActiveCase:
+    """A case that is under way."""
+
+    started: CaseStarted
+    began: float
+    phase: str = ""
+    progress: TrialProgress | None = None
+
+    def parts(self) -> list[str]:
+        """What the line says of it; active faults last, for a narrow terminal cuts the end."""
+        said = [self.started.case]
+        said += [f"attempt {self.started.attempt}"] if self.started.attempt > 1 else []
+        said += [self.phase] if self.phase else []
+        if self.progress:
+            said += [f"{self.progress.acked:,} acknowledged", *(f"! {fault}" for fault in self.progress.active)]
+        return said
 
 
 def verdict_table(results: list[CaseResult]) -> Table:

@@ -1,4 +1,4 @@
-"""running.json: the case that is under way, for whoever has to say what a process was at when it crashed."""
+"""running.json: the cases that are under way, for whoever has to say what a process was at when it crashed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "running.json"
 
 
 class Running(msgspec.Struct, frozen=True):
-    """The last case that was begun. Times are of CLOCK_MONOTONIC, which all processes of a machine share."""
+    """A case that was begun. Times are of CLOCK_MONOTONIC, which all processes of a machine share."""
 
     case: str
     attempt: int
@@ -27,27 +27,29 @@ class RunningWriter:
 
     def __init__(self, state: RunState) -> None:
         self._path = state.folder / NAME
-        self._last: Running | None = None
+        self._begun: dict[str, Running] = {}
 
     def on(self, event: RunEvent) -> None:
         if isinstance(event, CaseStarted):
-            self._keep(Running(event.case, event.attempt, time.monotonic_ns()))
-        elif isinstance(event, CaseFinished) and self._last is not None and self._last.case == event.result.case:
-            self._keep(msgspec.structs.replace(self._last, over=True))
+            self._begun = {name: begun for name, begun in self._begun.items() if not begun.over}
+            self._begun[event.case] = Running(event.case, event.attempt, time.monotonic_ns())
+            self._keep()
+        elif isinstance(event, CaseFinished) and (begun := self._begun.get(event.result.case)) is not None:
+            self._begun[begun.case] = msgspec.structs.replace(begun, over=True)
+            self._keep()
         elif isinstance(event, RunFinished):
             self._path.unlink(missing_ok=True)
 
-    def _keep(self, running: Running) -> None:
-        self._last = running
+    def _keep(self) -> None:
         fresh = self._path.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(running))
+        fresh.write_bytes(msgspec.json.encode(list(self._begun.values())))
         fresh.replace(self._path)
 
 
-def read(folder: Path) -> Running | None:
-    """What a process that ended without a word had under way; None when it had begun no case."""
+def read(folder: Path) -> list[Running]:
+    """What a process that ended without a word had under way, and the last that was over; empty before any case."""
     path = folder / NAME
-    return msgspec.json.decode(path.read_bytes(), type=Running) if path.is_file() else None
+    return msgspec.json.decode(path.read_bytes(), type=list[Running]) if path.is_file() else []
 
 
 def writer(state: RunState) -> RunningWriter:

@@ -14,6 +14,7 @@ from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
 from brokertrial.suites.probe.known import Known
 from brokertrial.suites.probe.permission import Permissions
+from brokertrial.suites.probe.target_condition import CROWDED
 from brokertrial.suites.result import Evidence
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     required: tuple[str, ...] = ()  # areas (suites/running/requirements.py) in which a refusal is never excused
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
     went_away: bool = False  # an earlier attempt at this case found the target gone, and somebody else runs it
+    crowded: bool = False  # other cases are under way: what comes too late is asked for again, alone
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 
@@ -159,6 +161,8 @@ class CaseConditions:
         self, sentence: str, evidence: tuple[Evidence, ...] = (), ops: tuple[int, ...] = (), about: str = ""
     ) -> NoReturn:
         """Ends the case: a demand on time was not met. On a target that is slow in everything that proves nothing."""
+        if self.case_context.crowded:
+            raise Unclear(CROWDED, f"{sentence}; other cases were under way")
         if promptness.is_slow(self.case_context.latency_ms):
             raise Unclear(promptness.SLOW, f"{sentence}; {promptness.said_of(self.case_context.latency_ms)}")
         raise StatementFalse(sentence, evidence, ops, about)

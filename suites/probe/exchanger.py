@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import select
 import socket
-import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -56,14 +55,17 @@ class Exchanger(Protocol):
 
 
 class LiveExchanger:
-    """Real sockets; each event is handed to `record` once it happened."""
+    """Real sockets; each event is handed to `record` once it happened.
 
-    def __init__(self, record: Callable[[TranscriptEntry], None]) -> None:
+    Every wait ends with KeyboardInterrupt once `wake` can be read: a signal itself reaches the main thread alone.
+    """
+
+    def __init__(self, record: Callable[[TranscriptEntry], None], wake: int | None = None) -> None:
+        self._wake = [] if wake is None else [wake]
         self._record = record
         self._sockets: dict[str, socket.socket] = {}
         self._nodes: dict[str, int] = {}
         self._last_ns = 0
-        self._never = threading.Event()
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         """Opens a connection under a name; raises Refused."""
@@ -108,12 +110,19 @@ class LiveExchanger:
         parts = bytearray()
         while len(parts) < size:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([reading], [], [], left)[0]:
+            if left <= 0 or not self._readable([reading], left):
                 raise ReadTimeout
             if not (chunk := reading.recv(min(size - len(parts), 1 << 20))):
                 raise ClosedByPeer("the broker closed the connection")
             parts += chunk
         return bytes(parts)
+
+    def _readable(self, sockets: list[socket.socket], within_s: float) -> bool:
+        waited: list[socket.socket | int] = [*sockets, *self._wake]
+        found, _, _ = select.select(waited, [], [], within_s)
+        if any(isinstance(entry, int) for entry in found):
+            raise KeyboardInterrupt
+        return bool(found)
 
     def close(self, connection: str) -> None:
         """Closes one connection; one that is not open is left alone."""
@@ -128,7 +137,7 @@ class LiveExchanger:
 
     def pause(self, seconds: float) -> None:
         """Lets time pass between two looks at a condition."""
-        self._never.wait(seconds)
+        self._readable([], seconds)
 
     def act(self, what: str, do: Callable[[], str]) -> str:
         """Does something to a node, and keeps what came of it."""

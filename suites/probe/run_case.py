@@ -25,7 +25,7 @@ from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.produce import case_time
-from brokertrial.suites.probe.target_condition import DIED, WELL, WENT_AWAY, Condition, gone, on_tape
+from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Evidence, Reason
 from brokertrial.wire.messages import request
@@ -161,6 +161,8 @@ def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Ta
     unanswered = inconclusive("unreachable", error.sentence, error.evidence)
     if target.looked_at and not target.lives():  # who is dead is not waited for
         return died.upon(unanswered, wire.traffic)
+    if wire.case_context.crowded:
+        return inconclusive(CROWDED, f"{error.sentence}; other cases were under way", error.evidence)
     if _witness(wire, exchanger):
         sentence = f"{error.sentence}; another connection was served meanwhile"
         return _failed(error, wire, sentence)

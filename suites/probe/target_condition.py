@@ -12,11 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import FATAL, Outcome, failed
+from brokertrial.suites.outcome import FATAL, Outcome, failed, inconclusive
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.traffic import SentFrame, Traffic
 from brokertrial.suites.result import Evidence, Failure, Reason
 
+CROWDED = "crowded"
+"""The reason of an attempt that came to no verdict because others were under way: the next one is made alone."""
 THIS_CASE = "this case"
 """Stands in a sentence for the request that did it, as far as that can be told."""
 DIED = f"the target died of {THIS_CASE}"
@@ -38,7 +40,8 @@ FOLLOWS = (*FATAL, "no-answer")
 class Condition(msgspec.Struct, frozen=True):
     """What was found, as it is kept on a tape."""
 
-    kind: Literal["well", "died", "away", "sick"] = "well"
+    kind: Literal["well", "died", "away", "sick", "crowded"] = "well"
+    """`crowded`: it died or fell sick while several cases were under way, this one among them."""
     sentence: str = ""
     since_ns: int = 0
     """When it died, where that was seen."""
@@ -52,6 +55,9 @@ class Condition(msgspec.Struct, frozen=True):
         """What came of the case, in view of this: the request that did it is the failure, once."""
         if self.kind == "well":
             return outcome
+        if self.kind == "crowded":
+            harmed = any(one.harms for one in outcome.failures) or any(one.harms for one in outcome.anomalies)
+            return outcome if harmed and outcome.verdict is Verdict.FAIL else inconclusive(CROWDED, self.sentence)
         guilty = self._guilty(traffic) if traffic is not None else []
         evidence = tuple(line for sent in guilty for line in sent.evidence(NOTES[self.kind])) or outcome.evidence
         names = " or ".join(dict.fromkeys(sent.name for sent in guilty))

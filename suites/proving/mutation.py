@@ -120,7 +120,7 @@ def results(
     with Scratch("mutation") as folder:
         ids = tuple(case.id for case in cases)
         place = str(Path(folder, "run"))
-        options = RunOptions(target, seed=seed, select=ids, run_dir=place, unproven="fail", each_alone=True)
+        options = RunOptions(target, seed=seed, select=ids, run_dir=place, unproven="fail", each_alone=True, jobs=1)
         return [result for result in run(options, look).results if result.case in ids]
 
 

@@ -181,6 +181,7 @@ class Work:
                 keep="failed",
                 each_alone=True,
                 refute=refute,
+                jobs=1,
             )
             said = noted_run(options, self._path.absolute(), RUN_LIMIT_S)
         self.take_in()

@@ -64,6 +64,7 @@ def _run(shelf: ReleaseNotes, cases: Sequence[Case]) -> None:
             run_dir=str(Path(folder, "run")),
             unproven="fail",
             keep="failed",
+            jobs=1,
         )
         said = noted_run(options, shelf.path.absolute(), RUN_LIMIT_S)
     if len(shelf.path.read_bytes()) == before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 LOG_LINES_KEPT = 60
 ALARMS_SHOWN = 5
+PROOFS = threading.Lock()
+"""Syntax trees are made for a proof; Python 3.11 fails in that when two threads do it."""
 
 
 def result_of(
@@ -30,7 +33,9 @@ def result_of(
 ) -> CaseResult:
     """What the `number` attempts at a case came to; one that is not proven can only warn."""
     ended, target = now_ns(), session.target
-    proof, level, warnings = proof_of(case, session.offer.nodes), severity(case.level, outcome), list(outcome.warnings)
+    with PROOFS:
+        proof = proof_of(case, session.offer.nodes)
+    level, warnings = severity(case.level, outcome), list(outcome.warnings)
     warnings += [f"node {line.node}: {line.text}" for line in target.alarms(began, ended)][:ALARMS_SHOWN]
     accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must" and not outcome.fatal
     if accuses and (why := _not_proven(proof, session.offer.nodes)):

@@ -26,6 +26,8 @@ class Earlier(msgspec.Struct, frozen=True):
     ended: str = ""
     """Why no other case is to be run; empty where the run goes on."""
     interrupted: bool = False
+    suspects: tuple[str, ...] = ()
+    """Cases that were under way together when the library crashed: they are run again, one by one."""
 
     @property
     def judged(self) -> frozenset[str]:
@@ -34,8 +36,8 @@ class Earlier(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> int:
-        """How many of the results were shown already: all but the last, which is that of the crash."""
-        return max(len(self.results) - 1, 0)
+        """How many of the results were shown already: all but the last, if that is the one of the crash."""
+        return max(len(self.results) - (not self.suspects), 0)
 
     def leave(self, folder: Path) -> None:
         """Writes it into a run folder for the next process, which takes it away."""

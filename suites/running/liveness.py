@@ -85,6 +85,13 @@ class Liveness:
         else:
             self._watch_nodes()
 
+    def begin_together(self) -> None:
+        """Several attempts begin that hurt no node: how the target fares is looked at for them all."""
+        self._looked = self._hurt = self._went_away = False
+        self._condition, self._began_ns = WELL, now_ns()
+        self._health.measure_again()
+        self._watch_nodes()
+
     def expect_faults(self, needs: frozenset[str]) -> None:
         """What the faults of a trial need: where that hurts no node, a node that dies was killed by a request."""
         if not needs & HURTS:
@@ -116,7 +123,7 @@ class Liveness:
             return outcome
         return self.look_after_trial(outcome.is_stuck).upon(outcome)
 
-    def restart_if_sick(self, case: Case) -> tuple[str, ...]:
+    def restart_if_sick(self, failed_in: str) -> tuple[str, ...]:
         """Starts a target anew that is sick, or whose log raised the alarm; a warning says so."""
         now, since = now_ns(), self._heard_ns
         self._heard_ns = now
@@ -135,7 +142,7 @@ class Liveness:
             self._renew()
             if self._health.is_well:
                 return (f"the target was started anew: {why}",)
-        self._lost_in = case.id if sick and not self._health.is_well else ""
+        self._lost_in = failed_in if sick and not self._health.is_well else ""
         return ()
 
     # what there is to see

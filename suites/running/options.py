@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from brokertrial.suites.targets import ALLOWANCES, FEATURES, open_target
 
 KEEP, UNPROVEN = ("all", "failed"), ("warn", "fail")
 NAME = "options.json"
+MOST_JOBS, JOBS = 8, 4
 LARGEST_DRAWN_SEED = 999_999
 
 
@@ -58,6 +60,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """The run folder itself, in place of a new one."""
     unproven: str = "warn"
     """What a case that is not proven on Apache Kafka may do: `warn` or `fail`."""
+    jobs: int | None = None
+    """Cases under way at once; from the cores where it is not given. A case that disturbs the target is alone."""
     through: str | None = None
     """A schedule (JSON) that is active from the first request to the last."""
     refute: bool = False
@@ -107,6 +111,8 @@ class RunOptions(msgspec.Struct, frozen=True):
         ):
             if value not in allowed:
                 raise BadOptions(f"{name} {value!r} is none of: {', '.join(allowed)}.")
+        if self.jobs is not None and self.jobs < 1:
+            raise BadOptions(f"jobs {self.jobs}: at least one case is under way.")
         if not 0 <= self.min_decided <= 100:
             raise BadOptions(f"min_decided {self.min_decided:g} is no percentage.")
         if self.select or self.deselect:
@@ -141,6 +147,11 @@ class RunOptions(msgspec.Struct, frozen=True):
         """What was written into a run folder, with what an earlier process of the run has judged."""
         options = msgspec.json.decode((folder / NAME).read_bytes(), type=cls)
         return msgspec.structs.replace(options, run_dir=str(folder), earlier=Earlier.taken(folder))
+
+
+def default_jobs() -> int:
+    """Cases wait more than they work: two for each core."""
+    return min(MOST_JOBS, 2 * len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else JOBS
 
 
 def _read_claims(path: str) -> tuple[dict[str, bool], tuple[int, ...]]:

@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     words = {name: config.getoption(name) for name in (*VALUES, *FLAGS, "select", "deselect")}
     words = {name: word for name, word in words.items() if word} | getattr(config, "workerinput", {}).get(NAME, {})
     try:
-        options = RunOptions.parsed(**{"profile": "full", **words}).validated().in_folder()
+        options = RunOptions.parsed(jobs=1, **{"profile": "full", **words}).validated().in_folder()
     except (BadOptions, TargetProblem) as error:
         raise pytest.UsageError(str(error)) from error
     for name in sorted({name for case in all_cases() for name in _markers(case)}):

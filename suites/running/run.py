@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -25,23 +26,27 @@ from brokertrial.suites.events import (
     RunEvent,
     RunFinished,
     RunStarted,
+    TrialProgress,
 )
 from brokertrial.suites.exit_status import FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.prerequisites import owners_first
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running import claims
+from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
 from brokertrial.suites.running.interruption import Interruption
-from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.needs_cluster import why_alone
+from brokertrial.suites.running.options import RunOptions, default_jobs
 from brokertrial.suites.running.run_wide_faults import open_run_wide_faults
 from brokertrial.suites.running.selection import quick_first, select, within_budget
 from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.running.side_by_side import SideBySide
 from brokertrial.suites.running.support import unmet_need
 from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
-GOES_ON = (CaseStarted, PhaseChanged)
+GOES_ON = (CaseStarted, PhaseChanged, TrialProgress)
 """Events at which an interrupted run ends."""
 
 
@@ -83,6 +88,8 @@ class Run:
         self._problem: TargetProblem | None = None
         self._mistake = ""
         self._enough = False
+        self._telling = threading.RLock()
+        self._told_the_end = False
         self._undo = contextlib.ExitStack()
         self.interruption = Interruption()
         self._began = time.monotonic()
@@ -107,11 +114,37 @@ class Run:
         return RunResult(self.status, tuple(self.results), self.run_dir)
 
     def _loop(self) -> None:
-        for case in self.cases:
-            if self.awaits(case.id):
-                self.run(case)
-            if self.over or self._enough:
-                break
+        """Every case that has no result yet: what others rest on, what runs side by side, then the others."""
+        suspects = self.options.earlier.suspects if self.options.earlier else ()
+        waiting = [case for case in self.cases if self.awaits(case.id)]
+        waiting.sort(key=lambda case: case.id not in suspects)
+        together = [case for case in waiting if self._is_together(case)]
+        if len(together) < 2:
+            together = []
+        first = waiting[: waiting.index(together[0])] if together else waiting
+        for case in first:
+            self._one(case)
+        if together and not self.over:
+            crowd = SideBySide(self._require_session(), self.jobs, self._to_verdict, self._settle, lambda: self.over)
+            crowd.run([self._case_run(case) for case in together])
+        for case in waiting:
+            if case not in first and case not in together:
+                self._one(case)
+
+    def _one(self, case: Case) -> None:
+        if not self.over:
+            self.run(case)
+
+    def _is_together(self, case: Case) -> bool:
+        suspected = self.options.earlier is not None and case.id in self.options.earlier.suspects
+        return self.jobs > 1 and not suspected and not why_alone(case)
+
+    @property
+    def jobs(self) -> int:
+        """How many cases may be under way at once."""
+        if self.options.through or self.options.refute:
+            return 1  # what is edited for one would be edited for all
+        return self.options.jobs or default_jobs()
 
     @property
     def results(self) -> list[CaseResult]:
@@ -121,14 +154,18 @@ class Run:
         return list(self.options.earlier.results if self.options.earlier else ())
 
     def emit(self, event: RunEvent) -> None:
-        """Tells every listener."""
+        """Tells every listener; events of cases side by side come one after the other."""
         if isinstance(event, GOES_ON):
-            self.interruption.check()  # a library may have swallowed the exception, in a callback
-        for listener in self._listeners:
-            try:
-                listener(event)
-            except Enough:
-                self._enough = True
+            self.interruption.check()  # a library may have swallowed the exception, and a thread has none
+        with self._telling:
+            if self._told_the_end:
+                return  # a thread that did not end in time
+            self._told_the_end = isinstance(event, RunFinished)
+            for listener in self._listeners:
+                try:
+                    listener(event)
+                except Enough:
+                    self._enough = True
 
     def choose(self, cases: Sequence[Case]) -> list[Case]:
         """The cases of this run in their order: by selection, profile and budget. Raises UnknownSelection."""
@@ -136,7 +173,8 @@ class Run:
         budget_s = None if self.options.budget is None else self.options.budget * 60
         if self.options.refute:
             taken = [case for case in taken if case.tampered_responses]
-        ordered = owners_first(quick_first(taken, self.estimate))
+        together_first = sorted(quick_first(taken, self.estimate), key=lambda case: bool(why_alone(case)))
+        ordered = owners_first(together_first)
         self.cases, too_much = within_budget(ordered, self.estimate, budget_s)
         self.left = left + too_much
         return self.cases
@@ -221,8 +259,8 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether the target could not be brought back: no case after this can be judged."""
-        return self._problem is not None
+        """Whether no other case is run: the target could not be brought back, or a listener has seen enough."""
+        return self._problem is not None or self._enough
 
     def _unrun(self, done: int) -> str:
         """A sentence on the cases that the loss of the target left without a verdict."""
@@ -232,21 +270,44 @@ class Run:
         return f"\nIt could not be brought back: {lost} of {len(self.cases)} cases were not run."
 
     def run(self, case: Case) -> CaseResult:
-        """Runs one case to its verdict."""
-        assert self._session is not None
-        index = self.cases.index(case) + 1
+        """Runs one case to its verdict, alone on the target."""
+        place = self.cases.index(case) + 1, len(self.cases)
+        return self._guarded(case, lambda: self._require_session().run(case, *place, self.estimate(case)))
+
+    def _case_run(self, case: Case) -> CaseRun:
+        place = self.cases.index(case) + 1, len(self.cases)
+        return CaseRun(self._require_session(), case, *place, self.estimate(case))
+
+    def _to_verdict(self, case_run: CaseRun) -> CaseResult:
+        return self._guarded(case_run.case, case_run.to_verdict)
+
+    def _guarded(self, case: Case, judge: Callable[[], CaseResult]) -> CaseResult:
         try:
-            result = self._session.run(case, index, len(self.cases), self.estimate(case))
+            result = judge()
         except TargetProblem as problem:
             self._problem = problem
             raise
         except Exception as error:  # noqa: BLE001 - ours, and said: no case is lost without a word
-            result = self._session.lost(case, error)
+            result = self._require_session().lost(case, error)
         self.interruption.check()  # it may have come where Python lets nothing out: in a finalizer
+        return self._settle(result)
+
+    def _settle(self, result: CaseResult) -> CaseResult:
+        """Drops the histories that are not to be kept."""
         if self.options.keep == "failed" and result.verdict is Verdict.PASS:
             for attempt in result.attempts:
                 shutil.rmtree(self.run_dir / attempt.history, ignore_errors=True)
         return result
+
+    def _require_session(self) -> TargetSession:
+        assert self._session is not None, "the target is started first"
+        return self._session
+
+    def _estimated_s(self) -> float:
+        """Seconds for all cases."""
+        together = [self.estimate(case) for case in self.cases if self._is_together(case)]
+        alone_s = sum(self.estimate(case) for case in self.cases) - sum(together)
+        return alone_s + max(sum(together) / self.jobs, max(together, default=0.0))
 
     def _announce(self, session: TargetSession) -> None:
         cases = tuple(
@@ -269,7 +330,7 @@ class Run:
                 profile=self.options.profile,
                 seed=self.seed,
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                estimate_s=sum(info.estimate_s for info in cases),
+                estimate_s=self._estimated_s(),
                 limit_s=run_limit_s([case for case in self.cases if self.estimate(case)], self.options.profile),
                 cases=cases,
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),

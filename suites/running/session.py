@@ -11,14 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from brokertrial.checkers.verdict import Verdict
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.journal import forget_run
 from brokertrial.faults.node_control import NodeControl
-from brokertrial.histories.clock import now_ns
 from brokertrial.histories.header import HistoryWriteFailed
 from brokertrial.suites.case import Case
-from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent
+from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.outcome import Outcome, inconclusive
 from brokertrial.suites.probe import naming
 from brokertrial.suites.probe.cluster_settings import (
@@ -33,12 +31,10 @@ from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.known import Known
 from brokertrial.suites.probe.prerequisites import known_from
-from brokertrial.suites.probe.promptness import SLOW
-from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Attempt, CaseResult, Evidence
-from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.case_result import lost, result_of
+from brokertrial.suites.running.case_run import UNWRITTEN, CaseRun, folder_of
 from brokertrial.suites.running.claims import broken_promises, unkept_promises
 from brokertrial.suites.running.cleanup import (
     RESOURCES_FILE,
@@ -49,6 +45,7 @@ from brokertrial.suites.running.cleanup import (
     names_on,
     remove_created,
 )
+from brokertrial.suites.running.crowd import Member
 from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
@@ -56,14 +53,10 @@ from brokertrial.suites.running.liveness import Liveness
 from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
 from brokertrial.suites.running.requirements import CORE, required
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
-from brokertrial.suites.running.support import TargetSupport, unmet_need
+from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
 from brokertrial.suites.targets.address import reached
-
-ATTEMPTS = 3
-NO_MORE_REPEATS = "it was not tried again: the second and third attempts of this run have taken as long as they may"
-UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
 class TargetSession:
@@ -97,12 +90,10 @@ class TargetSession:
         self.emit = emit
         self.unproven = unproven
         self.run_wide_faults = run_wide_faults
-        self._interruption = interruption or Interruption()
+        self.interruption = interruption or Interruption()
         self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
-        self._went_away = False
-        """Whether an earlier attempt at this case found the target gone for a while."""
-        self._repeats = repeats or RepeatBudget()
+        self.repeats = repeats or RepeatBudget()
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
@@ -197,14 +188,15 @@ class TargetSession:
 
     def probe(self, case_context: CaseContext, exchanger: LiveExchanger | None = None) -> DefaultTopicsProbe:
         """A probe for a case; without an exchanger of the caller's, nobody keeps its tape."""
-        wire = DefaultTopicsProbe(
-            exchanger or LiveExchanger(lambda entry: None), case_context, self.bootstrap(), self.reach
-        )
+        exchanger = exchanger or LiveExchanger(lambda entry: None, self.interruption.wake)
+        wire = DefaultTopicsProbe(exchanger, case_context, self.bootstrap(), self.reach)
         wire.set_up = self.set_up
         wire.journal = self.names.add
         return wire
 
-    def case_context(self, case: str, attempt: int) -> CaseContext:
+    def case_context(
+        self, case: str, attempt: int, member: Member | None = None, went_away: bool = False
+    ) -> CaseContext:
         """What a case is told of the run."""
         return CaseContext(
             prefix=self.prefix,
@@ -225,7 +217,8 @@ class TargetSession:
             topic_policy=self.topic_policy,
             required=self.required,
             permitted=tuple(sorted(self.permitted)),
-            went_away=self._went_away,
+            went_away=went_away,
+            crowded=member is not None,
             known=Known() if self._alone else known_from(self.results),
         )
 
@@ -241,54 +234,24 @@ class TargetSession:
         return unkept_promises(promised, self.required, self.results, self.target.chosen)
 
     def run(self, case: Case, index: int, total: int, estimate_s: float = 0.0) -> CaseResult:
-        """Runs a case to its verdict: inconclusive is tried again with the next seed, a failure never."""
-        began = now_ns()
-        if (reason := unmet_need(case, self.offer) or self.liveness.lacking(case)) is not None:
-            self.emit(CaseStarted(case.id, index, total))
-            return self._finish(case, began, [], Outcome(Verdict.NOT_APPLICABLE, reason), 1)
-        attempts: list[Attempt] = []
-        outcome = inconclusive("interrupted", "the run was interrupted before this case came to its end")
-        try:
-            for number in range(1, ATTEMPTS + 1):
-                self.emit(CaseStarted(case.id, index, total, number, estimate_s))
-                attempt_ns = now_ns()
-                self._went_away = any(attempt.reason and attempt.reason.kind == WENT_AWAY for attempt in attempts)
-                self.liveness.begin(case, self._went_away)
-                with self.run_wide_faults.around(case) if self.run_wide_faults else contextlib.nullcontext():
-                    outcome = self._attempt(case, number)
-                self._interruption.check()
-                self._bring_back()
-                outcome = self.liveness.after(outcome)
-                attempts.append(attempt_of(outcome, self.seed + number - 1, self._folder(case, number)))
-                restarted = self.liveness.restart_if_sick(case)
-                unsettled = self._unsettled() if self.health.is_well and (restarted or case.hurts) else ()
-                warned = (*outcome.warnings, *restarted, *unsettled, *self.health.slowness())
-                outcome = msgspec.structs.replace(outcome, warnings=warned)
-                self._repeats.spend((now_ns() - attempt_ns) / 1e9, number)
-                if outcome.verdict is not Verdict.INCONCLUSIVE or _not_again(outcome):
-                    break
-                if self._repeats.left_s <= 0:
-                    outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, NO_MORE_REPEATS))
-                    break
-        except BaseException:
-            self._finish(case, began, attempts, outcome, max(len(attempts), 1))
-            raise
-        return self._finish(case, began, attempts, concluded(outcome, attempts), len(attempts))
+        """Runs a case to its verdict, alone on the target."""
+        return CaseRun(self, case, index, total, estimate_s).to_verdict()
 
     def lost(self, case: Case, error: Exception) -> CaseResult:
         """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
-        return self._tell(lost(case, error))
+        return self.tell(lost(case, error))
 
-    def _attempt(self, case: Case, number: int) -> Outcome:
-        case_context, folder = self.case_context(case.id, number), self.run_dir / self._folder(case, number)
+    def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome:
+        """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin."""
+        folder = self.run_dir / folder_of(case, number)
+        case_context = self.case_context(case.id, number, member, went_away)
+        liveness = member or self.liveness
         try:
             if case.kind == "wire":
-                return attempt_wire(self, case, case_context, folder)
-            from brokertrial.suites.trials.attempt import (
-                attempt_trial,  # the client library is loaded by the first trial
-            )
+                return attempt_wire(self, case, case_context, folder, liveness)
+            from brokertrial.suites.trials.attempt import attempt_trial  # the first trial loads the client library
 
-            return attempt_trial(self, case, case_context, folder)
+            return attempt_trial(self, case, case_context, folder, liveness)
         except HistoryWriteFailed as error:
             return inconclusive(UNWRITTEN, str(error))
         except TargetProblem:
@@ -303,21 +266,27 @@ class TargetSession:
 
     def tidy(self, wire: Wire) -> None:
         """Removes what a case made, on connections of its own; an interrupted run leaves that to its end."""
-        if not self._interruption.came:
+        if not self.interruption.came:
             cleanup_probe = self._cleanup_probe()
             cleanup_probe.made_topics, cleanup_probe.made_groups = wire.made_topics, wire.made_groups
             remove_created(cleanup_probe)
 
     def _cleanup_probe(self) -> CleanupProbe:
         cleanup_probe = CleanupProbe.unrecorded(self.case_context("cleaning", 1), self.bootstrap(), self.reach)
-        cleanup_probe.hurried = self._interruption.came
+        cleanup_probe.hurried = self.interruption.came
         return cleanup_probe
 
-    def _bring_back(self) -> None:
+    def bring_back(self) -> None:
         """Every node serves again."""
         if not self.target.alive():
             self.target.recover()
             forget_run(self.run_dir)
+
+    def restore(self, case: Case | None = None, failed_in: str = "") -> tuple[str, ...]:
+        """Starts a sick target anew, and has every node lead again what it led; what there is to say of it."""
+        restarted = self.liveness.restart_if_sick(failed_in or (case.id if case else ""))
+        hurt = bool(restarted) or (case is not None and case.hurts)
+        return (*restarted, *(self._unsettled() if self.health.is_well and hurt else ()))
 
     def _unsettled(self) -> tuple[str, ...]:
         """What of several nodes does not lead again what it led, a warning; waits for that."""
@@ -326,18 +295,12 @@ class TargetSession:
         unsettled = restore_preferred_leaders(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
 
-    def _folder(self, case: Case, number: int) -> str:
-        return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
+    def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
+        """The result of a case, told to everybody."""
+        return self.tell(result_of(self, case, began, attempts, outcome, number))
 
-    def _finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
-        return self._tell(result_of(self, case, began, attempts, outcome, number))
-
-    def _tell(self, result: CaseResult) -> CaseResult:
+    def tell(self, result: CaseResult) -> CaseResult:
+        """Keeps a result and tells everybody."""
         self.results.append(result)
         self.emit(CaseFinished(result))
         return result
-
-
-def _not_again(outcome: Outcome) -> bool:
-    """Whether another attempt would meet the same."""
-    return outcome.reason is not None and outcome.reason.kind in (UNWRITTEN, SLOW)

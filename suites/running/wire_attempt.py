@@ -20,16 +20,20 @@ from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.probe.transcript import TranscriptWriter
 
 if TYPE_CHECKING:
+    from brokertrial.suites.running.crowd import Member
+    from brokertrial.suites.running.liveness import Liveness
     from brokertrial.suites.running.session import TargetSession
 
 
-def attempt_wire(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
+def attempt_wire(
+    session: TargetSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+) -> Outcome:
     """Runs it against the target; everything that it saw is on the tape in the folder."""
     with Recorder.create(folder, _header(session, case, case_context)) as recorder:
         tape = TranscriptWriter(recorder)
-        exchanger = LiveExchanger(tape)
+        exchanger = LiveExchanger(tape, session.interruption.wake)
         wire = session.probe(case_context, exchanger)
-        look = None if session.liveness.blind else session.liveness.look
+        look = None if liveness.blind else liveness.look
         try:
             if not case.hurts:
                 return attempt(case, wire, exchanger, {}, session.target.alive, look)

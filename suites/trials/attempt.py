@@ -36,12 +36,16 @@ from brokertrial.suites.trials.verdict import UNDISTURBED, judged
 from brokertrial.suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
+    from brokertrial.suites.running.crowd import Member
+    from brokertrial.suites.running.liveness import Liveness
     from brokertrial.suites.running.session import TargetSession
 
 SYSTEM = frozenset({"proxy"})
 
 
-def attempt_trial(session: TargetSession, case: Case, case_context: CaseContext, folder: Path) -> Outcome:
+def attempt_trial(
+    session: TargetSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
     wire = session.probe(case_context)
     try:
@@ -50,13 +54,13 @@ def attempt_trial(session: TargetSession, case: Case, case_context: CaseContext,
             return lack
         for name, at_most in trial.settings:
             wire.needs_setting(name, at_most=at_most)
-        session.liveness.expect_faults(trial.schedule.needs())
+        liveness.expect_faults(trial.schedule.needs())
         topics, names = _names(trial, wire)
         if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
             return not_applicable("no-permission", f"no permission: {lack_of}")
         nodes = {f"node{number}": str(node) for number, node in enumerate(wire.nodes, 1)}
         schedule = trial.schedule.with_seed(case_context.seed).naming(**names, **nodes)
-        _run(session, case, case_context, folder, trial, schedule, topics, names, wire)
+        _run(session, case, case_context, folder, trial, schedule, topics, names, wire, liveness)
     except NotApplicable as error:
         return not_applicable(error.kind, error.sentence)
     except Unclear as error:
@@ -134,6 +138,7 @@ def _run(
     topics: dict[str, int],
     names: dict[str, str],
     wire: Wire,
+    liveness: Liveness | Member,
 ) -> None:
     header = Header(
         case=case.id,
@@ -178,5 +183,5 @@ def _run(
         tell_settings(wire, recorder, topics)
         seen = run_trial(trial, schedule, trial_context)
         if session.target.alive():  # who is dead is brought back, and looked at, later: the history says it already
-            seen.condition = session.liveness.look_after_trial(bool(seen.fresh))
+            seen.condition = liveness.look_after_trial(bool(seen.fresh))
         recorder.event(KIND, seen=msgspec.to_builtins(seen))

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 from brokertrial.ci import run_process
 from brokertrial.suites.case import Case
@@ -19,18 +20,18 @@ PATIENCE_S = 20.0
 
 def crash() -> None:
     """Has the named cases crash."""
-    attempt = TargetSession._attempt
+    attempt = TargetSession.attempt
 
-    def attempted(self: TargetSession, case: Case, number: int) -> Outcome:
+    def attempted(self: TargetSession, case: Case, number: int, *more: Any) -> Outcome:
         if case.id not in os.environ["BROKERTRIAL_TEST_CRASH"].split(","):
-            return attempt(self, case, number)
+            return attempt(self, case, number, *more)
         if "BROKERTRIAL_TEST_CTRL_C" in os.environ:
             _interrupt_the_parent()
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGSEGV)
         raise AssertionError("it died")
 
-    TargetSession._attempt = attempted  # type: ignore[method-assign]
+    TargetSession.attempt = attempted  # type: ignore[method-assign]
 
 
 def _interrupt_the_parent() -> None:

@@ -77,7 +77,7 @@ def a_run(folder: Path, *told: CaseResult, at: Running) -> None:
     lines = [results.ResultsHeader(state, "", {}), *(results.ResultLine(result) for result in told)]
     encode = results.msgspec.json.encode
     (folder / results.NAME).write_bytes(b"".join(encode(line) + b"\n" for line in lines) + b'{"line":"resu')
-    (folder / "running.json").write_bytes(encode(at))
+    (folder / "running.json").write_bytes(encode([at]))
 
 
 @pytest.mark.parametrize(("verdict", "kept"), [(Verdict.PASS, Verdict.INCONCLUSIVE), (Verdict.FAIL, Verdict.FAIL)])

@@ -34,6 +34,7 @@ def results_of(
         claims=claims or {},
         unproven="fail",
         through=str(schedule) if through else None,
+        jobs=1,
     )
     chosen = [by_id()[entry] if isinstance(entry, str) else entry for entry in cases]
     events: list[RunEvent] = []

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from brokertrial.ci import run_process
-from brokertrial.suites.running import session
+from brokertrial.suites.running import case_run
 from brokertrial.suites.workloads.context import WorkloadContext
 
 
@@ -19,7 +19,7 @@ def go_past_the_proxy() -> None:
         settings = given(context, client, **more)
         return settings | ({"bootstrap.servers": os.environ["PAST_THE_PROXY"]} if client == "r1" else {})
 
-    session.ATTEMPTS = 1  # the next attempt would say the same
+    case_run.ATTEMPTS = 1  # the next attempt would say the same
     WorkloadContext.settings = past_the_proxy  # type: ignore[method-assign]
 
 

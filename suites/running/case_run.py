@@ -1,0 +1,111 @@
+"""One case on its way to a verdict: its attempts, and what they come to together.
+
+Inconclusive is tried again with the next seed, a failure never. The first attempt may be one of several that are under
+way side by side; every other one has the target to itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.histories.clock import now_ns
+from brokertrial.suites.case import Case
+from brokertrial.suites.events import CaseStarted
+from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.probe.promptness import SLOW
+from brokertrial.suites.probe.target_condition import WENT_AWAY
+from brokertrial.suites.result import Attempt, CaseResult
+from brokertrial.suites.running.attempts import attempt_of, concluded
+from brokertrial.suites.running.crowd import Member
+from brokertrial.suites.running.support import unmet_need
+
+if TYPE_CHECKING:
+    from brokertrial.suites.running.session import TargetSession
+
+ATTEMPTS = 3
+NO_MORE_REPEATS = "it was not tried again: the second and third attempts of this run have taken as long as they may"
+UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
+
+
+class CaseRun:
+    """A case of a run: `try_once` until it `is_over`, then `finish`."""
+
+    def __init__(self, session: TargetSession, case: Case, index: int, total: int, estimate_s: float = 0.0) -> None:
+        self.case = case
+        self.attempts: list[Attempt] = []
+        self._session = session
+        self._place = index, total
+        self.estimate_s = estimate_s
+        self._began = now_ns()
+        self._outcome = inconclusive("interrupted", "the run was interrupted before this case came to its end")
+        self._number = 0
+        self._is_given_up = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no other attempt is made."""
+        outcome = self._outcome
+        undecided = outcome.verdict is Verdict.INCONCLUSIVE and not _not_again(outcome)
+        return self._number > 0 and (not undecided or self._number >= ATTEMPTS or self._is_given_up)
+
+    @property
+    def _went_away(self) -> bool:
+        """Whether an earlier attempt at this case found the target gone for a while."""
+        return any(attempt.reason is not None and attempt.reason.kind == WENT_AWAY for attempt in self.attempts)
+
+    def to_verdict(self) -> CaseResult:
+        """All attempts that are still to be made, alone on the target."""
+        while not self.is_over:
+            self.try_once()
+        return self.finish()
+
+    def try_once(self, member: Member | None = None) -> None:
+        """One attempt; with `member` while other cases are under way."""
+        session, case = self._session, self.case
+        liveness = member or session.liveness
+        if self._number == 0 and (reason := unmet_need(case, session.offer) or liveness.lacking(case)) is not None:
+            session.emit(CaseStarted(case.id, *self._place))
+            self._number, self._outcome = 1, Outcome(Verdict.NOT_APPLICABLE, reason)
+            return
+        self._number += 1
+        began_ns, went_away = now_ns(), self._went_away
+        try:
+            session.emit(CaseStarted(case.id, *self._place, self._number, self.estimate_s))
+            liveness.begin(case, went_away)
+            with session.run_wide_faults.around(case) if session.run_wide_faults else contextlib.nullcontext():
+                outcome = session.attempt(case, self._number, member, went_away)
+            session.interruption.check()
+            if member is None:
+                session.bring_back()
+            outcome = liveness.after(outcome)
+            self.attempts.append(attempt_of(outcome, session.seed + self._number - 1, folder_of(case, self._number)))
+            restored = session.restore(case) if member is None else ()
+            warned = (*outcome.warnings, *restored, *session.health.slowness())
+            session.repeats.spend((now_ns() - began_ns) / 1e9, self._number)
+            if outcome.verdict is Verdict.INCONCLUSIVE and not _not_again(outcome) and session.repeats.left_s <= 0:
+                self._is_given_up, warned = True, (*warned, NO_MORE_REPEATS)
+            self._outcome = msgspec.structs.replace(outcome, warnings=warned)
+        except BaseException:
+            self._number = max(len(self.attempts), 1)
+            self.finish()
+            raise
+
+    def finish(self) -> CaseResult:
+        """The result, told to everybody."""
+        return self._session.finish(
+            self.case, self._began, self.attempts, concluded(self._outcome, self.attempts), self._number
+        )
+
+
+def folder_of(case: Case, number: int) -> str:
+    """Where the history of an attempt lies in the run folder."""
+    return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
+
+
+def _not_again(outcome: Outcome) -> bool:
+    """Whether another attempt would meet the same."""
+    return outcome.reason is not None and outcome.reason.kind in (UNWRITTEN, SLOW)
