@@ -43,6 +43,8 @@ class TrialFacts(msgspec.Struct):
     failed_windows: dict[str, str] = {}
     alive: bool = True
     """Whether every node lived after the heal."""
+    died: bool = False
+    """Whether a node was dead, look after look, while no fault held one down; the heal may have started it again."""
     stuck: list[str] = []
     """What made no progress after the heal."""
     behind: list[str] = []
@@ -69,7 +71,7 @@ class TrialFacts(msgspec.Struct):
     @property
     def certain(self) -> bool:
         """Whether the verdict cannot become another: dead and killed by nobody, or stuck for everybody."""
-        return bool(self.fresh) or not (self.alive or self.unhealed)
+        return bool(self.fresh) or self.died or not (self.alive or self.unhealed)
 
     def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
         self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.payload import read_back
 from brokertrial.histories.recorder import Recorder
@@ -30,8 +32,10 @@ Leaders = dict[PartitionId, tuple[int, int]]
 class FinalRead:
     """The last look at every partition. `complete` tells which were read to their end."""
 
-    def __init__(self, wire: Wire, recorder: Recorder) -> None:
+    def __init__(self, wire: Wire, recorder: Recorder, gone: Callable[[], bool] = lambda: False) -> None:
         self._wire = wire
+        self._gone = gone
+        """Whether the target is dead, which is asked where an answer does not come: who is dead is not waited for."""
         self._recorder = recorder
         self._stream = 1 << 40
         self._unfenced: set[PartitionId] = set()
@@ -71,7 +75,11 @@ class FinalRead:
                 place: {leaders.get(place) for leaders in told.values() if leaders is not None} for place in places
             }
             apart = {place for place, leaders in named.items() if len(leaders) > 1}
-            if not (apart or None in told.values()) or now_ns() > deadline_ns:
+            if (
+                not (apart or None in told.values())
+                or now_ns() > deadline_ns
+                or (None in told.values() and self._gone())
+            ):
                 break
             self._wire.rest(0.1)
         for place in apart:
@@ -116,7 +124,7 @@ class FinalRead:
         while waiting:
             self.hanging = {place: why for place in waiting if (why := self._unstable(place))}
             waiting = list(self.hanging)
-            if now_ns() > deadline_ns:
+            if now_ns() > deadline_ns or (waiting and self._gone()):
                 return
             if waiting:
                 self._wire.rest(0.5)
@@ -142,7 +150,7 @@ class FinalRead:
                 if isinstance(problem, ProtocolBroken) and self.malformed.setdefault(place, problem) is not problem:
                     return  # read twice, and twice unreadable: a third look would be no other
             self._wire.drop_lines()
-            if now_ns() > deadline_ns:
+            if now_ns() > deadline_ns or self._gone():
                 return
             self._wire.rest(0.2)
 

@@ -68,6 +68,11 @@ class Load:
             self._acked, self._moved_ns = self._clients.acked, now
         return now - self._moved_ns > self._ground.limit(QUIET_S) * 1e9
 
+    @property
+    def found_dead(self) -> bool:
+        """Whether the target was found dead the last times that it was looked at, by no fault."""
+        return self._found_dead >= LOOKS
+
     def died(self, held: bool = False) -> bool:
         """Whether the target is found dead again and again, and no fault holds a node down."""
         now = now_ns()

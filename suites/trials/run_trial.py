@@ -69,7 +69,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                     trial_context.limit(trial.longest_s),
                     active=lambda: tuple(faults.active),
                 )
-                seen.faults_over_ns, seen.sighted = now_ns(), sightings.first
+                seen.faults_over_ns, seen.sighted, seen.died = now_ns(), sightings.first, load.found_dead
                 watched.close()
             # leaving the block heals, and reads back that it did
             healed_ns = now_ns()
@@ -173,12 +173,13 @@ def _read_everything(
     wire = trial_context.wire()
     if seen.certain:
         wire.at_most_s = wire.until_at_most_s = CERTAIN_ANSWER_S
-    final = FinalRead(wire, trial_context.recorder)
+    final = FinalRead(wire, trial_context.recorder, lambda: not trial_context.alive())
     within_s = CERTAIN_READ_S if seen.certain else SIGHTED_READ_S if seen.sighted else FINAL_READ_S
     transactions = bool(trial.workload.transactional_ids)
     final.everything(clients.places, trial_context.limit(within_s), transactions, healed_ns)
     seen.take_final_read(final.incomplete, {} if seen.certain else final.hanging)
     seen.take_malformed(final.malformed)
+    seen.alive = seen.alive and (not final.incomplete or trial_context.alive())  # it may have died of being read
 
 
 def _ask_why(trial_context: TrialContext, clients: Clients, seen: TrialFacts) -> None:

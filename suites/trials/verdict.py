@@ -86,8 +86,10 @@ def _verdict(
         )
     for place, why in seen.malformed.items():
         return failed("protocol", f"{why.sentence} (the final read of {place})", why.evidence)
+    if seen.died and not seen.failed_windows:
+        return _gone(history, "a node was dead while no fault held one down, and nobody killed it")
     if not seen.alive and not seen.unhealed:
-        return _gone(history)
+        return _gone(history, "a node was dead after the faults were healed, and nobody killed it")
     if late:
         reason = Reason(SLOW, f"{late[0].sentence} But {said_of(seen.latency_ms)}")
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(late))
@@ -100,14 +102,14 @@ def _verdict(
     return Outcome(Verdict.PASS)
 
 
-def _gone(history: History) -> Outcome:
+def _gone(history: History, sentence: str) -> Outcome:
     """A node is dead: where somebody else may have stopped it, it is its own doing only at the second time."""
     if scene := history.header.settings.get("scene"):
         context = msgspec.convert(scene, CaseContext)
         found = gone(context.capabilities, context.went_away)
         if found.kind == "away":
             return found.upon(Outcome(Verdict.PASS))
-    return failed("died", "a node was dead after the faults were healed, and nobody killed it")
+    return failed("died", sentence)
 
 
 def _withheld(

@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from brokertrial.histories.clock import now_ns
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
-from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.probe.failures import NoResponse, Unclear
 from brokertrial.suites.trials import final_read
 from brokertrial.suites.trials.final_read import FinalRead
 
@@ -65,6 +66,7 @@ class Cluster:
 def read(tmp_path, monkeypatch):
     def reading(cluster, limit_ns=final_read.AGREEMENT_NS):
         monkeypatch.setattr(final_read, "AGREEMENT_NS", limit_ns)
+        monkeypatch.setattr(final_read, "AGREEMENT_AT_LEAST_NS", min(limit_ns, final_read.AGREEMENT_AT_LEAST_NS))
         with Recorder.create(tmp_path / f"history-{id(cluster)}", Header(case="c", target="t", nodes=3)) as recorder:
             final = FinalRead(cluster, recorder)
             final.everything([PLACE], 60.0, transactions=False)
@@ -103,3 +105,21 @@ def test_without_leaders_there_is_nothing_to_agree_on(read):
     cluster = Cluster(leaderless=True, node1=[OLD], node2=[NEW], node3=[(3, 0)])
     assert read(cluster).ends == {PLACE: ENDS[OLD]}
     assert cluster.asked == []
+
+
+class Dead(Cluster):
+    """It names a leader, and then is gone."""
+
+    def log_start(self, topic, partition):
+        raise Unclear("unreachable", "nobody listens")
+
+
+@pytest.mark.parametrize("cluster", [Dead(node1=[NEW]), Cluster(node1=[NEW], node2=[None])])
+def test_who_is_dead_is_not_waited_for(tmp_path, cluster):
+    """A trial waited for more than a minute for a broker that had died when all was over."""
+    began = now_ns()
+    with Recorder.create(tmp_path / "h", Header(case="c", target="t", nodes=3)) as recorder:
+        final = FinalRead(cluster, recorder, gone=lambda: True)
+        final.everything([PLACE], 60.0, transactions=False)
+    assert now_ns() - began < 5_000_000_000
+    assert bool(final.incomplete) is isinstance(cluster, Dead)

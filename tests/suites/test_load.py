@@ -68,7 +68,9 @@ def test_a_death_is_looked_at_three_times(scripted: Scripted) -> None:
     assert not scripted.seconds(1, each=1)
     scripted.alive = False
     assert not scripted.seconds(2, each=1)
+    assert not scripted.load.found_dead
     assert scripted.seconds(1, each=1)
+    assert scripted.load.found_dead
 
 
 def test_recovery_begins_with_the_silence_that_nothing_disturbed(scripted: Scripted) -> None:
@@ -159,4 +161,5 @@ def test_what_is_certain() -> None:
     assert not TrialFacts(stuck=["sends"]).certain
     assert TrialFacts(stuck=["sends"], fresh="nobody answered").certain
     assert TrialFacts(alive=False).certain
+    assert TrialFacts(died=True).certain
     assert not TrialFacts(alive=False, unhealed={"w1": "we could not start it again"}).certain

@@ -195,6 +195,13 @@ def test_no_progress_proves_nothing_while_a_fault_is_still_there(tmp_path):
     assert verdict(tmp_path, seen).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_node_that_died_while_no_fault_was_at_work_is_a_failure_though_the_heal_started_it(tmp_path):
+    """Its clients hung in the library, so that three attempts were inconclusive."""
+    outcome = verdict(tmp_path, changed(died=True, unended=["client t1 did not end within 5 s"]))
+    assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
+    assert "no fault held one down" in outcome.reason.sentence
+
+
 def test_a_node_that_died_by_itself_is_a_failure(tmp_path):
     outcome = verdict(tmp_path, changed(alive=False))
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
