@@ -19,9 +19,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from brokertrial.ci import reporter
 from brokertrial.suites.running.interruption import SIGNALS
-from brokertrial.suites.running.options import RunOptions
 
 LOG = logging.getLogger("brokertrial")
 
@@ -37,6 +35,9 @@ def main(arguments: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True, name="parent-watch").start()
+    from brokertrial.ci import reporter  # a second of imports, in which a signal has to wait
+    from brokertrial.suites.running.options import RunOptions
+
     return reporter.run(RunOptions.left_in(folder), console=True).status
 
 

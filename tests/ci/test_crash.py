@@ -91,6 +91,16 @@ def test_right_after_a_case_only_a_failure_stays(tmp_path: Path, verdict: Verdic
     assert told.warnings == ("the client library crashed (SIGABRT) right after this case",)
 
 
+def test_of_several_that_were_under_way_nobody_is_named_before_each_was_run_alone(tmp_path: Path) -> None:
+    trials = ("idempotence/lost-ack", "fetch/cut-reader")
+    begun = [Running(name, 1, 0) for name in ("offsets/ends", *trials)]
+    a_run(tmp_path, CaseResult("produce/base-offset", "", ("prod-001",), "must", Verdict.PASS), at=begun[0])
+    (tmp_path / "running.json").write_bytes(results.msgspec.json.encode(begun))
+    earlier = crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False)
+    assert earlier is not None and earlier.suspects == trials, "wire cases use no client library"
+    assert earlier.judged == {"produce/base-offset"} and earlier.told == 1
+
+
 def test_what_had_not_begun_is_told_as_before(tmp_path: Path) -> None:
     assert crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False) is None
 
