@@ -31,7 +31,7 @@ RELEASES = (
 )
 """The newest patch of each, and earlier ones where a patch mended what a broker promises."""
 NOTES = Path("runs", "kafka-releases")
-PAGE = Path(__file__).parents[2] / "docs" / "apache-kafka-releases.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "apache-kafka-releases.md"
 RUN_LIMIT_S = 4 * 3600.0
 
 
