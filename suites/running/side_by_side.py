@@ -52,6 +52,8 @@ class SideBySide:
         self._again: list[CaseRun] = []
         self._waiting: list[CaseRun] = []
         self._trials: list[CaseRun] = []
+        self._tried: set[str] = set()
+        """The kinds of clients of which a trial is over."""
         self._stop = False
 
     def run(self, cases: Sequence[CaseRun]) -> None:
@@ -119,6 +121,7 @@ class SideBySide:
                 with self._lock:
                     if case_run in self._trials:
                         self._trials.remove(case_run)
+                        self._tried.add(_clients(case_run))
 
     def _ends(self, error: BaseException) -> None:
         self._problem = self._problem or error
@@ -135,10 +138,15 @@ class SideBySide:
             return chosen
 
     def _next_trial(self) -> CaseRun | None:
+        """The longest; but what clients of one kind cannot do at all is found by the first trial that has such."""
         if len(self._trials) >= max(1, self._jobs // 2):
             return None
-        waiting = [one for one in self._waiting if one.case.kind == "trial"]
-        chosen = max(waiting, key=lambda one: one.estimate_s, default=None)
+        under_way = {_clients(one) for one in self._trials}
+        first: dict[str, CaseRun] = {}
+        for one in self._waiting:
+            if one.case.kind == "trial" and (_clients(one) in self._tried or _clients(one) not in under_way):
+                first.setdefault(one.case.id if _clients(one) in self._tried else _clients(one), one)
+        chosen = max(first.values(), key=lambda one: one.estimate_s, default=None)
         if chosen is not None:
             self._trials.append(chosen)
         return chosen
@@ -171,3 +179,8 @@ class SideBySide:
                 broken(SET, statement("data"), crowd.found.kind, f"{sentence}{', '.join(suspects)}; {tried}")
             )
         )
+
+
+def _clients(case_run: CaseRun) -> str:
+    """The kind of workload of a trial."""
+    return type(case_run.case.function().workload).__name__
