@@ -153,3 +153,7 @@ def test_a_budget_serves_the_smoke_cases_first_and_lists_the_rest():
 
 def test_cases_live_where_the_plugin_looks():
     assert Path("suites", "cases") == CASES.relative_to(CASES.parent.parent)
+
+
+def test_a_case_lies_in_the_folder_of_its_area() -> None:
+    assert [case.id for case in all_cases() if case.file.parent.name != case.id.partition("/")[0]] == []

@@ -1,73 +1,11 @@
-"""Coordinators of groups and transactions that die or fall silent."""
+"""Coordinators and leaders of transactions that die, freeze or answer in vain."""
 
 from brokertrial.faults.kinds import drop_response, duplicate_request, kill, pause
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case
 from brokertrial.suites.trials.trial import Trial
-from brokertrial.suites.workloads import Commits, GroupChurn, Transactions
-
-
-@case(
-    "commits/survive-a-coordinator-restart",
-    guarantees=["cmt-002", "cmt-017"],
-    needs=["kill", "restart"],
-    smoke=True,
-    detects=["M21", "M22"],
-)
-def an_acknowledged_commit_survives_its_coordinator():
-    """An offset that was committed MUST be the one that a group is told, whatever happens to the coordinator."""
-    return Trial(
-        workload=Commits(registers=4),
-        schedule=Windows(kill("coordinator({group})", begin=at_op(400), end=after("w1", "begin", delay_ms=600))),
-    )
-
-
-@case("commits/frozen-coordinator", guarantees=["cmt-002", "cmt-004", "cmt-017"], needs=["pause"], detects=["M28b"])
-def a_frozen_coordinator_tells_no_old_offset():
-    """A coordinator that freezes and wakes up MUST NOT tell an offset that a later commit has replaced."""
-    return Trial(
-        workload=Commits(registers=4),
-        schedule=Windows(pause("coordinator({group})", begin=at_op(300), end=after("w1", "begin", delay_ms=4000))),
-        longest_s=60.0,
-    )
-
-
-@case(
-    "groups/churn-delivers-everything",
-    guarantees=["grp-001", "cmt-005"],
-    needs=["proxy"],
-    apis={"JoinGroup": 0},
-    smoke=True,
-    detects=["M06"],
-)
-def a_group_misses_nothing_while_members_come_and_go():
-    """While members join and leave, the group MUST be given every acknowledged record, in each partition's order."""
-    return Trial(
-        workload=GroupChurn(members=4, partitions=6, stay_s=0.8),
-        schedule=Windows(drop_response(api="Heartbeat", every=3, times=8)),
-    )
-
-
-@case(
-    "groups/coordinator-killed",
-    guarantees=["grp-016", "grp-001", "cmt-005"],
-    needs=["kill", "restart"],
-    apis={"JoinGroup": 0},
-    detects=["M06"],
-)
-def a_group_outlives_its_coordinator():
-    """After the coordinator was killed the group MUST find its place again and be given every acknowledged record.
-
-    Members go on coming and going for a while after it is back: a broker that starts in seconds would else see the end
-    of the trial before the group has come together again.
-    """
-    return Trial(
-        workload=GroupChurn(members=4, partitions=12, stay_s=0.8),
-        schedule=Windows(kill("coordinator({group})", begin=at_op(500), end=after("w1", "begin", delay_ms=1000))),
-        at_least_s=25.0,
-        longest_s=60.0,
-    )
+from brokertrial.suites.workloads import Transactions
 
 
 @case(

@@ -1,6 +1,6 @@
-"""Brokers that die, freeze or stop in good order, and come back: what was acknowledged is still there, once."""
+"""Brokers that die, freeze or stop in good order: what was acknowledged is still there, once."""
 
-from brokertrial.faults.kinds import drop_response, kill, pause, terminate
+from brokertrial.faults.kinds import kill, pause, terminate
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case
@@ -65,39 +65,5 @@ def a_frozen_leader_forgets_and_doubles_nothing():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=4000))),
-        longest_s=60.0,
-    )
-
-
-@case(
-    "idempotence/dedup-survives-a-kill",
-    guarantees=["idem-007", "idem-008"],
-    needs=["kill", "restart", "proxy"],
-    detects=["M11a"],
-)
-def a_retry_is_recognised_after_the_leader_died():
-    """A batch whose answer was lost MUST be recognised as a duplicate by whoever leads after the leader was killed."""
-    return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(
-            drop_response(api="Produce", begin=at_op(500), end=after("w2", "begin", delay_ms=50)),
-            kill("leader({topic},0)", begin=after("w1", "hit", delay_ms=150), end=after("w2", "begin", delay_ms=1000)),
-        ),
-        longest_s=60.0,
-    )
-
-
-@case(
-    "fetch/readers-outlive-a-kill",
-    guarantees=["ord-007", "fetch-002", "repl-011"],
-    needs=["kill", "restart"],
-    detects=["M06"],
-)
-def readers_go_on_after_the_leader_died():
-    """Readers MUST go on after a leader was killed: nothing skipped, nothing twice, no offset with another record."""
-    return Trial(
-        workload=SendAndRead(producers=2, idempotent=True, partitions=3, readers_=4, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(kill("leader({topic},1)", begin=at_op(500), end=after("w1", "begin", delay_ms=1500))),
-        checks=("log-recency",),
         longest_s=60.0,
     )

@@ -1,4 +1,4 @@
-"""Topics that are cleaned while faults are at work: nothing goes before its time, and what stays stays where it was."""
+"""A topic that expires while its leader dies: nothing goes before its time."""
 
 from brokertrial.faults.kinds import edit_answer, kill
 from brokertrial.faults.schedule import Windows
@@ -8,36 +8,7 @@ from brokertrial.suites.trials.trial import Trial
 from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
 
 SEGMENTS = (("segment.ms", "1000"), ("segment.jitter.ms", "0"))
-COMPACTED = (
-    *SEGMENTS,
-    ("cleanup.policy", "compact"),
-    ("min.cleanable.dirty.ratio", "0.001"),
-    ("min.compaction.lag.ms", "2000"),
-)
 EXPIRING = (*SEGMENTS, ("cleanup.policy", "delete"), ("retention.ms", "6000"))
-
-
-@case(
-    "compaction/survives-a-kill",
-    guarantees=["comp-001", "comp-002", "comp-004"],
-    needs=["kill", "restart", "topic-settings", "compaction"],
-    detects=["M36a", "M36b"],
-)
-def the_latest_of_every_key_survives_a_kill():
-    """The newest record of each key MUST stay, at its offset, and none go before min.compaction.lag.ms, though a leader
-    is killed while its logs are cleaned.
-
-    Each key is written again and again; segments of a second and a lag of two have most of the log cleaned meanwhile.
-    """
-    return Trial(
-        workload=SendAndRead(
-            producers=3, partitions=2, readers_=2, configs=COMPACTED, rate=150.0, in_flight=ONE_AT_A_TIME
-        ),
-        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_500), end=after("w1", "begin", delay_ms=500))),
-        length=5_000,
-        longest_s=60.0,
-        settings=(("log.cleaner.backoff.ms", 5_000),),
-    )
 
 
 @case(
