@@ -12,6 +12,10 @@ from brokertrial.suites.signature import signature
 FATAL = ("died", "sick")
 NO_PROGRESS = "no-progress-after-heal"
 """The anomaly of a target that lives, and lets neither the clients of a workload nor fresh ones get anywhere."""
+LATE_TAKEOVER = "late-takeover"
+HANGING = "hanging-transaction"
+TIMED = frozenset({NO_PROGRESS, LATE_TAKEOVER, HANGING, "no-progress", "orphan-partition"})
+"""Anomalies of something that took longer than it may, which a busy machine can bring about too."""
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.outcome import Outcome
-from brokertrial.suites.probe.target_condition import WENT_AWAY
+from brokertrial.suites.probe.target_condition import CROWDED, WENT_AWAY
 from brokertrial.suites.result import Attempt, Reason
 
 SHOWN = 10
@@ -45,9 +45,11 @@ def concluded(outcome: Outcome, attempts: Sequence[Attempt]) -> Outcome:
             if outcome.verdict is Verdict.INCONCLUSIVE:
                 return msgspec.structs.replace(outcome, anomalies=attempt.anomalies)
             first = attempt.anomalies[0]
+            crowded = attempt.reason is not None and attempt.reason.kind == CROWDED
+            excuse = "Other cases were under way then" if crowded else "That attempt was incomplete, which may be why"
             sentence = (
                 f"attempt {number} (seed {attempt.seed}) saw {first.name}: {first.sentence} "
-                "What is missing in that attempt may explain it; no later attempt saw it again"
+                f"{excuse}; later attempts did not reproduce it"
             )
             return msgspec.structs.replace(
                 outcome,

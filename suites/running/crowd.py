@@ -10,12 +10,15 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
-from brokertrial.suites.probe.target_condition import THIS_CASE, WELL, Condition
+from brokertrial.suites.outcome import TIMED, Outcome
+from brokertrial.suites.probe.target_condition import CROWDED, THIS_CASE, WELL, Condition
+from brokertrial.suites.result import Reason
 
 if TYPE_CHECKING:
-    from brokertrial.suites.result import Reason
     from brokertrial.suites.running.liveness import Liveness
 
 SEVERAL = "one of several cases"
@@ -105,6 +108,16 @@ class Member:
     def after(self, outcome: Outcome) -> Outcome:
         """The outcome of the attempt in view of how the target fares."""
         try:
-            return outcome if self._looked else self.look(outcome.is_stuck).upon(outcome)
+            return _unless_late(outcome if self._looked else self.look(outcome.is_stuck).upon(outcome))
         finally:
             self._crowd.leave(self._case.id)
+
+
+def _unless_late(outcome: Outcome) -> Outcome:
+    """What only took too long is no failure yet: its neighbours may have slowed it. The next attempt is made alone."""
+    names = {anomaly.name for anomaly in outcome.anomalies}
+    by_anomaly = outcome.verdict is Verdict.FAIL and outcome.reason is not None and outcome.reason.kind == "anomaly"
+    if not by_anomaly or names - TIMED:
+        return outcome
+    reason = Reason(CROWDED, f"{', '.join(sorted(names))}; other cases were under way")
+    return replace(outcome, verdict=Verdict.INCONCLUSIVE, reason=reason, failures=())

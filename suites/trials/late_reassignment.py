@@ -15,6 +15,7 @@ from typing import Any
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.histories.rows import Event, Membership
+from brokertrial.suites.outcome import LATE_TAKEOVER
 
 SESSIONS = 2.0
 """In how many session timeouts a partition must have gone to another: one to notice, one for the rest to join again."""
@@ -52,7 +53,7 @@ def _taken(lost: Membership, told: Iterable[Membership], begin: int, limit: int)
 
 def _late(guarantee: str, row: Membership, within_s: float) -> Anomaly:
     return Anomaly(
-        name="late-takeover",
+        name=LATE_TAKEOVER,
         guarantee=guarantee,
         topic=row.topic,
         partition=row.partition,

@@ -15,7 +15,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Event, Membership, Operation
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive
+from brokertrial.suites.outcome import HANGING, NO_PROGRESS, Outcome, failed, inconclusive
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import SLOW, is_slow, said_of
 from brokertrial.suites.probe.target_condition import gone
@@ -204,7 +204,7 @@ def _hanging(seen: TrialFacts) -> Anomaly | None:
     place, why = next(iter(seen.hanging.items()))
     topic, _, partition = place.rpartition("-")
     return Anomaly(
-        name="hanging-transaction",
+        name=HANGING,
         guarantee="txn-001",
         topic=topic,
         partition=int(partition),

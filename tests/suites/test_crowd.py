@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import by_id
 from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent, RunStarted
-from brokertrial.suites.outcome import Outcome, failed, passed
+from brokertrial.suites.outcome import NO_PROGRESS, TIMED, Outcome, failed, passed
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, Condition
-from brokertrial.suites.result import CaseResult
+from brokertrial.suites.result import CaseResult, Reason
+from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.crowd import Crowd, Member
 from brokertrial.suites.running.needs_cluster import why_alone
@@ -22,6 +25,7 @@ from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.running.side_by_side import SET, SideBySide
+from brokertrial.suites.signature import of_anomalies
 
 IDS = ("offsets/ends", "offsets/by-time-after-the-last", "protocol/no-client-id")
 CASES = [by_id()[name] for name in IDS]
@@ -144,6 +148,45 @@ def test_harm_to_a_record_is_never_repeated_away() -> None:
     harmed = replace(harm, failures=(replace(harm.failures[0], harms=True),))
     assert Condition("crowded", "it died").upon(harmed) == harmed
     assert Condition("crowded", "it died").upon(harm).verdict is Verdict.INCONCLUSIVE
+
+
+def anomaly(name: str) -> Anomaly:
+    place: dict[str, Any] = {"guarantee": "repl-015", "topic": "t", "partition": 0, "offsets": (), "values": ()}
+    return Anomaly(name=name, **place, operations=(1,), sentence=".", strength="recency", attribution="broker")
+
+
+def late(*names: str) -> Outcome:
+    """A trial that failed by these anomalies."""
+    found = tuple(anomaly(name) for name in names)
+    return Outcome(Verdict.FAIL, Reason("anomaly", "no progress"), anomalies=found, failures=of_anomalies(found))
+
+
+@pytest.mark.parametrize("name", sorted(TIMED))
+def test_what_only_took_too_long_beside_others_is_tried_again_alone(name: str) -> None:
+    member = Member(Crowd(FakeLiveness()), CASES[0])
+    member.begin(CASES[0])
+    outcome = member.after(late(name))
+    assert (outcome.verdict, outcome.reason.kind, outcome.failures) == (Verdict.INCONCLUSIVE, CROWDED, ())
+    attempts = [attempt_of(outcome, 1, "")]
+    assert concluded(late(name), attempts).verdict is Verdict.FAIL, "seen again alone"
+    open_still = concluded(passed(), attempts)
+    assert (open_still.verdict, open_still.reason.kind) == (Verdict.INCONCLUSIVE, "unreproduced")
+    assert open_still.anomalies and "Other cases were under way" in open_still.reason.sentence
+
+
+@pytest.mark.parametrize("names", [("lost-write",), ("lost-write", NO_PROGRESS), ("orphan-partition", "two-owners")])
+def test_what_time_does_not_explain_fails_beside_others_too(names: tuple[str, ...]) -> None:
+    member = Member(Crowd(FakeLiveness()), CASES[0])
+    member.begin(CASES[0])
+    assert member.after(late(*names)) == late(*names)
+
+
+def test_a_target_that_died_of_one_case_is_no_matter_of_time() -> None:
+    liveness = FakeLiveness()
+    member = Member(Crowd(liveness), CASES[0])
+    member.begin(CASES[0])
+    liveness.dead = True
+    assert member.after(late(NO_PROGRESS)).reason.kind == "died"
 
 
 def test_cases_that_hurt_nodes_or_that_others_rest_on_are_alone() -> None:
