@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Client, Operation, PartitionId
@@ -26,28 +26,10 @@ def ask_for_ends(context: WorkloadContext, name: str) -> None:
     rng = context.random(name)
     while not context.stopping.wait(PAUSE_S):
         topic, partition = rng.choice(context.places)
-        op, _ = context.recorder.next_op(), context.clock.tick()
-        call_ns = now_ns()
-        try:
-            found = reader.consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CALL_S)
-        except KafkaException:
-            found = None
-        if found is not None:
-            context.log_starts_at((topic, partition), found[0])
-        context.recorder.add(
-            Operation(
-                op=op,
-                client=name,
-                kind="list_offsets",
-                topic=topic,
-                partition=partition,
-                call_ns=call_ns,
-                return_ns=now_ns(),
-                outcome="info" if found is None else "ok",
-                log_start=None if found is None else found[0],
-                high_watermark=None if found is None else found[1],
-            )
-        )
+        with context.call("list_offsets", name, (topic, partition)) as call:
+            start, end = reader.consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=CALL_S)
+            call.row.log_start, call.row.high_watermark = start, end
+            context.log_starts_at((topic, partition), start)
     reader.close()
 
 

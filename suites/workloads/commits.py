@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
-from brokertrial.histories.clock import now_ns
-from brokertrial.histories.rows import Client, Operation, PartitionId
+from brokertrial.histories.rows import Client, PartitionId
 from brokertrial.suites.workloads.context import Lagging, WorkloadContext
 from brokertrial.suites.workloads.fresh import Fresh
+from brokertrial.suites.workloads.operation import Call
 from brokertrial.suites.workloads.sending import bystanders
 from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
@@ -70,33 +70,12 @@ class Commits(Workload):
         while not context.stopping.wait(rng.expovariate(self.rate)):
             commit_id = context.next_commit()
             offset = rng.randrange(1_000_000)
-            op, _ = context.recorder.next_op(), context.clock.tick()
             wanted = TopicPartition(place[0], place[1], offset, metadata=str(commit_id))
-            call_ns = now_ns()
-            outcome, error = "ok", None
-            try:
+            with context.call("commit", name, place, committed_offset=offset, commit_id=commit_id, group=group) as call:
                 for part in consumer.commit(offsets=[wanted], asynchronous=False):
                     if part.error is not None:
-                        outcome, error = "info", part.error.code()
-            except KafkaException as problem:
-                outcome, error = "info", problem.args[0].code()
-            context.recorder.add(
-                Operation(
-                    op=op,
-                    client=name,
-                    kind="commit",
-                    topic=place[0],
-                    partition=place[1],
-                    call_ns=call_ns,
-                    return_ns=now_ns(),
-                    outcome=outcome,
-                    error=error if error is not None and error > 0 else None,
-                    committed_offset=offset,
-                    commit_id=commit_id,
-                    group=group,
-                )
-            )
-            if outcome == "ok":
+                        call.unknown(part.error.code())
+            if call.row.outcome == "ok":
                 context.acknowledged(f"commits of {place[0]}-{place[1]}")
         consumer.close()
 
@@ -105,28 +84,13 @@ class Commits(Workload):
         consumer = _member(context, name, group)
         wanted = [TopicPartition(topic, partition) for topic, partition in context.places]
         while not context.stopping.wait(rng.expovariate(self.rate)):
-            op, _ = context.recorder.next_op(), context.clock.tick()
-            call_ns = now_ns()
-            try:
+            with context.call("committed", name, group=group) as call:
                 found = consumer.committed(wanted, timeout=CALL_S)
-            except KafkaException as problem:
-                context.recorder.add(
-                    Operation(
-                        op=op,
-                        client=name,
-                        kind="committed",
-                        call_ns=call_ns,
-                        return_ns=now_ns(),
-                        outcome="info",
-                        error=_positive(problem),
-                        group=group,
-                    )
-                )
-                continue
-            return_ns = now_ns()
-            for part in found:
-                context.recorder.add(_told(op, name, group, part, call_ns, return_ns))
-            context.acknowledged("questions")
+                call.returned()
+                for part in found:
+                    _found(call, part)
+            if call.row.outcome == "ok":
+                context.acknowledged("questions")
         consumer.close()
 
 
@@ -145,24 +109,12 @@ def _member(context: WorkloadContext, client: str, group: str) -> Consumer:
     return Consumer(context.consumer_settings(client, **{"group.id": group}))
 
 
-def _told(op: int, client: str, group: str, part: TopicPartition, call_ns: int, return_ns: int) -> Operation:
+def _found(call: Call, part: TopicPartition) -> None:
     offset = part.offset if part.offset >= 0 else NO_OFFSET
     name = part.metadata if offset >= 0 and part.metadata and part.metadata.isdigit() else None
-    return Operation(
-        op=op,
-        client=client,
-        kind="committed",
-        topic=part.topic,
-        partition=part.partition,
-        call_ns=call_ns,
-        return_ns=return_ns,
+    call.on(
+        (part.topic, part.partition),
         outcome="ok" if part.error is None else "info",
         committed_offset=offset,
         commit_id=None if name is None else int(name),
-        group=group,
     )
-
-
-def _positive(problem: KafkaException) -> int | None:
-    code = problem.args[0].code()
-    return code if code > 0 else None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.clock import OperationClock
 from brokertrial.histories.clock import now_ns
-from brokertrial.histories.rows import PartitionId, Row
+from brokertrial.histories.rows import Operation, PartitionId, Row
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import counted_ms
+from brokertrial.suites.workloads.operation import Call, recorded
 
 
 class RowWriter(Protocol):
@@ -105,6 +109,29 @@ class WorkloadContext:
     def value_range(self) -> itertools.count[int]:
         """Values that no other writer of the history gives out."""
         return itertools.count(self._next_writer() << 40)
+
+    # what is recorded
+
+    def invoked(self, kind: str, client: str, place: PartitionId | None = None) -> Operation:
+        """The row of a call that is invoked now, ok so far. It ticks the operation clock."""
+        self.clock.tick()
+        topic, partition = place or (None, None)
+        return Operation(
+            op=self.recorder.next_op(),
+            client=client,
+            kind=kind,
+            topic=topic,
+            partition=partition,
+            call_ns=now_ns(),
+            outcome="ok",
+        )
+
+    def call(
+        self, kind: str, client: str, place: PartitionId | None = None, **known: Any
+    ) -> contextlib.AbstractContextManager[Call]:
+        """Records the call of a client that is made in the block: see `recorded`."""
+        row = msgspec.structs.replace(self.invoked(kind, client, place), **known)
+        return recorded(Call(row), self.recorder.add)
 
     # what the phases wait for
 

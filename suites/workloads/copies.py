@@ -9,8 +9,7 @@ from random import Random
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from brokertrial.histories.clock import now_ns
-from brokertrial.histories.rows import Operation, PartitionId
+from brokertrial.histories.rows import PartitionId
 from brokertrial.suites.workloads.context import Lagging, WorkloadContext
 from brokertrial.suites.workloads.copying import Copying
 from brokertrial.suites.workloads.fresh import Fresh
@@ -140,30 +139,18 @@ class _Copier:
     def _send_offsets(self, txn: int, ends: dict[PartitionId, int]) -> bool:
         parts = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items()]
         producer, consumer = self.session.writer.producer, self.reader.consumer
-        self.session.context.clock.tick()
-        call_ns = now_ns()
-        outcome = self.session.retried(
-            "send_offsets",  # may outlast its limit, even forever (librdkafka issue 5456)
-            lambda seconds: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), seconds),
-        )
-        op = self.context.recorder.next_op()
-        for part in parts:
-            self.context.recorder.add(
-                Operation(
-                    op=op,
-                    client=self.session.client,
-                    kind="commit",
-                    topic=part.topic,
-                    partition=part.partition,
-                    call_ns=call_ns,
-                    return_ns=now_ns(),
-                    outcome="ok" if outcome == "ok" else "info",
-                    committed_offset=part.offset,
-                    group=self.group,
-                    transactional_id=self.session.transactional_id,
-                    txn=txn,
-                )
+        session = self.session
+        with self.context.call(
+            "commit", session.client, group=self.group, transactional_id=session.transactional_id, txn=txn
+        ) as call:
+            for part in parts:
+                call.on((part.topic, part.partition), committed_offset=part.offset)
+            outcome = session.retried(
+                "send_offsets",  # may outlast its limit, even forever (librdkafka issue 5456)
+                lambda left: producer.send_offsets_to_transaction(parts, consumer.consumer_group_metadata(), left),
             )
+            if outcome != "ok":
+                call.unknown()
         return outcome == "ok"
 
     def _go_back(self, places: list[PartitionId]) -> None:

@@ -11,11 +11,9 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-import msgspec
-
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.payload import record_for
-from brokertrial.histories.rows import Client, Operation, PartitionId, Record
+from brokertrial.histories.rows import Client, PartitionId, Record
 from brokertrial.suites.probe.classic_member import Member
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
@@ -113,8 +111,8 @@ class Fresh:
             with self._trying(f"committed {topic}-{partition} in group {group}") as wire:
                 wire.forget_coordinator(group)
                 commit_id = self._context.next_commit()
-                with self._recorded(client, "commit", (topic, partition), group=group, committed_offset=1,
-                                    commit_id=commit_id):  # fmt: skip
+                with self._context.call("commit", client, (topic, partition), group=group, committed_offset=1,
+                                        commit_id=commit_id):  # fmt: skip
                     wire.commit_all(group, {(topic, partition): 1}, metadata=str(commit_id)).must_succeed()
                 wire.committed(group, topic, partition).must_succeed()
 
@@ -128,13 +126,13 @@ class Fresh:
             producer = wire.producer(transactional_id)
             for commit in (True, False):
                 txn = self._context.next_txn()
-                with self._recorded(client, "begin", transactional_id=transactional_id, txn=txn):
+                with self._context.call("begin", client, transactional_id=transactional_id, txn=txn):
                     pass
                 self._send_one(wire, client, place, next(values), producer, txn)
                 if group:
                     self._send_offsets(wire, client, producer, txn, group, list(inputs))
                 kind = "commit_txn" if commit else "abort_txn"
-                with self._recorded(client, kind, transactional_id=transactional_id, txn=txn):
+                with self._context.call(kind, client, transactional_id=transactional_id, txn=txn):
                     (producer.commit() if commit else producer.abort()).must_succeed()
 
     # the steps
@@ -186,22 +184,19 @@ class Fresh:
         value = int.from_bytes(body[4:12], "big") if body else None
         record = WireRecord(key, body, headers, timestamp)
         topic, partition = place
-        op, call_ns, outcome, offset = self._context.recorder.next_op(), now_ns(), "info", None
+        sent = Record(op=0, client=client, topic=topic, partition=partition, value=value, side="sent", position=0,
+                      timestamp=timestamp, outcome="info", txn=txn)  # fmt: skip
         try:
-            if producer is None:
-                answer = wire.produce(topic, batch(records=[record]), partition, timeout_ms=SEND_MS)
-            else:
-                answer = producer.send(topic, partition=partition, records=[record], timestamp=timestamp)
-            offset, outcome = answer.offset, "ok"
+            with self._context.call("send", client, place, count=1, txn=txn) as call:
+                sent.op = call.row.op
+                if producer is None:
+                    answer = wire.produce(topic, batch(records=[record]), partition, timeout_ms=SEND_MS)
+                else:
+                    answer = producer.send(topic, partition=partition, records=[record], timestamp=timestamp)
+                call.row.base_offset = sent.offset = answer.offset
+                sent.outcome = "ok"
         finally:
-            self._context.recorder.add(
-                Operation(op=op, client=client, kind="send", topic=topic, partition=partition, call_ns=call_ns,
-                          return_ns=now_ns(), outcome=outcome, base_offset=offset, count=1, txn=txn)
-            )  # fmt: skip
-            self._context.recorder.add(
-                Record(op=op, client=client, topic=topic, partition=partition, offset=offset, value=value, side="sent",
-                       position=0, timestamp=timestamp, outcome=outcome, txn=txn)
-            )  # fmt: skip
+            self._context.recorder.add(sent)
 
     def _send_offsets(
         self, wire: Wire, client: str, producer: Producer, txn: int, group: str, inputs: list[PartitionId]
@@ -210,21 +205,9 @@ class Fresh:
         wire.forget_coordinator(group)
         for place in inputs[:1]:
             stands = max(wire.committed(group, *place).must_succeed().offset, 0)
-            with self._recorded(client, "commit", place, group=group, committed_offset=stands, txn=txn,
-                                transactional_id=producer.transactional_id):  # fmt: skip
+            with self._context.call("commit", client, place, group=group, committed_offset=stands, txn=txn,
+                                    transactional_id=producer.transactional_id):  # fmt: skip
                 producer.send_offsets(group, {place: stands}).must_succeed()
-
-    @contextlib.contextmanager
-    def _recorded(self, client: str, kind: str, place: PartitionId | None = None, **told: object) -> Iterator[None]:
-        """One operation: ok when the block ends, unknown when it raises."""
-        topic, partition = place or (None, None)
-        row = Operation(op=self._context.recorder.next_op(), client=client, kind=kind, topic=topic, partition=partition,
-                        call_ns=now_ns(), outcome="info", **told)  # type: ignore[arg-type]  # fmt: skip
-        try:
-            yield
-            row = msgspec.structs.replace(row, outcome="ok")
-        finally:
-            self._context.recorder.add(msgspec.structs.replace(row, return_ns=now_ns()))
 
     def _client(self, group: str | None = None, transactional_id: str | None = None) -> str:
         client = f"{CLIENT}{next(_numbers)}"

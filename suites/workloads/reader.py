@@ -10,9 +10,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.payload import read_back
-from brokertrial.histories.rows import Client, Operation, PartitionId, Record
+from brokertrial.histories.rows import Client, PartitionId, Record
 from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.operation import Call
 
 POLL_RECORDS = 500
 CLOSE_S = 10.0
@@ -93,28 +94,14 @@ class Reader:
                     self._told_out_of_range(message, call_ns, return_ns)
         if not by_place:
             return {}
-        op = self.context.recorder.next_op()
-        self.context.clock.tick()
-        return {place: self._take(op, place, found, call_ns, return_ns) for place, found in by_place.items()}
+        with self.context.call("poll", self.client, call_ns=call_ns, return_ns=return_ns) as call:
+            return {place: self._take(call, place, found) for place, found in by_place.items()}
 
-    def _take(self, op: int, place: PartitionId, messages: list[Message], call_ns: int, return_ns: int) -> list[int]:
+    def _take(self, call: Call, place: PartitionId, messages: list[Message]) -> list[int]:
         topic, partition = place
         self._denied.pop(place, None)
         add = self.context.recorder.add
-        add(
-            Operation(
-                op=op,
-                client=self.client,
-                kind="poll",
-                topic=topic,
-                partition=partition,
-                call_ns=call_ns,
-                return_ns=return_ns,
-                outcome="ok",
-                base_offset=messages[0].offset(),
-                count=len(messages),
-            )
-        )
+        op = call.on(place, base_offset=messages[0].offset(), count=len(messages)).op
         stream = self.streams.setdefault(place, Stream(self.context.next_stream(), None))
         values: list[int] = []
         for message in messages:

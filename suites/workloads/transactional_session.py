@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from confluent_kafka import KafkaException
 
-from brokertrial.histories.clock import now_ns
-from brokertrial.histories.rows import Operation
 from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.operation import Call
 from brokertrial.suites.workloads.writer import RecordProducer
 
 CALL_S = 10.0
@@ -44,8 +44,8 @@ class TransactionalSession:
             return None
         txn = self.context.next_txn()
         self.open = True
-        self.context.clock.tick()
-        self._row("begin", txn, now_ns(), "ok")
+        with self._call("begin", txn):
+            pass
         return txn
 
     def end(self, txn: int, abort: bool) -> bool:
@@ -61,12 +61,13 @@ class TransactionalSession:
 
     def _end(self, kind: str, txn: int) -> str:
         producer = self.writer.producer
-        self.context.clock.tick()
-        call_ns = now_ns()
-        call = producer.commit_transaction if kind == "commit_txn" else producer.abort_transaction
-        outcome = self.retried(kind, call)
-        self.open = outcome != "ok"
-        self._row(kind, txn, call_ns, "ok" if outcome == "ok" else "info")
+        with self._call(kind, txn) as call:
+            outcome = self.retried(
+                kind, producer.commit_transaction if kind == "commit_txn" else producer.abort_transaction
+            )
+            self.open = outcome != "ok"
+            if self.open:
+                call.unknown()
         return outcome
 
     def retried(self, what: str, call: Callable[[float], object]) -> str:
@@ -95,19 +96,8 @@ class TransactionalSession:
         self.over = True
         return "error"
 
-    def _row(self, kind: str, txn: int, call_ns: int, outcome: str) -> None:
-        self.context.recorder.add(
-            Operation(
-                op=self.context.recorder.next_op(),
-                client=self.client,
-                kind=kind,
-                call_ns=call_ns,
-                return_ns=now_ns(),
-                outcome=outcome,
-                transactional_id=self.transactional_id,
-                txn=txn,
-            )
-        )
+    def _call(self, kind: str, txn: int) -> AbstractContextManager[Call]:
+        return self.context.call(kind, self.client, transactional_id=self.transactional_id, txn=txn)
 
     def close(self) -> None:
         """Ends the producer; an open transaction stays open until another takes over the id, or its time is over."""

@@ -13,6 +13,7 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.histories.payload import record_for
 from brokertrial.histories.rows import Client, Operation, PartitionId, Record
 from brokertrial.suites.workloads.context import WorkloadContext
+from brokertrial.suites.workloads.operation import kafka_code
 
 IN_FLIGHT = 400
 FLUSH_S = 60.0
@@ -20,25 +21,8 @@ FLUSH_STEP_S = 1.0
 TRANSACTION_MS = 30_000
 
 
-class PendingRecord:
-    """A record under way."""
-
-    __slots__ = ("call_ns", "derived_from", "key", "op", "place", "position", "timestamp", "txn", "value")
-
-    def __init__(
-        self,
-        op: int,
-        place: PartitionId,
-        value: int,
-        key: int | None,
-        timestamp: int,
-        position: int,
-        call_ns: int,
-        txn: int | None,
-        derived_from: int | None,
-    ) -> None:
-        self.op, self.place, self.value, self.key, self.timestamp = op, place, value, key, timestamp
-        self.position, self.call_ns, self.txn, self.derived_from = position, call_ns, txn, derived_from
+PendingRecord = tuple[Operation, Record]
+"""A record under way: its rows, as far as they are known."""
 
 
 class ReportedOffsets:
@@ -124,12 +108,23 @@ class RecordProducer:
         """Sends the next value; None when the client's queue is full and nothing was sent."""
         value = next(self._values)
         key, body, headers, timestamp = record_for(value, self.size)
-        op = self.context.recorder.next_op()
-        self.context.clock.tick()
-        position = next(self._positions.setdefault(place, itertools.count()))
-        number = int.from_bytes(key, "big", signed=True) if key is not None else None
-        sent = PendingRecord(op, place, value, number, timestamp, position, now_ns(), txn, derived_from)
-        self._under_way[op] = sent
+        call = self.context.invoked("send", self.client, place)
+        call.count, call.txn, call.transactional_id = 1, txn, self._transactional_id
+        record = Record(
+            op=call.op,
+            client=self.client,
+            topic=place[0],
+            partition=place[1],
+            value=value,
+            key=int.from_bytes(key, "big", signed=True) if key is not None else None,
+            side="sent",
+            position=next(self._positions.setdefault(place, itertools.count())),
+            timestamp=timestamp,
+            outcome="info",
+            txn=txn,
+            derived_from=derived_from,
+        )
+        sent = self._under_way[call.op] = call, record
         try:
             self.producer.produce(
                 place[0],
@@ -141,13 +136,13 @@ class RecordProducer:
                 on_delivery=lambda error, message: self._answered(sent, error, message),
             )
         except BufferError:
-            del self._under_way[op]
-            self._record(sent, "fail", None, None, None)
+            del self._under_way[call.op]
+            self._record(sent, "fail")
             self.poll(0.05)
             return None
         except KafkaException as error:  # before anything was queued: certainly no effect
-            del self._under_way[op]
-            self._record(sent, "fail", error.args[0].code(), None, now_ns())
+            del self._under_way[call.op]
+            self._record(sent, "fail", now_ns(), error.args[0].code())
             self._look_at(error.args[0])
             return None
         return value
@@ -176,7 +171,7 @@ class RecordProducer:
         if self.fatal is not None:
             self._drain()
         for sent in list(self._under_way.values()):
-            self._record(sent, "info", None, None, None)
+            self._record(sent, "info")
         self._under_way.clear()
         self._drain()
 
@@ -184,7 +179,7 @@ class RecordProducer:
         """Records all that is under way as unknown; its answers, should they come yet, count no more."""
         while self._under_way:
             with contextlib.suppress(KeyError):  # an answer came just now
-                self._record(self._under_way.popitem()[1], "info", None, None, None)
+                self._record(self._under_way.popitem()[1], "info")
 
     def _drain(self) -> None:
         """Gives up what is queued and in flight, and takes the callbacks that say so."""
@@ -192,15 +187,18 @@ class RecordProducer:
         self.poll(0)
 
     def _answered(self, sent: PendingRecord, error: KafkaError | None, message: Message) -> None:
-        if self._under_way.pop(sent.op, None) is None:
+        if self._under_way.pop(sent[0].op, None) is None:
             return
         if error is not None:
-            self._record(sent, "info", error.code(), None, now_ns())
+            self._record(sent, "info", now_ns(), error.code())
             self._look_at(error)
             return
-        offset = self._told.offset(sent.place, message.offset())
-        self._record(sent, "ok", None, offset, now_ns(), message.leader_epoch())
-        self.context.sent(sent.place, offset or 0, sent.txn)
+        call, record = sent
+        place = record.topic, record.partition
+        call.base_offset = record.offset = offset = self._told.offset(place, message.offset())
+        call.leader_epoch = record.leader_epoch = message.leader_epoch()
+        self._record(sent, "ok", now_ns())
+        self.context.sent(place, offset or 0, record.txn)
 
     def _look_at(self, error: KafkaError) -> None:
         if error.fatal() and self.fatal is None:
@@ -208,50 +206,13 @@ class RecordProducer:
             self.context.recorder.event("client-fatal", client=self.client, error=error.str())
 
     def _record(
-        self,
-        sent: PendingRecord,
-        outcome: str,
-        error: int | None,
-        offset: int | None,
-        return_ns: int | None,
-        epoch: int | None = None,
+        self, sent: PendingRecord, outcome: str, return_ns: int | None = None, error: int | None = None
     ) -> None:
         self.unsure += outcome != "ok"
-        topic, partition = sent.place
-        kafka_error = error if error is not None and error > 0 else None
-        self.context.recorder.add(
-            Operation(
-                op=sent.op,
-                client=self.client,
-                kind="send",
-                topic=topic,
-                partition=partition,
-                call_ns=sent.call_ns,
-                return_ns=return_ns,
-                outcome=outcome,
-                error=kafka_error,
-                base_offset=offset,
-                count=1,
-                txn=sent.txn,
-                transactional_id=self._transactional_id,
-                leader_epoch=epoch,
-            )
-        )
-        self.context.recorder.add(
-            Record(
-                op=sent.op,
-                client=self.client,
-                topic=topic,
-                partition=partition,
-                offset=offset,
-                value=sent.value,
-                key=sent.key,
-                side="sent",
-                position=sent.position,
-                timestamp=sent.timestamp,
-                outcome=outcome,
-                txn=sent.txn,
-                derived_from=sent.derived_from,
-                leader_epoch=epoch,
-            )
-        )
+        call, record = sent
+        call.outcome = record.outcome = outcome
+        call.return_ns = return_ns
+        if error is not None:
+            call.error = kafka_code(error)
+        self.context.recorder.add(call)
+        self.context.recorder.add(record)
