@@ -5,7 +5,7 @@ BIN     := .venv/bin
 WORKERS ?= 2
 FAST    := tests/structure/test_tree.py tests/structure/test_one_package.py tests/wire tests/histories tests/formats
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
-CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py)
+CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py src/brokertrial/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
 .PHONY: trial test check lint types layers unit slow mutants differential prove releases reference schema wheel clean

@@ -30,6 +30,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from brokertrial import extensions
 from brokertrial.checkers import checks as package_of_checks
 from brokertrial.checkers.anomaly import Anomaly, Attribution, Strength
 from brokertrial.checkers.sentence import filled
@@ -111,8 +112,8 @@ def _present(row: AnomalyRow, *names: str) -> tuple[int, ...]:
 
 @cache
 def all_checks() -> Mapping[str, Check]:
-    """Every check of checkers/checks/ by name, in alphabetical order."""
-    return checks_in(package_of_checks)
+    """Every check by name, in alphabetical order: those of checkers/checks/, then what others contribute."""
+    return extensions.collected("checks", checks_in(package_of_checks), _contributed)
 
 
 def checks_in(package: ModuleType) -> Mapping[str, Check]:
@@ -120,6 +121,10 @@ def checks_in(package: ModuleType) -> Mapping[str, Check]:
     found = [each.name for each in pkgutil.iter_modules(package.__path__)]
     checks = [_read(importlib.import_module(f"{package.__name__}.{name}")) for name in found]
     return {check.name: check for check in sorted(checks, key=lambda check: check.name)}
+
+
+def _contributed(module: ModuleType) -> list[tuple[str, Check]]:
+    return [(check.name, check) for check in ([_read(module)] if hasattr(module, "NAME") else [])]
 
 
 def _read(module: ModuleType) -> Check:

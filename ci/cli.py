@@ -11,6 +11,7 @@ import click
 
 from brokertrial.ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
 from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.extensions import BrokenExtension, use_folders
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.targets.base import TargetProblem
 
@@ -24,6 +25,15 @@ def cli() -> None:
     Kafka's guarantees."""
 
 
+CASES = click.option(
+    "--cases",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    multiple=True,
+    help="Also the cases of this folder (docs/extending.md). Repeatable.",
+)
+
+
 @cli.command()
 @click.option(
     "--target", required=True, metavar="TARGET", help="Broker to test; `brokertrial targets` lists the forms."
@@ -32,6 +42,7 @@ def cli() -> None:
     "--select", multiple=True, metavar="AREA/NAME", help="Run only these cases (* is a wildcard). Repeatable."
 )
 @click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Skip these cases. Repeatable.")
+@CASES
 @click.option(
     "--profile",
     type=click.Choice(["smoke", "full"]),
@@ -108,10 +119,12 @@ def run(**options: Any) -> None:
 )
 @click.option("--strict", is_flag=True, help="Also report behaviour that Kafka allows (for testing checkers).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the verdict and all anomalies.")
-def check(place: str, **options: Any) -> None:
+@CASES
+def check(place: str, cases: tuple[str, ...], **options: Any) -> None:
     """Re-check a stored history without a broker, or a history of another harness (docs/formats.md)."""
     from brokertrial.ci.commands.check import check as command
 
+    use_folders(cases)
     sys.exit(command(place, **options))
 
 
@@ -119,10 +132,12 @@ def check(place: str, **options: Any) -> None:
 @click.argument("place", metavar="RUN/CASE")
 @click.argument("anomaly", required=False)
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
-def explain(place: str, anomaly: str | None, html: str | None) -> None:
+@CASES
+def explain(place: str, anomaly: str | None, html: str | None, cases: tuple[str, ...]) -> None:
     """Explain one anomaly (by name or number) with a timeline; without ANOMALY, list them."""
     from brokertrial.ci.commands.explain import explain as command
 
+    use_folders(cases)
     sys.exit(command(place, anomaly, Path(html) if html else None))
 
 
@@ -144,20 +159,34 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 @click.option(
     "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
 )
-def replay(place: str, times: int, runs: str) -> None:
+@CASES
+def replay(place: str, times: int, runs: str, cases: tuple[str, ...]) -> None:
     """Replay one case with the same target, seed and fault schedule; reports k of N reproduced."""
     from brokertrial.ci.commands.replay import replay as command
 
-    sys.exit(command(place, times, Path(runs)))
+    sys.exit(command(place, times, Path(runs), cases))
 
 
 @cli.command()
 @click.option("--coverage", is_flag=True, help="Show which guarantees are covered by cases, and which are not.")
-def cases(coverage: bool) -> None:
+@CASES
+def cases(coverage: bool, cases: tuple[str, ...]) -> None:
     """List the cases: id, level, guarantees, statement, needs."""
     from brokertrial.ci.commands.cases import coverage_page, list_page
 
+    use_folders(cases)
     click.echo(coverage_page() if coverage else list_page())
+
+
+@cli.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@CASES
+def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
+    """Record that cases of your own passed on Apache Kafka in these runs: then they may fail other brokers."""
+    from brokertrial.ci.commands.prove import prove as command
+
+    use_folders(cases)
+    sys.exit(command(runs))
 
 
 @cli.command()
@@ -241,7 +270,7 @@ def main(arguments: list[str] | None = None) -> None:
     except UserError as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
-    except BadOptions as trouble:
+    except (BadOptions, BrokenExtension) as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(USAGE)
     except TargetProblem as problem:

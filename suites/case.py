@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from brokertrial import extensions
 from brokertrial.faults.schedule import Window
 from brokertrial.suites.guarantees import Guarantee, Level, guarantee
 from brokertrial.suites.since import Since
@@ -208,9 +209,23 @@ def case_files() -> list[Path]:
     return sorted(path for path in CASES.glob("*/*.py") if not path.name.startswith("_"))
 
 
-@cache
 def by_id() -> dict[str, Case]:
-    """Every case by id; two of one id are refused."""
+    """Every case by id, ours and what others contribute; two of one id are refused."""
+    return _found(extensions.folders())
+
+
+@cache
+def _found(folders: tuple[Path, ...]) -> dict[str, Case]:
+    return extensions.collected("cases", _own(), _contributed)
+
+
+def _contributed(module: Any) -> list[tuple[str, Case]]:
+    """The cases of somebody else's module; a guarantee that nobody knows is found here, not in a run."""
+    return [(entry.id, entry) for entry in cases_of(module) if entry.promises]
+
+
+@cache
+def _own() -> dict[str, Case]:
     found: dict[str, Case] = {}
     for path in case_files():
         for entry in cases_in(path):
@@ -221,8 +236,13 @@ def by_id() -> dict[str, Case]:
 
 
 def all_cases() -> list[Case]:
-    """Every case, in the order of areas and files."""
+    """Every case, in the order of areas and files; those of others come last."""
     return list(by_id().values())
+
+
+def own_cases() -> list[Case]:
+    """Every case of this suite: those that its proof record and its planted bugs speak of."""
+    return list(_own().values())
 
 
 def own_nodes(source: str, function_name: str) -> Iterator[ast.stmt]:

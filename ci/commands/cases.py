@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from brokertrial.extensions import origin
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.running import claims
@@ -15,7 +16,7 @@ def names() -> list[str]:
 
 
 def list_page() -> str:
-    """Every case: id, level, guarantees, what it needs, its statement."""
+    """Every case: id, level, guarantees, what it needs, its statement, and where it comes from if it is not ours."""
     lines = []
     for case in all_cases():
         needs = f"   needs {', '.join(case.needs)}" if case.needs else ""
@@ -23,6 +24,8 @@ def list_page() -> str:
             f"{case.id:<58} {case.level:<6} {', '.join(case.guarantees)}{'   smoke' if case.smoke else ''}{needs}"
         )
         lines.append(textwrap.fill(case.statement, 108, initial_indent="    ", subsequent_indent="    "))
+        if place := origin("cases", case.id):
+            lines.append(f"    from {place}")
     lines.append(f"{len(all_cases())} cases.")
     return "\n".join(lines)
 

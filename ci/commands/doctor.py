@@ -12,6 +12,7 @@ from brokertrial.ci.errors import FAILED, NOT_READY, PASSED, UserError
 from brokertrial.faults.journal import heal_run
 from brokertrial.histories import tempdirs
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
+from brokertrial.suites.running import extended
 from brokertrial.suites.targets import doctor as ward
 
 
@@ -22,6 +23,9 @@ def doctor(target: str | None, clean: str | None) -> int:
     found = ward.examine(target) if target else ward.machine()
     for finding in found:
         click.echo(f"{finding.ability:<14} {finding.state:<11} {finding.detail}".rstrip())
+    for place, groups in extended.load().items():
+        held = "; ".join(f"{group}: {', '.join(names)}" for group, names in groups.items())
+        click.echo(f"{'extension':<14} {'works':<11} {place} ({held})")
     if left := tempdirs.left_behind():
         click.echo(f"{'leftovers':<14} {len(left)} temporary folders of processes that were killed: doctor --clean")
     return FAILED if target and any(finding.state == "does not" for finding in found) else PASSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions
 
 
-def replay(text: str, times: int, runs: Path) -> int:
+def replay(text: str, times: int, runs: Path, cases: Sequence[str] = ()) -> int:
     """Runs the case `times` times; 1 when an anomaly was seen, else the status of the last run."""
     place = run_folder.find(text)
     if place.run is None or place.case is None:
@@ -29,7 +30,12 @@ def replay(text: str, times: int, runs: Path) -> int:
     wanted = _marks(before)
     seed = before.seed or header.run.seed  # of the attempt that was judged: a later one has a later seed
     options = RunOptions(
-        header.run.target, profile=header.run.profile, seed=seed, select=(place.case,), runs=str(runs)
+        header.run.target,
+        profile=header.run.profile,
+        seed=seed,
+        select=(place.case,),
+        cases=tuple(cases),
+        runs=str(runs),
     ).validated()
     same, failed, status = 0, False, PASSED
     for number in range(1, times + 1):

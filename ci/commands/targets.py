@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from brokertrial.extensions import origin
 from brokertrial.suites.targets import known_targets
 from brokertrial.suites.targets.file import example
 
@@ -12,7 +13,8 @@ def list_page() -> str:
     """Every kind of target with its examples and options."""
     lines = []
     for scheme, kind in known_targets().items():
-        lines.append(f"{scheme:<12} {kind.summary}")
+        place = origin("targets", scheme)
+        lines.append(f"{scheme:<12} {kind.summary}{f' (from {place})' if place else ''}")
         lines.append(f"{CONTINUED}for example  {'   '.join(kind.examples)}")
         lines += [f"{CONTINUED}?{option}=  {meaning}" for option, meaning in kind.options.items()]
         lines.append("")

@@ -3,9 +3,11 @@
 import importlib
 import pkgutil
 from functools import cache
+from types import ModuleType
 
 import msgspec
 
+from brokertrial import extensions
 from brokertrial.faults.kind import MessageFault, ProcessFault
 from brokertrial.faults.kinds.cut import cut
 from brokertrial.faults.kinds.delay import delay
@@ -44,13 +46,14 @@ __all__ = [
 
 @cache
 def all_kinds() -> dict[str, type[MessageFault] | type[ProcessFault]]:
-    """Every kind by its name, from every file of this folder."""
-    found: dict[str, type[MessageFault] | type[ProcessFault]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, MessageFault | ProcessFault) and hasattr(value, "kind"):
-                found[value.kind] = value
-    return found
+    """Every kind by its name, from every file of this folder, and what others contribute."""
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    return extensions.collected("faults", dict(kind for module in modules for kind in _kinds_of(module)), _kinds_of)
+
+
+def _kinds_of(module: ModuleType) -> list[tuple[str, type[MessageFault] | type[ProcessFault]]]:
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
+    return [(k.kind, k) for k in kinds if issubclass(k, MessageFault | ProcessFault) and hasattr(k, "kind")]
 
 
 def kind_of(name: str) -> type[MessageFault] | type[ProcessFault]:

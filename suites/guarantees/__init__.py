@@ -14,6 +14,8 @@ from typing import Literal
 
 import msgspec
 
+from brokertrial import extensions
+
 Level = Literal["must", "should", "may"]
 HERE = Path(__file__).parent
 
@@ -43,17 +45,35 @@ class UnknownGuarantee(LookupError):
     """A case names a guarantee that no file of the registry has."""
 
 
-@cache
 def registry() -> dict[str, Guarantee]:
-    """Every guarantee by id, in the order of the files."""
+    """Every guarantee by id, in the order of the files; those that others bring come last."""
+    return _found(extensions.folders())
+
+
+@cache
+def _found(folders: tuple[Path, ...]) -> dict[str, Guarantee]:
     found: dict[str, Guarantee] = {}
-    for path in sorted(HERE.glob("*.toml")):
-        for row in tomllib.loads(path.read_text(encoding="utf-8"))["guarantee"]:
-            entry = msgspec.convert({**row, "area": path.stem}, Guarantee)
+    files: dict[str, Path] = {}
+    for path in [*sorted(HERE.glob("*.toml")), *_contributed()]:
+        for entry in _rows(path):
             if entry.id in found:
-                raise ValueError(f"{path.name}: guarantee {entry.id} is in the registry twice")
-            found[entry.id] = entry
+                raise extensions.BrokenExtension(f"guarantee {entry.id!r} is in {files[entry.id]} and again in {path}.")
+            found[entry.id], files[entry.id] = entry, path
     return found
+
+
+def _contributed() -> list[Path]:
+    """The TOML files that lie beside the cases and checks of others."""
+    folders = {source.folder for group in ("cases", "checks") for source in extensions.sources(group)}
+    return sorted({path for folder in folders for path in folder.glob("*.toml")})
+
+
+def _rows(path: Path) -> list[Guarantee]:
+    try:
+        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("guarantee", [])
+        return [msgspec.convert({**row, "area": path.stem}, Guarantee) for row in rows]
+    except (OSError, ValueError, TypeError) as error:
+        raise extensions.BrokenExtension(f"{path} holds no guarantees that can be read: {error}.") from error
 
 
 def guarantee(guarantee_id: str) -> Guarantee:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.targets.processes import python
 
@@ -70,7 +70,7 @@ def planted(case: Case, word: str) -> str:
 
 def catchers(mutant_id: str) -> list[tuple[str, Case]]:
     """The cases that a bug must make fail, each with how it plants it; those that only ask come first."""
-    named = [(word, case) for case in all_cases() for word in bugs_of(case) if word.partition(":")[0] == mutant_id]
+    named = [(word, case) for case in own_cases() for word in bugs_of(case) if word.partition(":")[0] == mutant_id]
     return sorted(named, key=lambda pair: (pair[1].kind == "trial", bool(pair[1].needs)))
 
 

@@ -23,7 +23,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
-from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.proving import mutants, proof_record
 from brokertrial.suites.result import CaseResult
@@ -97,7 +97,7 @@ def _is_shown(mutant: mutants.Mutant, result: CaseResult) -> bool:
 def clean(ids: Sequence[str], seed: int) -> list[str]:
     """What the healthy broker did wrong in these cases: failures, and too many that were not decided."""
     targets: dict[str, list[Case]] = {}
-    for case in all_cases():
+    for case in own_cases():
         if case.id in set(ids):
             targets.setdefault(mutants.planted(case, "").partition("?")[0], []).append(case)
     found = [result for target, cases in targets.items() for result in results(target, cases, seed)]

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from brokertrial.suites.case import Case, all_cases
+from brokertrial.extensions import source_of
+from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.proving.case_dependencies import changed, state_of, text_hash, under
 from brokertrial.suites.result import KafkaProof
 
-RECORD = Path(__file__).with_name("proof_record.json")
+NAME = "proof_record.json"
+RECORD = Path(__file__).with_name(NAME)
 EDITED_RESPONSE = "an edited answer"
 TIMES = ("", "", ", at the second attempt", ", at the third attempt")
 NUMBERS = {1: "one node", 3: "three nodes"}
@@ -94,7 +96,7 @@ class ProofRecord(msgspec.Struct):
 
 @cache
 def _now() -> tuple[str, dict[str, str]]:
-    files = state_of(frozenset[str]().union(*map(under, all_cases())))
+    files = state_of(frozenset[str]().union(*map(under, own_cases())))
     return hashlib.sha256(repr(files).encode()).hexdigest()[:8], files
 
 
@@ -102,6 +104,17 @@ def _now() -> tuple[str, dict[str, str]]:
 def record() -> ProofRecord:
     """The record that ships; empty when there is none."""
     return read(RECORD)
+
+
+def record_beside(case: Case) -> ProofRecord | None:
+    """The record that others keep of their cases, empty where they keep none; None for a case of ours."""
+    source = source_of("cases", case.id)
+    return _beside(source.folder) if source else None
+
+
+@cache
+def _beside(folder: Path) -> ProofRecord:
+    return read(folder / NAME)
 
 
 def read(path: Path) -> ProofRecord:
@@ -129,13 +142,15 @@ def tampered_hash(case: Case) -> str:
 def proof_of(case: Case, nodes: int = 0) -> KafkaProof | None:
     """The proof of this very case; None when nobody has seen it pass on Apache Kafka.
 
-    The pass that speaks of a target with so many nodes comes last.
+    The pass that speaks of a target with so many nodes comes last. A case of others is proven by the record that lies
+    beside it; what changed under it is not followed.
     """
-    entry = record().entry(case)
+    theirs = record_beside(case)
+    entry = (record() if theirs is None else theirs).entry(case)
     if entry is None or not entry.passes:
         return None
     passes = sorted(entry.passes, key=lambda one: (one.nodes > 1) == (nodes > 1))
-    due = record().due(case, passes[-1])
+    due = record().due(case, passes[-1]) if theirs is None else ()
     return KafkaProof(
         tuple(map(str, passes)), tuple(entry.fails_with), due, tuple(sorted({one.nodes for one in passes}))
     )

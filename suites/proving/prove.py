@@ -22,7 +22,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
-from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.proving import proof_record, releases
 from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
 from brokertrial.suites.proving.mutants import CLUSTER_NEEDS, bugs_of, planted
@@ -47,7 +47,7 @@ RUN_LIMIT_S = 4 * 3600.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not shown yet; 0 when every case is proven on the targets that were named."""
     options = _options(argv)
-    cases, _ = select(all_cases(), options.select, options.deselect, "full")
+    cases, _ = select(own_cases(), options.select, options.deselect, "full")
     if options.marked:
         problems = marks(cases)
     else:
@@ -196,12 +196,12 @@ class Work:
 
     def keep(self) -> None:
         """Writes the record and the page; forgets cases that are gone, and releases that are asked for no more."""
-        known = {case.id for case in all_cases()}
+        known = {case.id for case in own_cases()}
         self.record.cases = {name: entry for name, entry in self.record.cases.items() if name in known}
         for entry in self.record.cases.values():
             entry.passes = [seen for seen in entry.passes if seen.release in RELEASES]
         proof_record.write(proof_record.RECORD, self.record)
-        TABLE.write_text(page(all_cases(), self.record), encoding="utf-8")
+        TABLE.write_text(page(own_cases(), self.record), encoding="utf-8")
 
     def problems(self, targets: Sequence[str]) -> list[str]:
         """What was asked for and is not shown."""

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brokertrial.histories.tempdirs import Scratch
-from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.proving.notes import noted_run
 from brokertrial.suites.proving.release_notes import ReleaseNotes, defects, findings
 from brokertrial.suites.proving.release_page import page, problems
@@ -41,10 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for release in [] if options.page else options.releases or RELEASES:
         shelf = ReleaseNotes(release, options.notes / f"{release}.jsonl")
         for kind in ("wire",) if options.wire else ("wire", "trial"):
-            _run(shelf, shelf.missing([case for case in all_cases() if case.kind == kind]))
+            _run(shelf, shelf.missing([case for case in own_cases() if case.kind == kind]))
     files = sorted(options.notes.glob("*.jsonl"), key=lambda path: number(path.stem))
     shelves = [ReleaseNotes(path.stem, path) for path in files]
-    cases, known = all_cases(), defects()
+    cases, known = own_cases(), defects()
     options.to.write_text(page(shelves, cases, known, findings()), encoding="utf-8")
     found = problems(shelves, cases, known)
     print("\n".join(found) or f"{len(shelves)} releases: every failure is explained ({options.to})")

@@ -14,7 +14,7 @@ import msgspec
 from brokertrial.faults.schedule import BadSchedule
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import by_id
-from brokertrial.suites.running import claims, requirements, run_folder
+from brokertrial.suites.running import claims, extended, requirements, run_folder
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.requirements import CORE
@@ -37,6 +37,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     select: tuple[str, ...] = ()
     """Patterns of case ids; empty: every case of the profile."""
     deselect: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    """Folders of case files outside the package (docs/extending.md)."""
     profile: str = "full"
     budget: float | None = None
     """Minutes; cases that do not fit are left out and listed."""
@@ -79,6 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True):
         profile: str | None = None,
         select: Sequence[str] = (),
         deselect: Sequence[str] = (),
+        cases: Sequence[str] = (),
         claims: str | None = None,
         require: str = CORE,
         known: str | None = None,
@@ -92,6 +95,7 @@ class RunOptions(msgspec.Struct, frozen=True):
             "profile": profile or ("full" if select else "smoke"),
             "select": tuple(select),
             "deselect": tuple(deselect),
+            "cases": tuple(str(Path(folder).resolve()) for folder in cases),
             "claims": features,
             "release": release,
             "require": _areas(require),
@@ -103,7 +107,10 @@ class RunOptions(msgspec.Struct, frozen=True):
             raise BadOptions(f"{error}.") from None
 
     def validated(self) -> RunOptions:
-        """Itself with a seed; raises BadOptions or TargetProblem where it cannot be run. Nothing is started."""
+        """Itself with a seed; raises BadOptions, BrokenExtension or TargetProblem where it cannot be run.
+
+        Nothing is started.
+        """
         for name, value, allowed in (
             ("profile", self.profile, PROFILES),
             ("keep", self.keep, KEEP),
@@ -115,6 +122,7 @@ class RunOptions(msgspec.Struct, frozen=True):
             raise BadOptions(f"jobs {self.jobs}: at least one case is under way.")
         if not 0 <= self.min_decided <= 100:
             raise BadOptions(f"min_decided {self.min_decided:g} is no percentage.")
+        extended.load(self.cases)
         if self.select or self.deselect:
             must_match((*self.select, *self.deselect), [*by_id(), *claims.names()])
         _must_be_features(self.claims)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.extensions import BrokenExtension
 from brokertrial.suites.case import CASES, Case, all_cases
 from brokertrial.suites.result_text import text
 from brokertrial.suites.running.bad_options import BadOptions
@@ -31,16 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name in (*VALUES, *FLAGS):
         group.addoption(f"--{name.replace('_', '-')}", action="store_true" if name in FLAGS else "store")
     group.addoption("--select", action="append", help="cases (* is a wildcard); pytest's --deselect takes them too")
+    group.addoption("--cases", action="append", help="a folder of case files outside the package")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("target"):
         return
-    words = {name: config.getoption(name) for name in (*VALUES, *FLAGS, "select", "deselect")}
+    words = {name: config.getoption(name) for name in (*VALUES, *FLAGS, "select", "deselect", "cases")}
     words = {name: word for name, word in words.items() if word} | getattr(config, "workerinput", {}).get(NAME, {})
     try:
         options = RunOptions.parsed(jobs=1, **{"profile": "full", **words}).validated().in_folder()
-    except (BadOptions, TargetProblem) as error:
+    except (BadOptions, BrokenExtension, TargetProblem) as error:
         raise pytest.UsageError(str(error)) from error
     for name in sorted({name for case in all_cases() for name in _markers(case)}):
         config.addinivalue_line("markers", f"{name}: brokertrial cases of this area, level or kind")

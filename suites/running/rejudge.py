@@ -59,7 +59,10 @@ def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseRe
 def _case_of(history: History) -> Case:
     case = by_id().get(history.header.case)
     if case is None:
-        raise NotOurs(f"{history.folder} holds the case {history.header.case!r}, which this suite does not have.")
+        raise NotOurs(
+            f"{history.folder} holds the case {history.header.case!r}, which is none of this suite, of the "
+            "packages that are installed here, nor of a folder given by --cases."
+        )
     return case
 
 

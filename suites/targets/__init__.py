@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
+from brokertrial import extensions
 from brokertrial.suites.targets.address import Address, nearest
 from brokertrial.suites.targets.base import (
     ALLOWANCES,
@@ -58,13 +61,14 @@ def open_target(text: str, workdir: Path) -> Target:
 
 
 def known_targets() -> dict[str, type[Target]]:
-    """Every target by its scheme: the subclasses of Target in the files of this folder."""
-    found: dict[str, type[Target]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        if module.ispkg or module.name.startswith("_"):
-            continue
-        content = importlib.import_module(f"{__name__}.{module.name}")
-        for _, kind in inspect.getmembers(content, inspect.isclass):
-            if issubclass(kind, Target) and kind.__module__ == content.__name__ and hasattr(kind, "scheme"):
-                found[kind.scheme] = kind
-    return dict(sorted(found.items()))
+    """Every target by its scheme: the subclasses of Target in the files of this folder, and what others contribute."""
+    names = [each.name for each in pkgutil.iter_modules(__path__) if not each.ispkg and not each.name.startswith("_")]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    own = dict(kind for module in modules for kind in _targets_of(module))
+    return dict(sorted(extensions.collected("targets", own, _targets_of).items()))
+
+
+def _targets_of(module: ModuleType) -> Iterator[tuple[str, type[Target]]]:
+    for _, kind in inspect.getmembers(module, inspect.isclass):
+        if issubclass(kind, Target) and kind.__module__ == module.__name__ and hasattr(kind, "scheme"):
+            yield kind.scheme, kind

@@ -1,0 +1,1 @@
+"""What a package contributes to brokertrial: docs/extending.md."""
