@@ -43,7 +43,7 @@ from bench.kill_report import Course
 from bench.kill_support import Trouble, all_in_sync, control, final_read, make_topic, recorded, wait_for
 from brokertrial.histories.recorder import Recorder
 from brokertrial.reference_impl.broker.cluster import Cluster, ClusterFailed
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.placement import partition_for
 
 TOPIC, PARTITIONS = "t", 3
 CONFIG = {"min.insync.replicas": "2", "segment.bytes": "2097152"}  # a restart reads the newest segment again

@@ -56,6 +56,11 @@ def on(bug_id: str) -> bool:
     return switch is not None and switch.bites()
 
 
+def planted() -> bool:
+    """Whether this broker has a bug: then the classes that spoil are put in the place of the healthy ones."""
+    return bool(_active)
+
+
 def registry() -> dict[str, Bug]:
     """All planted bugs, read from the data files beside this module."""
     found: dict[str, Bug] = {}

@@ -21,7 +21,7 @@ from brokertrial.wire import apis
 from brokertrial.wire.messages import Struct
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.api.broker import Broker
 
 HandlerResult = Struct | None | Awaitable[Struct | None]
 Handler = Callable[[Struct, "Context"], HandlerResult]
@@ -30,14 +30,13 @@ Handler = Callable[[Struct, "Context"], HandlerResult]
 class Context(NamedTuple):
     """Who asks: everything a handler may know beside the request's body."""
 
-    node: Node
+    node: Broker
     api: apis.Api
     version: int
     correlation_id: int
     client_id: str | None
     connection_id: int
     client_host: str
-    swapped: bool = False  # a planted bug answers this request out of order
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,9 @@ class Served:
     handler: Handler
     forwarded: bool = False
     """The controller's to decide: other nodes pass the request on to it."""
+
+
+Dispatch = Callable[[Served, Struct, Context], HandlerResult]
 
 
 class CloseConnection(Exception):
@@ -88,9 +90,9 @@ def served() -> dict[int, Served]:
 
 def served_by_controller() -> dict[int, Served]:
     """What the process that is nothing but a controller answers: brokers, and what they forward to it."""
-    from brokertrial.reference_impl.control import api
+    from brokertrial.reference_impl.api import of_controller
 
     forwarded = {key: one for key, one in served().items() if one.forwarded or one.api.name == "ApiVersions"}
-    for module in pkgutil.iter_modules(api.__path__):
-        importlib.import_module(f"{api.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(of_controller.__path__):
+        importlib.import_module(f"{of_controller.__name__}.{module.name}")
     return forwarded | _of_controller

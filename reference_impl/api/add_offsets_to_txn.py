@@ -7,6 +7,7 @@ ended.
 from __future__ import annotations
 
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -14,7 +15,7 @@ from brokertrial.wire.messages import Struct, response
 @handles("AddOffsetsToTxn", 0, 4)
 def add_offsets_to_txn(request: Struct, context: Context) -> Struct:
     """The same as AddPartitionsToTxn for the one partition that holds the group."""
-    where = ("__consumer_offsets", context.node.groups.partition_of(request.group_id))
+    where = (CONSUMER_OFFSETS, context.node.groups.partition_of(request.group_id))
     code = context.node.transactions.add_partitions(
         request.transactional_id, request.producer_id, request.producer_epoch, [where]
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.settings.resources import Resource, find, unborn
+from brokertrial.reference_impl.api.resources import Resource, find, unborn
 from brokertrial.reference_impl.settings.topic_rules import Fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -30,7 +30,7 @@ def alter_partition_reassignments(request: Struct, context: Context) -> Struct:
     )
 
 
-def _altered(node: Node, name: str, part: Struct, request: Struct) -> dict[str, Any]:
+def _altered(node: Broker, name: str, part: Struct, request: Struct) -> dict[str, Any]:
     index, topic = part.partition_index, node.topics.get(name)
     if topic is None or not node.topics.has(name, index):
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -63,7 +63,7 @@ def list_partition_reassignments(request: Struct, context: Context) -> Struct:
     return response("ListPartitionReassignments", topics=topics, error_message=None)
 
 
-def _moving(node: Node, name: str, index: int) -> dict[str, Any] | None:
+def _moving(node: Broker, name: str, index: int) -> dict[str, Any] | None:
     topic = node.topics.get(name)
     if topic is None or not node.topics.has(name, index):
         return None

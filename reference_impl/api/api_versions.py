@@ -13,7 +13,7 @@ import re
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.settings.emulated import levels
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -53,7 +53,7 @@ def api_versions(request: Struct, context: Context) -> Struct:
     )
 
 
-def _wrong_address(request: Struct, node: Node) -> int:
+def _wrong_address(request: Struct, node: Broker) -> int:
     """Whether the client meant to talk to somebody else (v5+)."""
     if (request.cluster_id is None) != (request.node_id == -1):
         return errors.INVALID_REQUEST
@@ -62,25 +62,25 @@ def _wrong_address(request: Struct, node: Node) -> int:
     return errors.REBOOTSTRAP_REQUIRED
 
 
-def unsupported_version(node: Node) -> Struct:
+def unsupported_version(node: Broker) -> Struct:
     """The answer to a version that is not served; it goes out in version 0."""
     own = [entry for entry in _ranges(node) if entry["api_key"] == _API_VERSIONS]
     return response("ApiVersions", error_code=errors.UNSUPPORTED_VERSION, api_keys=own)
 
 
-def _ranges(node: Node) -> list[dict[str, int]]:
-    all_served = list(node.listener.served.items())
+def _ranges(node: Broker) -> list[dict[str, int]]:
+    all_served = list(node.served_versions.items())
     excess = 1 if bugs.on("M39h") else 0
     return [
         {
             "api_key": key,
-            "min_version": 0 if key == _PRODUCE else served.min_version,
-            "max_version": served.max_version + excess,
+            "min_version": 0 if key == _PRODUCE else oldest,
+            "max_version": newest + excess,
         }
-        for key, served in [*all_served, *all_served[: 1 if bugs.on("P56") else 0]]
+        for key, (oldest, newest) in [*all_served, *all_served[: 1 if bugs.on("P56") else 0]]
     ]
 
 
-def _features(node: Node) -> dict[str, tuple[int, int, int]]:
+def _features(node: Broker) -> dict[str, tuple[int, int, int]]:
     """Feature -> (lowest, highest, finalized) level."""
     return levels(node.config.emulate, node.config["group.version"], node.config["transaction.version"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS
 from brokertrial.reference_impl.group.assignors import ASSIGNORS
 from brokertrial.reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE
 from brokertrial.reference_impl.group.consumer_effects import Refusal
@@ -28,7 +29,7 @@ def consumer_group_heartbeat(request: Struct, context: Context) -> Struct:
     node = context.node
     if node.feature("group.version") < 1:
         return response("ConsumerGroupHeartbeat", error_code=errors.UNSUPPORTED_VERSION)
-    node.ensure_internal("__consumer_offsets")
+    node.ensure_internal(CONSUMER_OFFSETS)
     answer = _misshapen(request, context.version) or node.groups.consumer.heartbeat(
         request.group_id, _freed(request, context)
     )

@@ -11,7 +11,7 @@ from collections import Counter
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.settings.topic_rules import Fault, assignment_fault, batch_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -29,7 +29,7 @@ def create_partitions(request: Struct, context: Context) -> Struct:
     return response("CreatePartitions", results=results)
 
 
-def _grow(wanted: Struct, node: Node, *, twice: bool, make: bool) -> Fault | None:
+def _grow(wanted: Struct, node: Broker, *, twice: bool, make: bool) -> Fault | None:
     topic = node.topics.get(wanted.name)
     if twice:
         return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")

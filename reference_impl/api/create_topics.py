@@ -16,7 +16,8 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
+from brokertrial.reference_impl.api.broker import Broker
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.reference_impl.settings.topic_rules import (
     Fault,
@@ -64,7 +65,7 @@ def _answers(request: Struct, context: Context, names: Counter[str]) -> Iterator
         yield _create(wanted, context.node, make=make) if fault is None else _refused(wanted.name, fault)
 
 
-def _partitions_in_all(request: Struct, node: Node) -> int:
+def _partitions_in_all(request: Struct, node: Broker) -> int:
     default = node.config["num.partitions"]
     asked = (default if one.num_partitions == -1 else max(one.num_partitions, 0) for one in request.topics)
     return sum(len(one.assignments) or count for one, count in zip(request.topics, asked, strict=True))
@@ -74,7 +75,7 @@ def _refused(name: str, fault: Fault) -> dict[str, Any]:
     return {"name": name, "error_code": fault.error, "error_message": fault.message, "configs": []}
 
 
-def _fault(wanted: Struct, node: Node, *, twice: bool) -> Fault | None:
+def _fault(wanted: Struct, node: Broker, *, twice: bool) -> Fault | None:
     if twice:
         return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
     if fault := name_fault(wanted.name):
@@ -88,7 +89,7 @@ def _fault(wanted: Struct, node: Node, *, twice: bool) -> Fault | None:
     )
 
 
-def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
+def _placement_fault(wanted: Struct, node: Broker) -> Fault | None:
     if not wanted.assignments:
         return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=len(node.live_brokers()))
     for field, value in (("replication factor", wanted.replication_factor), ("partition count", wanted.num_partitions)):
@@ -103,7 +104,7 @@ def _placement_fault(wanted: Struct, node: Node) -> Fault | None:
     return assignment_fault(by_index, node.known_brokers())
 
 
-def _create(wanted: Struct, node: Node, *, make: bool) -> dict[str, Any]:
+def _create(wanted: Struct, node: Broker, *, make: bool) -> dict[str, Any]:
     count = len(wanted.assignments) or wanted.num_partitions
     if count == -1:
         count = 3 if bugs.on("P07") else node.config["num.partitions"]

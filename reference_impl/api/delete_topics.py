@@ -10,7 +10,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import Topic
 from brokertrial.reference_impl.settings.topic_rules import Fault
 from brokertrial.wire import errors
@@ -32,7 +32,7 @@ def delete_topics(wanted: Struct, context: Context) -> Struct:
     return response("DeleteTopics", responses=answers)
 
 
-def _delete(node: Node, state: Struct, *, twice: bool) -> dict[str, Any]:
+def _delete(node: Broker, state: Struct, *, twice: bool) -> dict[str, Any]:
     found = _find(node, state, twice=twice)
     if isinstance(found, Fault) and found.error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("P09"):
         return {"name": state.name, "topic_id": state.topic_id, "error_code": errors.NONE}
@@ -43,7 +43,7 @@ def _delete(node: Node, state: Struct, *, twice: bool) -> dict[str, Any]:
     return {"name": found.name, "topic_id": found.id, "error_code": errors.NONE}
 
 
-def _find(node: Node, state: Struct, *, twice: bool) -> Topic | Fault:
+def _find(node: Broker, state: Struct, *, twice: bool) -> Topic | Fault:
     has_id = state.topic_id != ZERO_UUID
     if state.name is None and not has_id:
         return Fault(errors.INVALID_REQUEST, "Neither topic name nor id were specified.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.settings.resources import DEFAULT, GROUP, TOPIC, Resource, find
+from brokertrial.reference_impl.api.resources import DEFAULT, GROUP, TOPIC, Resource, find
 from brokertrial.reference_impl.settings.setting import TYPE_CODES, Setting
 from brokertrial.reference_impl.settings.topic_rules import Fault, name_fault
 from brokertrial.wire import errors

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.api.metadata import TOPIC_OPERATIONS, described
-from brokertrial.reference_impl.broker.node import Node
 from brokertrial.reference_impl.control.image import Topic
 from brokertrial.reference_impl.settings.topic_rules import name_fault
 from brokertrial.wire import errors
@@ -49,7 +49,7 @@ def _page(topics: list[dict[str, Any]], cursor: dict[str, Any] | None) -> Struct
     return response("DescribeTopicPartitions", topics=topics, next_cursor=cursor)
 
 
-def _topic(node: Node, name: str, first: int, room: int) -> dict[str, Any]:
+def _topic(node: Broker, name: str, first: int, room: int) -> dict[str, Any]:
     topic = node.topics.get(name)
     if topic is None:
         error = errors.INVALID_TOPIC_EXCEPTION if name_fault(name) else errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -64,5 +64,5 @@ def _topic(node: Node, name: str, first: int, room: int) -> dict[str, Any]:
     }
 
 
-def _partition(node: Node, topic: Topic, index: int) -> dict[str, Any]:
+def _partition(node: Broker, topic: Topic, index: int) -> dict[str, Any]:
     return described(node, topic, index) | {"eligible_leader_replicas": [], "last_known_elr": []}

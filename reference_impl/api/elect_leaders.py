@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -42,7 +42,7 @@ def elect_leaders(request: Struct, context: Context) -> Struct:
     return response("ElectLeaders", replica_election_results=results)
 
 
-def _result(node: Node, name: str, index: int, *, unclean: bool) -> dict[str, Any]:
+def _result(node: Broker, name: str, index: int, *, unclean: bool) -> dict[str, Any]:
     topic = node.topics.get(name)
     if topic is None or not node.topics.has(name, index):
         error = errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api import Context, handles, hints
 from brokertrial.reference_impl.api.fetch_sessions import (
     NO_SESSION,
     Incremental,
@@ -27,11 +27,10 @@ from brokertrial.reference_impl.api.fetch_sessions import (
     SessionError,
     SessionPartition,
 )
-from brokertrial.reference_impl.broker import hints
 from brokertrial.reference_impl.log import spoil
 from brokertrial.reference_impl.log.epochs import UNKNOWN
-from brokertrial.reference_impl.partition import Partition
 from brokertrial.reference_impl.replica import serving
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, child, response
 
@@ -56,7 +55,7 @@ class PartitionPass:
 @handles("Fetch", 4, 18)
 def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Answers at once if there is enough, else when there is or when the time is up."""
-    if context.version >= _REPLICA_STATE_SINCE and context.node.membership is not None:
+    if context.version >= _REPLICA_STATE_SINCE and context.node.in_cluster:
         replica = request.replica_state
         if replica.replica_id >= 0 and replica.replica_epoch >= 0:
             return _serve_follower(request, context)
@@ -181,7 +180,7 @@ def _read(
     asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context, *, woken: bool = False
 ) -> PartitionPass:
     reading = PartitionPass()
-    room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.listener.budget.room)
+    room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.response_room)
     for key, wanted in asked:
         partition = _partition(key, context)
         error = _absent(key, context) if partition is None else _error(partition, wanted, request, context)

@@ -11,7 +11,8 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -24,7 +25,7 @@ _MALFORMED_KEY = {"error_code": errors.INVALID_REQUEST, "error_message": _MALFOR
 _NOT_AVAILABLE = {
     "error_code": errors.COORDINATOR_NOT_AVAILABLE, "error_message": "The coordinator is not available.", **_NOWHERE
 }  # fmt: skip
-_TOPICS = {0: "__consumer_offsets", 1: "__transaction_state"}
+_TOPICS = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 
 
 @handles("FindCoordinator", 0, 6)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.control.membership import NoBlockYet
+from brokertrial.reference_impl.txn.pids import NoBlockYet
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 

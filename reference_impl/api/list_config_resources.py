@@ -7,7 +7,7 @@ unsupported type: UNSUPPORTED_VERSION.
 from __future__ import annotations
 
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.settings.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from brokertrial.reference_impl.api.resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors, records
 from brokertrial.wire.messages import Struct, child, response
 
@@ -54,7 +54,7 @@ def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice
     index, time = part.partition_index, part.timestamp
     partition = context.node.led(name, index)
     if partition == errors.NOT_LEADER_OR_FOLLOWER and bugs.on("M34e"):
-        partition = context.node.replicas.get(name, index) or partition
+        partition = context.node.partition(name, index) or partition
     if twice:
         error = errors.INVALID_REQUEST
     elif time < 0 and context.version < _SINCE.get(time, 1 << 15):

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, TRANSACTION_STATE, Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import NOBODY, Topic
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.settings.topic_rules import collision, name_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, response
@@ -54,7 +55,7 @@ def metadata(request: Struct, context: Context) -> Struct:
     )
 
 
-def _wanted(node: Node, wanted: Struct, creations: Iterator[int]) -> dict[str, object]:
+def _wanted(node: Broker, wanted: Struct, creations: Iterator[int]) -> dict[str, object]:
     if wanted.name is None or (wanted.topic_id != ZERO_UUID and wanted.name == ""):
         topic = node.topics.by_id(wanted.topic_id)
         if topic is None:
@@ -74,7 +75,7 @@ def _wanted(node: Node, wanted: Struct, creations: Iterator[int]) -> dict[str, o
     if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
         made = node.ensure_internal(name)
         return _absent(name, errors.UNKNOWN_TOPIC_OR_PARTITION) if made is None else _present(node, made)
-    if node.membership is not None:
+    if node.in_cluster:
         node.ask_for_topic(name)
         return _absent(name, errors.UNKNOWN_TOPIC_OR_PARTITION)
     return _present(node, node.create_topic(name, node.config["num.partitions"], {}))
@@ -85,7 +86,7 @@ def _absent(name: str, error: int) -> dict[str, object]:
     return {"error_code": error, "name": name, "is_internal": internal, "partitions": []}
 
 
-def _present(node: Node, topic: Topic) -> dict[str, object]:
+def _present(node: Broker, topic: Topic) -> dict[str, object]:
     return {
         "error_code": errors.NONE,
         "name": topic.name,
@@ -95,7 +96,7 @@ def _present(node: Node, topic: Topic) -> dict[str, object]:
     }
 
 
-def described(node: Node, topic: Topic, index: int) -> dict[str, object]:
+def described(node: Broker, topic: Topic, index: int) -> dict[str, object]:
     """Who holds and leads a partition, as this node knows it."""
     placement, live = topic.placements[index], node.live_brokers()
     leader = placement.leader if placement.leader in live else NOBODY

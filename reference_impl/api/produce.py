@@ -15,12 +15,11 @@ from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import CloseConnection, Context, handles
-from brokertrial.reference_impl.broker import hints
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api import CloseConnection, Context, handles, hints
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.log import batch as batches
 from brokertrial.reference_impl.log.validate import Rejected, check_frame
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, child, response
@@ -131,7 +130,7 @@ def _name_of(data: Struct, context: Context) -> str | None:
 def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]:
     """Asks the coordinator about partitions in which the transaction has not begun; what it refuses."""
     node = context.node
-    if request.transactional_id is None or node.transactions is None:
+    if request.transactional_id is None:
         return {}
     wanted: dict[tuple[int, int], list[tuple[str, int]]] = {}
     for data in request.topic_data:
@@ -146,16 +145,17 @@ def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]
                     header, from_zero=context.version >= _EPOCH_BUMPS_SINCE, now_ms=context.node.clock.now_ms()
                 )
                 wanted.setdefault((header.producer_id, header.producer_epoch), []).append((name, part.index))
-    if wanted and node.membership is not None:
+    if wanted and node.in_cluster:
         later: Awaitable[Verdicts] = node.transactions.ask_for_admission(
             request.transactional_id, wanted, version=context.version
         )
         return later
     errors_found: Verdicts = {}
     for (producer_id, epoch), partitions in wanted.items():
-        errors_found |= node.transactions.admit(
+        codes = node.transactions.admit(
             request.transactional_id, producer_id, epoch, partitions, version=context.version
         )
+        errors_found.update((where, code) for where, code in codes.items())
     return errors_found
 
 
@@ -178,7 +178,7 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
     if _is_internal(node, name) and context.client_id != _ADMIN and not bugs.on("P52"):
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
     try:
-        done = partition.append(part.records, context.version, request.acks, swapped=context.swapped)
+        done = partition.append(part.records, context.version, request.acks)
     except Rejected as rejected:
         if rejected.error == errors.NOT_LEADER_OR_FOLLOWER:
             return _elsewhere(name, part.index, context)
@@ -217,7 +217,7 @@ def _nowhere(part: Struct, *, named: bool, version: int) -> Struct:
     return _failed(part.index, errors.UNKNOWN_SERVER_ERROR if bugs.on("P54") else absent)
 
 
-def _is_internal(node: Node, name: str) -> bool:
+def _is_internal(node: Broker, name: str) -> bool:
     topic = node.topics.get(name)
     return topic is not None and topic.internal
 

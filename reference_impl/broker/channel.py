@@ -21,17 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl.clock import ManualClock, SystemClock
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
-    from brokertrial.reference_impl.partition import Partition
+    from brokertrial.reference_impl.api.broker import Broker
+    from brokertrial.reference_impl.replica.partition import Partition
 
 SOCKET = "control.sock"
 MOST_CONNECTIONS = 32
 _LONGEST_JUMP_S = 100 * 365 * 86_400
 _LONGEST_PATH = 100  # what the system allows, less a little
-_TOPICS = {"group": "__consumer_offsets", "transactional_id": "__transaction_state"}
+_TOPICS = {"group": CONSUMER_OFFSETS, "transactional_id": TRANSACTION_STATE}
 
 
 class CommandRefused(Exception):
@@ -41,7 +42,7 @@ class CommandRefused(Exception):
 class ControlChannel:
     """Serves the socket of one node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Broker) -> None:
         self._node = node
         self._path = node.config.data / SOCKET
         self._server: asyncio.Server | None = None
@@ -133,7 +134,7 @@ class ControlChannel:
 
     def _move(self, name: str, index: int, to: int) -> dict[str, Any]:
         topic = self._node.topics.get(name)
-        if self._node.membership is not None:
+        if self._node.in_cluster:
             raise CommandRefused("this is a broker: the controller moves leaders")
         if topic is None or not self._node.topics.has(name, index):
             raise CommandRefused(f"there is no partition {name}-{index}")

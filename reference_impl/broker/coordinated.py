@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, Handler, HandlerResult, Served
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS as GROUPS
+from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE as TRANSACTIONS
 from brokertrial.reference_impl.log.validate import Rejected
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.api.broker import Broker
 
 log = logging.getLogger("coordinator")
-GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _REPLICATED_WITHIN_S = 5.0
 Refuse = Callable[[Struct, Context, int], Struct]
 
@@ -44,9 +45,9 @@ class KeyedApi:
     line: Callable[[str, Struct, int], dict[str, Any]] = lambda key, request, error: {"error_code": error}
 
 
-def loading(node: Node) -> bool:
+def loading(node: Broker) -> bool:
     """Whether a coordinator of this node is still reading anything."""
-    return any(service is not None and service.loads for service in (node.groups, node.transactions))
+    return bool(node.groups.loads or node.transactions.loads)
 
 
 def answer(kind: KeyedApi, handler: Handler, request: Struct, context: Context) -> HandlerResult:
@@ -122,9 +123,9 @@ def _coordinated(kind: KeyedApi, key: str, context: Context) -> Partition | int:
     partition = node.led(topic.name, partition_for(key, topic.partitions))
     if isinstance(partition, int):
         return errors.NOT_COORDINATOR
-    service = node.groups if kind.topic == GROUPS else node.transactions
-    if refusal := service.loads.refusal(partition.index):
-        return int(refusal)
+    loads = node.groups.loads if kind.topic == GROUPS else node.transactions.loads
+    if refusal := loads.refusal(partition.index):
+        return refusal
     return errors.COORDINATOR_NOT_AVAILABLE if kind.writes and partition.under_min_isr else partition
 
 

@@ -15,14 +15,14 @@ from brokertrial.wire.messages import Struct
 
 def dispatch(served: Served, request: Struct, context: Context) -> HandlerResult:
     """The answer, or what will be it."""
-    membership = context.node.membership
-    if membership is None and not coordinated.loading(context.node):
+    node = context.node
+    if not node.in_cluster and not coordinated.loading(node):
         try:
             return served.handler(request, context)
         except Rejected as rejected:
             return coordinated.not_written(served, request, context, rejected)
-    if served.forwarded and membership is not None:
-        return membership.forward(request, context)
+    if served.forwarded and node.in_cluster:
+        return node.forward(request, context.version)
     kind = coordinated.BY_API.get(served.api.name)
     if kind is None:
         return served.handler(request, context)

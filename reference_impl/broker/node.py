@@ -7,72 +7,72 @@ replicas. Everything else is the same.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import logging
 import random
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Container
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import replace
-from typing import Any
 
 from brokertrial.reference_impl import api
 from brokertrial.reference_impl.api.fetch_sessions import FetchSessions
 from brokertrial.reference_impl.broker.channel import ControlChannel
 from brokertrial.reference_impl.broker.chores import Chores
+from brokertrial.reference_impl.broker.dispatch import dispatch
+from brokertrial.reference_impl.broker.membership import BrokerMembership
 from brokertrial.reference_impl.clock import Clock, SystemClock
 from brokertrial.reference_impl.control.controller import Controller
 from brokertrial.reference_impl.control.image import JsonRecord, Topic
 from brokertrial.reference_impl.control.journal import MetadataJournal
-from brokertrial.reference_impl.control.membership import BrokerMembership
 from brokertrial.reference_impl.control.topics import Topics
-from brokertrial.reference_impl.group.placement import partition_for
-from brokertrial.reference_impl.log.cleaner import Cleaner
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS
+from brokertrial.reference_impl.group.service import GroupService
 from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.net.listener import Listener
-from brokertrial.reference_impl.net.peers import Peers
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.cleaner import Cleaner
 from brokertrial.reference_impl.replica.keeper import IsrKeeper
+from brokertrial.reference_impl.replica.partition import Partition
+from brokertrial.reference_impl.replica.peers import Peers
 from brokertrial.reference_impl.replica.replicas import Replicas
 from brokertrial.reference_impl.settings import emulated
 from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl.txn.service import TransactionService
 from brokertrial.wire import errors
-from brokertrial.wire.messages import request
+from brokertrial.wire.messages import Struct, request
 
 log = logging.getLogger("node")
 
-CONSUMER_OFFSETS, TRANSACTION_STATE = "__consumer_offsets", "__transaction_state"
 _MOST_ASKED_FOR = 1000
-_INTERNAL = {
-    CONSUMER_OFFSETS: ("offsets.topic", {"cleanup.policy": "compact", "segment.bytes": "104857600"}),
-    TRANSACTION_STATE: ("transaction.state.log", {"cleanup.policy": "compact"}),
-}
 
 
 class Node:
-    """A broker. `groups` and `transactions` are the coordinators, started after the logs and stopped before them."""
+    """A broker: owns its parts and their life; what parts and handlers may ask are `LocalNode` and `Broker`.
+
+    `groups` and `transactions` are the coordinators, started after the logs and stopped before them.
+    """
 
     def __init__(self, config: BrokerConfig, clock: Clock | None = None, rng: random.Random | None = None) -> None:
         self.config = config
         self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # ids that must differ between two runs of one seed; a test passes its own
         self.host = config.host
-        self.listener = Listener(self, self._served())
+        self.in_cluster = config.controller is not None
+        self.listener = Listener(self, self._served(), dispatch)
         self.fetch_max_bytes: int = config["fetch.max.bytes"]
         self.fetch_sessions = FetchSessions(
             config["max.incremental.fetch.session.cache.slots"], self.rng, self.clock.monotonic
         )
         self.topic_deleted: list[Callable[[str], None]] = []
         self.marker_written: list[Callable[[str, int, int, bool], None]] = []
-        self.groups: Any = None
-        self.transactions: Any = None
+        self.groups = GroupService(self)
+        self.transactions = TransactionService(self)
         self.replicas = Replicas(self)
-        self.peers = Peers(self)
+        self.peers = Peers(config.node_id, self.address_of)
         self.membership = BrokerMembership(self, config.controller) if config.controller is not None else None
         backoff_s = config["log.cleaner.backoff.ms"] / 1000
         self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
-        self._isr_keeper = IsrKeeper(self)
+        self._isr_keeper = IsrKeeper(self, self.replicas, self.membership.call) if self.membership else None
         self._channel = ControlChannel(self)
         self._chores = Chores(self.clock)
         self._asked_for: dict[str, float] = {}
@@ -110,6 +110,25 @@ class Node:
         known = self.image.brokers.get(broker)
         return None if known is None else (known.host, known.port)
 
+    @property
+    def served_versions(self) -> Mapping[int, tuple[int, int]]:
+        """API key -> lowest and highest version."""
+        return {key: (one.min_version, one.max_version) for key, one in self.listener.served.items()}
+
+    @property
+    def response_room(self) -> int:
+        """How many bytes of responses may still be kept for clients."""
+        return self.listener.budget.room
+
+    def when_closed(self, connection_id: int, action: Callable[[], None]) -> None:
+        """Does this once that connection is gone; only what was said last counts."""
+        self.listener.when_closed(connection_id, action)
+
+    def forward(self, message: Struct, version: int) -> Awaitable[Struct]:
+        """Has the controller of the cluster answer."""
+        assert self.membership is not None
+        return self.membership.forward(message, version)
+
     def live_brokers(self) -> dict[int, tuple[str, int]]:
         """The brokers that clients should know of."""
         if self.membership is None and not self.config.controller_only:
@@ -138,6 +157,7 @@ class Node:
         await self._channel.open()
         if self.membership is not None:
             await self.membership.take_part()
+        if self._isr_keeper is not None:
             self._isr_keeper.start()
         if self.config.controller_only:
             self._chores.every(0.02, self.controller.tick)
@@ -177,20 +197,13 @@ class Node:
             self.journal.write({"kind": "start"})
         self.config.dynamic = self.image.broker_configs
         self.journal.applied.append(self._on_record)
-        self.replicas.leadership.append(self._on_leadership)
         self.replicas.remove_replaced()
         self.replicas.open_all(clean=clean)
         if not self.config.controller_only:
-            self.groups = self._service("brokertrial.reference_impl.group.service", "GroupService")
-            self.transactions = self._service("brokertrial.reference_impl.txn.service", "TransactionService")
+            self.groups.start()
+            self.transactions.start()
+            self.replicas.leadership.append(self._on_leadership)  # what is led already, they have found by themselves
         log.info("recovered %d partitions after a %s stop", len(self.replicas), "clean" if clean else "hard")
-
-    def _service(self, module: str, name: str) -> Any:
-        if importlib.util.find_spec(module) is None:
-            return None
-        service = getattr(importlib.import_module(module), name)(self)
-        service.start()
-        return service
 
     async def stop(self) -> None:
         """Stops cleanly: no more leadership, no more requests, then the coordinators, the logs, and the marker."""
@@ -198,15 +211,15 @@ class Node:
             await self.membership.leave()
         self._chores.stop()
         self._channel.close()
-        self._isr_keeper.stop()
+        if self._isr_keeper is not None:
+            self._isr_keeper.stop()
         self._cleaner.stop()
         await self.listener.close()
         if self.membership is not None:
             await self.membership.close()
         await self.peers.close()
-        for service in (self.groups, self.transactions):
-            if service is not None:
-                service.stop()
+        self.groups.stop()
+        self.transactions.stop()
         try:
             self.replicas.close()
             self._clean_marker.touch()
@@ -244,8 +257,8 @@ class Node:
 
     def _on_leadership(self, topic: str, index: int, leads: bool) -> None:
         """A partition of an internal topic brings the coordination of what lives in it, and takes it away."""
-        service = {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions}.get(topic)
-        if service is not None:
+        if topic in INTERNAL_TOPICS:
+            service = self.groups if topic == CONSUMER_OFFSETS else self.transactions
             service.elected(index) if leads else service.resigned(index)
 
     # Topics: for those who may decide, the controller or a node alone
@@ -300,7 +313,7 @@ class Node:
         topic = self.topics.get(name)
         if topic is not None:
             return topic
-        prefix, configs = _INTERNAL[name]
+        prefix, configs = INTERNAL_TOPICS[name]
         count, factor = self.config[f"{prefix}.num.partitions"], self.config[f"{prefix}.replication.factor"]
         if self.membership is None:
             return self.create_topic(name, self.spread(count, factor), dict(configs), internal=True)

@@ -13,6 +13,7 @@ import enum
 from dataclasses import dataclass, field
 
 from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.coordinator.placement import bucket
 from brokertrial.reference_impl.group.effects import (
     Effect,
     JoinedMember,
@@ -23,7 +24,6 @@ from brokertrial.reference_impl.group.effects import (
     Ticket,
 )
 from brokertrial.reference_impl.group.layout import subscribed_topics
-from brokertrial.reference_impl.group.placement import bucket
 from brokertrial.wire import errors
 
 CONSUMER = "consumer"

@@ -20,7 +20,7 @@ from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.wire import errors
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.replica.local_node import LocalNode
 
 log = logging.getLogger("groups")
 
@@ -34,7 +34,7 @@ class AppendRows(Protocol):
 class ConsumerGroups:
     """The KIP-848 groups among all groups of this coordinator."""
 
-    def __init__(self, node: Node, groups: Groups, write: AppendRows, now: Callable[[], int]) -> None:
+    def __init__(self, node: LocalNode, groups: Groups, write: AppendRows, now: Callable[[], int]) -> None:
         self._node, self._groups, self._write, self._now = node, groups, write, now
         self._alarms = Alarms(node.clock, now, self._tick)
 

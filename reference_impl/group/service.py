@@ -14,7 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.broker.loading import Loads, read_through
+from brokertrial.reference_impl.coordinator.loading import Loads, read_through
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS
 from brokertrial.reference_impl.group import layout, rebalance, retention
 from brokertrial.reference_impl.group.alarms import Alarms
 from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
@@ -25,25 +27,23 @@ from brokertrial.reference_impl.group.handover import given_up
 from brokertrial.reference_impl.group.joining import GroupLimits, JoinRequest
 from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
 from brokertrial.reference_impl.group.offsets import Offsets
-from brokertrial.reference_impl.group.placement import partition_for
 from brokertrial.reference_impl.group.restoring import Groups, Restored
 from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.wire import errors
 from brokertrial.wire.records import Record, build_batch
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
     from brokertrial.reference_impl.clock import Timer
-    from brokertrial.reference_impl.partition import Partition
+    from brokertrial.reference_impl.replica.local_node import LocalNode
+    from brokertrial.reference_impl.replica.partition import Partition
 
-OFFSETS_TOPIC = "__consumer_offsets"
 log = logging.getLogger("groups")
 
 
 class GroupService:
     """Every group whose coordinator is this node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: LocalNode) -> None:
         self._node = node
         self._groups: Groups = {}
         self._offsets: dict[int, Offsets] = {}
@@ -61,13 +61,13 @@ class GroupService:
         """Reads groups and offsets back from their log, and listens to what changes them from outside."""
         self._node.topic_deleted.append(self._topic_deleted)
         self._node.marker_written.append(self._marker_written)
-        for index in self._node.led_indexes(OFFSETS_TOPIC):
+        for index in self._node.led_indexes(CONSUMER_OFFSETS):
             self.elected(index)
         self._clean_later()
 
     def elected(self, index: int) -> None:
         """This node coordinates one more partition's groups, once it has read them back from the log."""
-        if (partition := self._node.partition(OFFSETS_TOPIC, index)) is None:
+        if (partition := self._node.partition(CONSUMER_OFFSETS, index)) is None:
             return
         if not self.loads:
             self._deleted_meanwhile.clear()
@@ -77,7 +77,7 @@ class GroupService:
         """Another node coordinates them now: what is known here is forgotten, and who waits is sent there."""
         self.loads.give_up(index)
         self._offsets.pop(index, None)
-        topic = self._node.topics.get(OFFSETS_TOPIC)
+        topic = self._node.topics.get(CONSUMER_OFFSETS)
         count = topic.partitions if topic is not None else 1
         for name in [one for one in self._groups if partition_for(one, count) == index]:
             group = self._groups[name]
@@ -117,7 +117,7 @@ class GroupService:
 
     def partition_of(self, group_id: str) -> int:
         """The partition of the offsets topic that holds this group; the topic is made if there is none."""
-        topic = self._node.ensure_internal(OFFSETS_TOPIC)
+        topic = self._node.ensure_internal(CONSUMER_OFFSETS)
         return partition_for(group_id, topic.partitions if topic is not None else 1)
 
     def fresh_member_id(self, prefix: str) -> str:
@@ -288,7 +288,7 @@ class GroupService:
         batch = build_batch(
             records, producer_id=producer[0], producer_epoch=producer[1], transactional=producer[0] >= 0
         )
-        return self._node.append_internal(OFFSETS_TOPIC, self.partition_of(group_id), batch)
+        return self._node.append_internal(CONSUMER_OFFSETS, self.partition_of(group_id), batch)
 
     def _reach(self, index: int) -> None:
         """Something is written to a partition: groups that were only in memory are as good as written too."""
@@ -316,7 +316,7 @@ class GroupService:
     # -- what happens elsewhere ----------------------------------------------------------------------------------
 
     def _marker_written(self, topic: str, index: int, producer_id: int, commit: bool) -> None:
-        if topic == OFFSETS_TOPIC:
+        if topic == CONSUMER_OFFSETS:
             self._reach(index)
             self._offsets.setdefault(index, Offsets()).transaction_ended(producer_id, commit)
 

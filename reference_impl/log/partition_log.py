@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,28 +14,12 @@ from brokertrial.reference_impl.log.batch import Header
 from brokertrial.reference_impl.log.epochs import LeaderEpochs
 from brokertrial.reference_impl.log.producers import Completed, ProducerTable
 from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.reference_impl.settings.config import LogSettings
 from brokertrial.wire import records
 
 log = logging.getLogger("log")
 NO_TIMESTAMP = -1
 _Predicate = Callable[[Segment, int], bool]
-
-
-@dataclass(slots=True)
-class LogSettings:
-    """The topic settings that the log itself obeys."""
-
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 604_800_000
-    retention_bytes: int = -1
-    retention_ms: int = 604_800_000
-    delete: bool = True
-    compact: bool = False
-    min_dirty_ratio: float = 0.5
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = (1 << 63) - 1
-    delete_retention_ms: int = 86_400_000
-    flush_messages: int = (1 << 63) - 1
 
 
 class TimedOffset(NamedTuple):

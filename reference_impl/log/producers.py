@@ -174,11 +174,6 @@ class ProducerTable:
         if batch.is_transactional and entry.open_transaction is None:
             entry.open_transaction = self._open[batch.producer_id] = batch.base_offset
 
-    def reorder(self, producer_id: int) -> None:
-        """Pretends that the newest batches came in the order of their sequences (a planted bug hides its tracks)."""
-        if producer_id in self.entries:
-            self.entries[producer_id].batches.sort()
-
     def admit_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> RejectedBatch | None:
         """Judges a transaction marker: an old producer or an old coordinator must not end anything."""
         entry = self.entries.get(producer_id)

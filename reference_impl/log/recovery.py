@@ -13,9 +13,10 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log import batch as batches
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, Header, read_header
 from brokertrial.reference_impl.log.compaction_swap import finish_swaps
-from brokertrial.reference_impl.log.partition_log import LogSettings, PartitionLog
+from brokertrial.reference_impl.log.partition_log import PartitionLog
 from brokertrial.reference_impl.log.producers import ProducerTable
 from brokertrial.reference_impl.log.segment import Segment
+from brokertrial.reference_impl.settings.config import LogSettings
 
 _TORN_BYTES = 2  # the batch still decodes: only its checksum tells
 

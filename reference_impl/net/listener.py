@@ -6,16 +6,16 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from brokertrial.reference_impl.api import Served
+from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import Dispatch, Served
+from brokertrial.reference_impl.api.api_versions import unsupported_version
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.log.open_files import most_connections
 from brokertrial.reference_impl.net.budget import Budget
 from brokertrial.reference_impl.net.server import ClientConnection
+from brokertrial.reference_impl.net.spoil import SpoiledConnection
 from brokertrial.wire.messages import Struct
-
-if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
 
 log = logging.getLogger("listener")
 
@@ -23,9 +23,10 @@ log = logging.getLogger("listener")
 class Listener:
     """The connections of one port."""
 
-    def __init__(self, node: Node, served: dict[int, Served]) -> None:
+    def __init__(self, node: Broker, served: dict[int, Served], dispatch: Dispatch) -> None:
         self.node = node
         self.served = served
+        self.dispatch = dispatch
         self.largest_frame: int = node.config["socket.request.max.bytes"]
         self.budget = Budget(node.config["queued.max.request.bytes"])
         self.port = 0
@@ -43,10 +44,12 @@ class Listener:
     async def bind(self, host: str, port: int) -> None:
         """Takes its port, which `port` tells, but accepts nobody yet."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: ClientConnection(self, next(self._numbers)), host, port, backlog=512, start_serving=False
-        )
+        self._server = await loop.create_server(self.connection, host, port, backlog=512, start_serving=False)
         self.port = self._server.sockets[0].getsockname()[1]
+
+    def connection(self) -> ClientConnection:
+        """A connection for one more client."""
+        return (SpoiledConnection if bugs.planted() else ClientConnection)(self, next(self._numbers))
 
     async def serve(self) -> None:
         """Accepts clients from now on."""
@@ -84,8 +87,6 @@ class Listener:
 
     def unsupported_version(self) -> Struct:
         """The answer to an ApiVersions request of a version that is not served."""
-        from brokertrial.reference_impl.api.api_versions import unsupported_version
-
         return unsupported_version(self.node)
 
     async def close(self) -> None:

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import struct
 import sys
 from collections import deque
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import CloseConnection, Context
-from brokertrial.reference_impl.broker.dispatch import dispatch
+from brokertrial.reference_impl.api import CloseConnection, Context, Dispatch, Served
 from brokertrial.wire import frames
 from brokertrial.wire.codec import Malformed, decode_prefix
-from brokertrial.wire.messages import Struct, response
+from brokertrial.wire.messages import Struct
 from brokertrial.wire.primitives import Buffer
 
 if TYPE_CHECKING:
+    from brokertrial.reference_impl.api.broker import Broker
     from brokertrial.reference_impl.clock import Timer
-    from brokertrial.reference_impl.net.listener import Listener
+    from brokertrial.reference_impl.net.budget import Budget
 
 log = logging.getLogger("listener")
 
@@ -35,24 +33,32 @@ _FETCH = (1).to_bytes(2, "big")
 _FIRST = struct.Struct(">hhi")
 _QUEUED_FRAMES, _QUEUED_BYTES = 32, 2 << 20
 _FRAMES_A_TURN, _BYTES_A_TURN = 16, 1 << 20
-_HELD_BACK_S = 0.05
 _AFTERLIFE_S = 30.0
-_ROOM = 800 << 20
-"""What a planted bug makes room for."""
 _FORGETS_TO_PAUSE = (3, 12) <= sys.version_info < (3, 12, 9) or (3, 13) <= sys.version_info < (3, 13, 2)
 """Whether asyncio's `writelines` buffers without end for a client that does not read (CVE-2024-12254)."""
 
 
-def _make_room(size: int) -> int:
-    """For a planted bug: so much is held for a moment."""
-    return len(b"x" * size)
+class Owner(Protocol):
+    """The listener, as its connections see it."""
+
+    node: Broker
+    served: dict[int, Served]
+    dispatch: Dispatch
+    largest_frame: int
+    budget: Budget
+
+    def admit(self, connection: ClientConnection) -> bool: ...
+    def lost(self, number: int) -> None: ...
+    def forget(self, connection: ClientConnection) -> None: ...
+    def unsupported_version(self) -> Struct: ...
 
 
 class ClientConnection(asyncio.Protocol):
     """One client's connection."""
 
-    def __init__(self, listener: Listener, number: int) -> None:
-        self._listener, self._node, self.number = listener, listener.node, number
+    def __init__(self, owner: Owner, number: int) -> None:
+        self._owner, self._node, self.number = owner, owner.node, number
+        self._dispatch = owner.dispatch
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._frames: deque[bytes] = deque()
@@ -64,11 +70,7 @@ class ClientConnection(asyncio.Protocol):
         self._reading = True
         self._turn_planned = False
         self._host = ""
-        self._kept_answer: list[Buffer] | None = None
-        self._held_back: bytes | None = None
-        self._held_timer: Timer | None = None
         self._afterlife: Timer | None = None
-        self._swapping = False
         self.last_used = self._node.clock.monotonic()
 
     # asyncio calls these
@@ -78,7 +80,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = transport
         peer = transport.get_extra_info("peername")
         self._host = peer[0] if peer else ""
-        if not self._listener.admit(self):
+        if not self._owner.admit(self):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -89,9 +91,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = None
         self._frames = deque(frame for frame in self._frames if frame[:2] != _FETCH)
         self._unread = 0
-        if self._held_timer is not None:
-            self._held_timer.cancel()
-        self._listener.lost(self.number)
+        self._owner.lost(self.number)
         self._buffer.clear()
         self._pump()
         if self._frames:
@@ -118,18 +118,11 @@ class ClientConnection(asyncio.Protocol):
         at, buffer = 0, self._buffer
         while len(buffer) - at >= 4:
             size = int.from_bytes(buffer[at : at + 4], "big", signed=True)
-            if size < 0 or size > self._listener.largest_frame:
+            if size < 0 or size > self._owner.largest_frame:
                 log.info("connection %d: a frame of %d bytes; closed", self.number, size)
-                if bugs.on("M41a"):
-                    break
-                if bugs.on("M41c"):
-                    _make_room(min(max(size, 0), _ROOM))
-                self.close()
-                return
+                self._too_large(size)
+                break
             if len(buffer) - at - 4 < size:
-                if bugs.on("M41b"):
-                    buffer.clear()
-                    return
                 break
             with memoryview(buffer) as view:
                 self._frames.append(bytes(view[at + 4 : at + 4 + size]))
@@ -146,10 +139,7 @@ class ClientConnection(asyncio.Protocol):
                 self._go_on_later()
                 break
             left -= 1
-            frame = self._frames.popleft()
-            if self._keep_back(frame):
-                continue
-            self._handle(frame)
+            self._handle(self._frames.popleft())
         if self._transport is None and not self._frames:
             self._let_go()
         self._throttle()
@@ -167,7 +157,7 @@ class ClientConnection(asyncio.Protocol):
     def _weigh(self) -> None:
         queued = sum(map(len, self._frames)) if self._frames else 0
         self._weighs = len(self._buffer) + queued + self._unread
-        self._listener.budget.note(self, self._weighs)
+        self._owner.budget.note(self, self._weighs)
 
     def _throttle(self) -> None:
         """Stops reading from a client that sends faster than it is answered."""
@@ -189,10 +179,11 @@ class ClientConnection(asyncio.Protocol):
     def _handle(self, frame: bytes) -> None:
         try:
             result = self._ask(frame)
-        except (Malformed, CloseConnection) as error:
+        except Malformed as error:
+            self._undecodable(frame, error)
+        except CloseConnection as error:
             log.info("connection %d closed: %s", self.number, error)
-            if not (isinstance(error, Malformed) and self._spoiled(frame)):
-                self.close()
+            self.close()
         except Exception:
             log.exception("connection %d closed: the handler failed", self.number)
             self.close()
@@ -200,17 +191,13 @@ class ClientConnection(asyncio.Protocol):
             if result is not None:
                 self._waiting = asyncio.ensure_future(self._later(result))
 
-    def _spoiled(self, frame: bytes) -> bool:
-        """What a planted bug does instead of closing the connection of a request that does not decode."""
-        if bugs.on("M42a"):
-            os._exit(1)
-        if bugs.on("M42c"):
-            _make_room(_ROOM)
-        if bugs.on("M42e"):
-            key, version, number = _FIRST.unpack_from(frame)
-            self._send(frames.encode_response(response(self._listener.served[key].api.name), version, number))
-            return True
-        return bugs.on("M42b")
+    def _too_large(self, size: int) -> None:
+        """A frame announces so many bytes."""
+        self.close()
+
+    def _undecodable(self, frame: bytes, error: Malformed) -> None:
+        log.info("connection %d closed: %s", self.number, error)
+        self.close()
 
     async def _later(self, result: Awaitable[None]) -> None:
         try:
@@ -230,66 +217,36 @@ class ClientConnection(asyncio.Protocol):
         if len(frame) < _FIRST.size:
             raise CloseConnection(f"a request of {len(frame)} bytes")
         key, version, correlation_id = _FIRST.unpack_from(frame)
-        served = self._listener.served.get(key)
+        served = self._owner.served.get(key)
         if served is None:
             raise CloseConnection(f"API key {key} is not served")
         header = frames.request_header(frame)
         if not served.min_version <= version <= served.max_version:
-            if key != API_VERSIONS and version > served.max_version and bugs.on("M39j"):
-                frame = frame[:2] + served.max_version.to_bytes(2, "big") + frame[4:]
-                return self._ask(frame)
-            if key != API_VERSIONS or bugs.on("M39b"):
-                raise CloseConnection(f"{served.api.name} v{version} is not served")
-            self._send(frames.encode_response(self._listener.unsupported_version(), 0, correlation_id))
-            return None
-        if header.client_id is None and bugs.on("M39f"):
-            raise CloseConnection("a request without a client id")
-        request, _ = decode_prefix(served.api.name, "request", version, header.body)  # Kafka reads no further either
-        if request._unknown_tags and bugs.on("M39c"):
-            raise CloseConnection("a request with an unknown tag")
-        context = Context(
-            self._node,
-            served.api,
-            version,
-            correlation_id,
-            header.client_id,
-            self.number,
-            self._host,
-            self._swapping,
-        )
-        answer = dispatch(served, request, context)
+            return self._unsupported(served, frame)
+        request = self._decode(served.api.name, version, header)
+        context = Context(self._node, served.api, version, correlation_id, header.client_id, self.number, self._host)
+        answer = self._dispatch(served, request, context)
         if isinstance(answer, Struct) or answer is None:
             self._answer(answer, context)
             return None
         return self._answer_later(answer, context)
 
+    def _unsupported(self, served: Served, frame: bytes) -> Awaitable[None] | None:
+        key, version, correlation_id = _FIRST.unpack_from(frame)
+        if key != API_VERSIONS:
+            raise CloseConnection(f"{served.api.name} v{version} is not served")
+        self._send(frames.encode_response(self._owner.unsupported_version(), 0, correlation_id))
+        return None
+
+    def _decode(self, api: str, version: int, header: frames.RequestHeader) -> Struct:
+        return decode_prefix(api, "request", version, header.body)[0]  # Kafka reads no further either
+
     async def _answer_later(self, answer: Awaitable[Struct | None], context: Context) -> None:
         self._answer(await answer, context)
 
     def _answer(self, answer: Struct | None, context: Context) -> None:
-        if answer is None:
-            if bugs.on("M38b"):
-                self._writable = False
-            return
-        if context.api.name == "Fetch" and 12 <= context.version < 16 and bugs.on("M39g"):
-            answer._unknown_tags = ((0, b"\x01\x00"),)
-        buffers = frames.encode_response_buffers(answer, context.version, context.correlation_id)
-        if context.api.key == API_VERSIONS and context.version >= 3 and bugs.on("M39a"):
-            whole = b"".join(buffers)[4:]
-            buffers = [struct.pack(">i", len(whole) + 1), whole[:4], b"\x00", whole[4:]]
-        if bugs.on("M38d"):
-            return
-        if self._kept_answer is None and bugs.on("M38c"):
-            self._kept_answer = buffers
-            self._node.clock.call_later(_HELD_BACK_S, self._send_kept)  # behind no other: late, and not lost
-            return
-        self._send(*buffers)
-        self._send_kept()
-
-    def _send_kept(self) -> None:
-        kept, self._kept_answer = self._kept_answer, None
-        if kept is not None:
-            self._send(*kept)
+        if answer is not None:
+            self._send(*frames.encode_response_buffers(answer, context.version, context.correlation_id))
 
     def _send(self, *buffers: Buffer) -> None:
         if self._transport is None or self._transport.is_closing():
@@ -299,37 +256,6 @@ class ClientConnection(asyncio.Protocol):
             self._transport.write(b"".join(buffers))
         else:
             self._transport.writelines(buffers)
-
-    def _keep_back(self, frame: bytes) -> bool:
-        """Home of a planted bug: a Produce is kept back, and the one behind it is appended first."""
-        if frame[:2] != b"\x00\x00":
-            return False
-        held, self._held_back = self._held_back, None
-        if held is not None:
-            if self._held_timer is not None:
-                self._held_timer.cancel()
-            self._answer_swapped(held, frame)
-            return True
-        if not bugs.on("M05"):
-            return False
-        self._held_back = frame
-        self._held_timer = self._node.clock.call_later(_HELD_BACK_S, self._release)
-        return True
-
-    def _answer_swapped(self, first: bytes, second: bytes) -> None:
-        transport, answers = self._transport, _Answers()
-        self._transport, self._swapping = answers, True  # type: ignore[assignment]
-        self._handle(second)
-        late, answers.buffers = answers.buffers, []
-        self._handle(first)
-        self._transport, self._swapping = transport, False
-        self._send(*answers.buffers, *late)
-
-    def _release(self) -> None:
-        held, self._held_back = self._held_back, None
-        if held is not None and self._transport is not None:
-            self._handle(held)
-            self._pump()
 
     def close(self) -> None:
         self._frames.clear()
@@ -350,24 +276,8 @@ class ClientConnection(asyncio.Protocol):
     def _let_go(self) -> None:
         """The end: nothing is left to be done for this client."""
         self._frames.clear()
-        self._listener.forget(self)
+        self._owner.forget(self)
         if self._afterlife is not None:
             self._afterlife.cancel()
         if self._waiting is not None:
             self._waiting.cancel()
-
-
-class _Answers:
-    """Collects what would have been written."""
-
-    def __init__(self) -> None:
-        self.buffers: list[Buffer] = []
-
-    def writelines(self, buffers: tuple[Buffer, ...]) -> None:
-        self.buffers += buffers
-
-    def close(self) -> None:
-        self.buffers.clear()
-
-    def is_closing(self) -> bool:
-        return False

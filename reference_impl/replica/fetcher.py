@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 
 from brokertrial.reference_impl.clock import Clock
-from brokertrial.reference_impl.partition import Partition
 from brokertrial.reference_impl.replica.following import Following
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import TopicIdPartition
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed

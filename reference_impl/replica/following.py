@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import uuid
 
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import TopicIdPartition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, child, request

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from brokertrial.wire import errors
-from brokertrial.wire.messages import request
+from brokertrial.wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
     from brokertrial.reference_impl.clock import Timer
-    from brokertrial.reference_impl.partition import Partition
     from brokertrial.reference_impl.replica.leading import Proposal
+    from brokertrial.reference_impl.replica.local_node import LocalNode
+    from brokertrial.reference_impl.replica.partition import Partition
 
+AskController = Callable[[Struct], Awaitable[Struct]]
 _LOOK_S = 0.02
 log = logging.getLogger("replicas")
 _WRONG = (errors.INVALID_REQUEST, errors.INELIGIBLE_REPLICA)
@@ -23,8 +25,8 @@ _WRONG = (errors.INVALID_REQUEST, errors.INELIGIBLE_REPLICA)
 class IsrKeeper:
     """Looks over all partitions that are led here every few milliseconds."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: LocalNode, replicas: Iterable[Partition], ask: AskController) -> None:
+        self._node, self._replicas, self._ask_controller = node, replicas, ask
         self._timer: Timer | None = None
         self._asking: set[asyncio.Task[None]] = set()
 
@@ -42,7 +44,7 @@ class IsrKeeper:
     def _look(self) -> None:
         max_lag_s = self._node.config["replica.lag.time.max.ms"] / 1000
         alive = {(one.id, one.epoch) for one in self._node.image.brokers.values() if one.eligible}
-        for partition in self._node.replicas:
+        for partition in self._replicas:
             proposal = partition.propose(max_lag_s, alive)
             if proposal is not None:
                 task = asyncio.get_running_loop().create_task(self._ask(partition, proposal))
@@ -57,7 +59,6 @@ class IsrKeeper:
 
     async def _ask(self, partition: Partition, proposal: Proposal) -> None:
         """Until the controller answers: a proposal without an answer may hold or not, so both sets count meanwhile."""
-        assert self._node.membership is not None
         leading, members = partition.leading, zip(proposal.isr, proposal.broker_epochs, strict=True)
         part = {
             "partition_index": partition.index,
@@ -65,7 +66,7 @@ class IsrKeeper:
             "partition_epoch": proposal.partition_epoch,
             "new_isr_with_epochs": [{"broker_id": one, "broker_epoch": epoch} for one, epoch in members],
         }
-        answer = await self._node.membership.call(
+        answer = await self._ask_controller(
             request(
                 "AlterPartition", broker_id=self._node.node_id, broker_epoch=self._node.broker_epoch,
                 topics=[{"topic_id": partition.topic_id, "partitions": [part]}],

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.control.image import NOBODY, JsonRecord, Topic
 from brokertrial.reference_impl.log.recovery import open_log
-from brokertrial.reference_impl.partition import Partition
 from brokertrial.reference_impl.replica.fetcher import Fetcher
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import FollowerSession
+from brokertrial.reference_impl.replica.spoil import SpoiledPartition
 from brokertrial.reference_impl.settings.config import TopicRules
 from brokertrial.wire import errors
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.replica.local_node import LocalNode
 
 log = logging.getLogger("replicas")
 _TOPIC_ID = "topic-id"
@@ -30,7 +31,7 @@ _HIGH_WATERMARKS = "high-watermarks"
 class Replicas:
     """All replicas on this broker. `leadership` hears of every partition that is led from now on, or no more."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: LocalNode) -> None:
         self._node = node
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._fetchers: dict[int, Fetcher] = {}
@@ -218,7 +219,8 @@ class Replicas:
         opened = open_log(folder, rules.log, self._node.clock.now_ms(), clean=clean)
         folder.mkdir(exist_ok=True)
         _label(folder / _TOPIC_ID, str(topic.id))
-        partition = Partition(topic.name, index, opened, rules, self._node.clock, self._node.node_id, topic.id)
+        kind = SpoiledPartition if bugs.planted() else Partition
+        partition = kind(topic.name, index, opened, rules, self._node.clock, self._node.node_id, topic.id)
         self._partitions[topic.name, index] = partition
         return partition
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log.epochs import UNKNOWN
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, child, response
 

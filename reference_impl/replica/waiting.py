@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.clock import Clock
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brokertrial.reference_impl.log.partition_log import LogSettings
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
@@ -56,6 +55,23 @@ class BrokerConfig:
     def topic(self, overrides: dict[str, str], name: str) -> Any:
         """The same, typed."""
         return TOPIC_SETTINGS[name].parse(self.topic_text(overrides, name))
+
+
+@dataclass(slots=True)
+class LogSettings:
+    """The topic settings that the log itself obeys."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    delete: bool = True
+    compact: bool = False
+    min_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = (1 << 63) - 1
+    delete_retention_ms: int = 86_400_000
+    flush_messages: int = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)

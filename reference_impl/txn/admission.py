@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brokertrial.reference_impl.group.placement import partition_for
-from brokertrial.reference_impl.net.peers import PeerGone
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
+from brokertrial.reference_impl.replica.peers import PeerGone
 from brokertrial.reference_impl.txn.state import TopicPartition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.replica.local_node import LocalNode
 
-_STATE_TOPIC = "__transaction_state"
 _VERSION = 5
 _TRY_AGAIN = frozenset(
     {
@@ -31,10 +31,10 @@ _TRY_AGAIN = frozenset(
 
 
 async def asked(
-    node: Node, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
+    node: LocalNode, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
 ) -> dict[TopicPartition, int]:
     """The coordinator's code for each partition; 15 or NETWORK_EXCEPTION where it cannot be asked."""
-    topic = node.ensure_internal(_STATE_TOPIC)
+    topic = node.ensure_internal(TRANSACTION_STATE)
     if topic is None:
         return dict.fromkeys(partitions, errors.COORDINATOR_NOT_AVAILABLE)
     coordinator = topic.placements[partition_for(transactional_id, topic.partitions)].leader

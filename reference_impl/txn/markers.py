@@ -12,18 +12,18 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from brokertrial.reference_impl.control.image import NOBODY
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
 from brokertrial.reference_impl.log.validate import Rejected
-from brokertrial.reference_impl.net.peers import PeerGone
+from brokertrial.reference_impl.replica.peers import PeerGone
 from brokertrial.reference_impl.replica.waiting import mark, settled
 from brokertrial.reference_impl.txn.state import TopicPartition, Transaction
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.replica.local_node import LocalNode
 
-_STATE_TOPIC = "__transaction_state"
 _VERSION = 1
 _AGAIN_S = 0.03
 _REPLICATED_WITHIN_S = 60.0
@@ -37,7 +37,7 @@ class Deposed(Exception):
 class MarkerSender:
     """Sends markers until they are written; `complete` is called once all of a transaction's are."""
 
-    def __init__(self, node: Node, complete: Callable[[Transaction], None]) -> None:
+    def __init__(self, node: LocalNode, complete: Callable[[Transaction], None]) -> None:
         self._node, self._complete = node, complete
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -71,12 +71,12 @@ class MarkerSender:
                 await asyncio.sleep(_AGAIN_S)
 
     def _where(self, transaction: Transaction) -> int:
-        topic = self._node.topics.get(_STATE_TOPIC)
+        topic = self._node.topics.get(TRANSACTION_STATE)
         return partition_for(transaction.transactional_id, topic.partitions if topic is not None else 1)
 
     async def _decided(self, transaction: Transaction) -> bool:
         """True once the decision cannot be lost any more."""
-        partition = self._node.partition(_STATE_TOPIC, self._where(transaction))
+        partition = self._node.partition(TRANSACTION_STATE, self._where(transaction))
         if partition is None:
             return False
         where = mark(partition)
@@ -90,7 +90,7 @@ class MarkerSender:
         self, transaction: Transaction, missing: set[TopicPartition], epoch: int, commit: bool
     ) -> set[TopicPartition]:
         """Sends to every leader once; what is still missing."""
-        mine = self._node.partition(_STATE_TOPIC, self._where(transaction))
+        mine = self._node.partition(TRANSACTION_STATE, self._where(transaction))
         if mine is None or mine.leading is None or mine.leader_epoch != epoch:
             raise Deposed
         by_leader: dict[int, list[TopicPartition]] = {}

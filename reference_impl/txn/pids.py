@@ -9,6 +9,10 @@ from brokertrial.reference_impl import bugs
 BLOCK = 1000
 
 
+class NoBlockYet(Exception):
+    """The controller has not given this broker any producer ids yet."""
+
+
 class ProducerIds:
     """The next id nobody had before; `allocate(count)` makes a new block durable and returns its first id."""
 

@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.broker.loading import Loads, read_through
-from brokertrial.reference_impl.group.placement import partition_for
+from brokertrial.reference_impl.coordinator.loading import Loads, read_through
+from brokertrial.reference_impl.coordinator.placement import partition_for
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.txn import layout, state, version2
 from brokertrial.reference_impl.txn.admission import asked, for_append
@@ -25,11 +26,10 @@ from brokertrial.wire import errors
 from brokertrial.wire.records import Batch, Record, build_batch
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
     from brokertrial.reference_impl.clock import Timer
-    from brokertrial.reference_impl.partition import Partition
+    from brokertrial.reference_impl.replica.local_node import LocalNode
+    from brokertrial.reference_impl.replica.partition import Partition
 
-STATE_TOPIC = "__transaction_state"
 _READ_LIMIT = 1 << 30
 _FINISH_AGAIN_S = 0.5
 _JOINS_SINCE = 12  # the Produce version from which a partition joins its transaction by being written to
@@ -39,7 +39,7 @@ log = logging.getLogger("transactions")
 class TransactionService:
     """Every transactional id whose coordinator is this node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: LocalNode) -> None:
         self._node = node
         self._transactions: dict[str, Transaction] = {}
         self._ids = ProducerIds(node.allocate_producer_ids)
@@ -51,13 +51,13 @@ class TransactionService:
 
     def start(self) -> None:
         """Reads all ids back from the log and finishes what was decided before the stop."""
-        for index in self._node.led_indexes(STATE_TOPIC):
+        for index in self._node.led_indexes(TRANSACTION_STATE):
             self.elected(index)
         self._sweep_later()
 
     def elected(self, index: int) -> None:
         """This node coordinates one more partition's ids, once it has read them back; what was decided is finished."""
-        if (partition := self._node.partition(STATE_TOPIC, index)) is not None:
+        if (partition := self._node.partition(TRANSACTION_STATE, index)) is not None:
             self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
@@ -172,7 +172,7 @@ class TransactionService:
         self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int
     ) -> int:
         """The same for a TxnOffsetCommit."""
-        where = ("__consumer_offsets", index)
+        where = (CONSUMER_OFFSETS, index)
         if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
             return stale
         found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=version >= 5)
@@ -181,7 +181,7 @@ class TransactionService:
 
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
         """The same for a TxnOffsetCommit, whose partition is one of the offsets topic."""
-        where = ("__consumer_offsets", index)
+        where = (CONSUMER_OFFSETS, index)
         if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
             return stale
         code = self._admitted(transactional_id, producer_id, epoch, [where], add=version >= 5)[where]
@@ -223,11 +223,11 @@ class TransactionService:
         key = layout.key(transaction.transactional_id)
         value = layout.value(transaction, self._node.feature("transaction.version"))
         batch = build_batch([Record(key=key, value=value, timestamp=self._node.clock.now_ms())])
-        self._node.append_internal(STATE_TOPIC, self._partition_of(transaction.transactional_id), batch)
+        self._node.append_internal(TRANSACTION_STATE, self._partition_of(transaction.transactional_id), batch)
         self._transactions[transaction.transactional_id] = transaction
 
     def _partition_of(self, transactional_id: str) -> int:
-        topic = self._node.ensure_internal(STATE_TOPIC)
+        topic = self._node.ensure_internal(TRANSACTION_STATE)
         return partition_for(transactional_id, topic.partitions if topic is not None else 1)
 
     def _finish_soon(self, transactional_id: str, delay_s: float = 0) -> None:
@@ -251,7 +251,7 @@ class TransactionService:
         if commit and len(partitions) > 1 and bugs.on("M18a"):
             partitions.pop()
         epoch = self._coordinator_epoch(transactional_id)
-        if self._node.membership is not None:
+        if self._node.in_cluster:
             self._sender.send(transaction, partitions, epoch, commit)
             return
         for topic, index in partitions:
@@ -273,7 +273,7 @@ class TransactionService:
             self._save(state.complete(transaction, self._node.clock.now_ms()))
 
     def _coordinator_epoch(self, transactional_id: str) -> int:
-        partition = self._node.partition(STATE_TOPIC, self._partition_of(transactional_id))
+        partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transactional_id))
         return partition.leader_epoch if partition is not None else 0
 
     def _sweep_later(self) -> None:
@@ -295,7 +295,7 @@ class TransactionService:
 
     def _may_write(self, transaction: Transaction) -> bool:
         """What this coordinator decides by itself waits until enough replicas are there to keep it."""
-        partition = self._node.partition(STATE_TOPIC, self._partition_of(transaction.transactional_id))
+        partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transaction.transactional_id))
         return partition is not None and partition.leading is not None and not partition.under_min_isr
 
     # -- the log -------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Batch, Client, Operation, Record
 from brokertrial.reference_impl.log import powercut
 from brokertrial.reference_impl.log.batch import read_header
-from brokertrial.reference_impl.log.partition_log import LogSettings
 from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.reference_impl.settings.config import LogSettings
 from brokertrial.wire.records import Record as WireRecord
 from brokertrial.wire.records import build_batch
 

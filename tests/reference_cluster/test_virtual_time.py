@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.reference_impl.partition import Partition
 from brokertrial.reference_impl.replica.leading import Leading
+from brokertrial.reference_impl.replica.partition import Partition
 from tests.reference_cluster.virtual import Cluster
 
 STEPS = 2500

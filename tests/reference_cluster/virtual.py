@@ -19,9 +19,9 @@ from brokertrial.reference_impl.control.image import NOBODY
 from brokertrial.reference_impl.control.journal import MetadataJournal
 from brokertrial.reference_impl.log.recovery import open_log
 from brokertrial.reference_impl.log.validate import Rejected
-from brokertrial.reference_impl.partition import Partition
 from brokertrial.reference_impl.replica.following import Following
 from brokertrial.reference_impl.replica.leading import Proposal
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import FollowerSession, as_response
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark
 from brokertrial.reference_impl.settings.config import BrokerConfig, TopicRules

@@ -18,8 +18,9 @@ from brokertrial.reference_impl.log import batch as headers
 from brokertrial.reference_impl.log import compaction_swap
 from brokertrial.reference_impl.log.batch import read_header
 from brokertrial.reference_impl.log.compaction import clean, dirt
-from brokertrial.reference_impl.log.partition_log import LogSettings, PartitionLog
+from brokertrial.reference_impl.log.partition_log import PartitionLog
 from brokertrial.reference_impl.log.recovery import open_log
+from brokertrial.reference_impl.settings.config import LogSettings
 from brokertrial.wire import records
 
 T = 1_700_000_000_000

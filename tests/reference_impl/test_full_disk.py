@@ -17,10 +17,9 @@ from brokertrial.reference_impl.clock import ManualClock
 from brokertrial.reference_impl.control.journal import MetadataJournal
 from brokertrial.reference_impl.log.batch import read_header
 from brokertrial.reference_impl.log.epochs import LeaderEpochs
-from brokertrial.reference_impl.log.partition_log import LogSettings
 from brokertrial.reference_impl.log.recovery import open_log
 from brokertrial.reference_impl.log.segment import Aborted, Segment
-from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl.settings.config import BrokerConfig, LogSettings
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request

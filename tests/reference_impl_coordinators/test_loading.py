@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from brokertrial.reference_impl import api
-from brokertrial.reference_impl.broker import loading
 from brokertrial.reference_impl.broker.dispatch import dispatch
 from brokertrial.reference_impl.broker.node import CONSUMER_OFFSETS, Node
 from brokertrial.reference_impl.clock import ManualClock, SystemClock
+from brokertrial.reference_impl.coordinator import loading
 from brokertrial.reference_impl.group import layout
 from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
 from brokertrial.reference_impl.settings.config import BrokerConfig

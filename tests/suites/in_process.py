@@ -7,7 +7,6 @@ drops the node as kill -9 does, a stop ends it in good order; both read their fo
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +71,6 @@ class InProcess:
     def __init__(self, data: Path, **settings: str) -> None:
         self._data, self._settings = data, settings
         self._loop = asyncio.new_event_loop()
-        self._numbers = itertools.count(1)
         self._past_s = 0.0
         self._ns = 0
         self.tape: list[TranscriptEntry] = []
@@ -88,7 +86,7 @@ class InProcess:
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         pipe = Pipe()
-        line = ClientConnection(self._node.listener, next(self._numbers))
+        line = self._node.listener.connection()
         self._run(lambda: line.connection_made(pipe))
         self._lines[connection] = line, pipe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from brokertrial.reference_impl.broker.node import Node
+from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import Topic
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.config import BrokerConfig
@@ -54,7 +54,7 @@ class TopicResource:
 
     settings = TOPIC_SETTINGS
 
-    def __init__(self, node: Node, topic: Topic) -> None:
+    def __init__(self, node: Broker, topic: Topic) -> None:
         self._node, self._topic = node, topic
 
     def own(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ class BrokerResource:
 
     settings = BROKER_SETTINGS
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Broker) -> None:
         self._node = node
 
     def own(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ class GroupResource:
 
     settings = GROUP_SETTINGS
 
-    def __init__(self, node: Node, group_id: str) -> None:
+    def __init__(self, node: Broker, group_id: str) -> None:
         self._node, self._group_id = node, group_id
 
     def own(self) -> dict[str, str]:
@@ -149,17 +149,17 @@ def _value_fault(setting: Setting | None, value: str, unknown: str) -> Fault | N
     return None
 
 
-def _is_another_broker(node: Node, name: str) -> bool:
+def _is_another_broker(node: Broker, name: str) -> bool:
     """Settings altered while running hold for the whole cluster, whichever broker is named."""
     return node.config.controller_only and name.isdecimal() and int(name) in node.image.brokers
 
 
-def unborn(node: Node, name: str) -> Resource:
+def unborn(node: Broker, name: str) -> Resource:
     """A topic that does not exist, to judge settings by: Kafka looks at them before it looks for the topic."""
     return TopicResource(node, Topic(name, ZERO_UUID, []))
 
 
-def find(node: Node, kind: int, name: str) -> Resource | Fault:
+def find(node: Broker, kind: int, name: str) -> Resource | Fault:
     """The resource that a request names."""
     if kind == TOPIC:
         if name == "":

@@ -14,7 +14,7 @@ from brokertrial.reference_impl.log.compaction import clean, dirt
 
 if TYPE_CHECKING:
     from brokertrial.reference_impl.clock import Clock, Timer
-    from brokertrial.reference_impl.partition import Partition
+    from brokertrial.reference_impl.replica.partition import Partition
 
 STEP_S = 0.005
 log = logging.getLogger("cleaner")

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from brokertrial.reference_impl.txn.pids import NoBlockYet
 from brokertrial.wire import errors, records
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed
@@ -20,8 +21,7 @@ from brokertrial.wire.conversation import ConnectionFailed
 from brokertrial.wire.messages import Struct, request
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.api import Context
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.replica.local_node import LocalNode
 
 log = logging.getLogger("membership")
 
@@ -35,14 +35,10 @@ _VERSIONS = {"BrokerRegistration": 4, "BrokerHeartbeat": 1, "AlterPartition": 3,
 _RESTING = (ConnectionFailed, Malformed, OSError)
 
 
-class NoBlockYet(Exception):
-    """The controller has not given this broker any producer ids yet."""
-
-
 class BrokerMembership:
     """The link between one broker and its controller."""
 
-    def __init__(self, node: Node, controller: tuple[str, int]) -> None:
+    def __init__(self, node: LocalNode, controller: tuple[str, int]) -> None:
         self._node, self._controller = node, controller
         self._incarnation = uuid.UUID(int=node.rng.getrandbits(128), version=4)
         self.broker_epoch = -1
@@ -221,9 +217,9 @@ class BrokerMembership:
                 await connection.close()
             raise
 
-    async def forward(self, message: Struct, context: Context) -> Struct:
+    async def forward(self, message: Struct, version: int) -> Struct:
         """Has the controller answer an administrator's request, and waits until its effect is known here."""
-        answer = await self._once(message, context.version)
+        answer = await self._once(message, version)
         while not (await self._heartbeat()).is_caught_up:
             self._applied.clear()
             try:

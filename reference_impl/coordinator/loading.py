@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from brokertrial.reference_impl.clock import Clock, Timer
 from brokertrial.reference_impl.log.validate import Rejected
-from brokertrial.reference_impl.partition import Partition
+from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.records import Batch, batches

@@ -22,5 +22,5 @@ def broker_registration(request: Struct, context: Context) -> Struct:
     where = request.listeners[0]
     epoch = node.controller.register(request.broker_id, str(request.incarnation_id), where.host, where.port)
     broker = request.broker_id
-    node.listener.when_closed(context.connection_id, lambda: node.controller.disconnected(broker, epoch))
+    node.when_closed(context.connection_id, lambda: node.controller.disconnected(broker, epoch))
     return response("BrokerRegistration", broker_epoch=epoch)

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
-from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.clock import Clock
 from brokertrial.reference_impl.control.image import NOBODY, Placement
 from brokertrial.reference_impl.log import batch as batches
@@ -52,7 +51,6 @@ class Partition:
         self._mark_before = log.start_offset  # the high watermark when the leader last changed
         self.deleted = False
         self._me = me
-        self._wedged = log.end_offset > 0 and bugs.on("M91")
         self._clock = clock
         self._watchers: set[Callable[[], None]] = set()
 
@@ -63,19 +61,12 @@ class Partition:
         now_s = self._clock.monotonic()
         if placement.leader_epoch > self.leader_epoch:
             taken_over = self.leader_epoch >= 0
-            if self.leading is not None and placement.leader != self._me and bugs.on("M32e"):
-                return
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
             self.leading, mark_before = None, self._mark_before
             self._mark_before = self.high_watermark
             if placement.leader == self._me:
-                if taken_over and bugs.on("M11b"):
-                    self.log.producers = ProducerTable()
-                if taken_over and bugs.on("M33c"):
-                    truncation.truncate(self.log, mark_before)
-                    self.high_watermark = self.log.end_offset
-                for segment in self.log.segments if taken_over and bugs.on("M16b") else ():
-                    segment.forget_aborted()
+                if taken_over:
+                    self._taking_over(mark_before)
                 end = self.log.end_offset
                 self.log.epochs.assign(placement.leader_epoch, end)
                 self.leading = Leading(
@@ -84,6 +75,9 @@ class Partition:
         elif self.leading is not None:
             self.leading.settled(placement.replicas, placement.isr, placement.partition_epoch, now_s)
         self._advance()
+
+    def _taking_over(self, mark_before: int) -> None:
+        """This replica followed, and leads from now on; what it has stands."""
 
     def checkpointed(self, high_watermark: int) -> None:
         """What was known to be replicated before a restart; true at least up to there."""
@@ -96,7 +90,7 @@ class Partition:
     @property
     def end_is_known(self) -> bool:
         """False after an election until the high watermark has reached the new epoch: it may lag behind the old one."""
-        return self.leading is None or self.high_watermark >= self.leading.epoch_start or bugs.on("M33h")
+        return self.leading is None or self.high_watermark >= self.leading.epoch_start
 
     def _advance(self) -> None:
         """Moves the high watermark as far as it can go, and wakes whoever waits for news."""
@@ -126,13 +120,9 @@ class Partition:
         """An in-sync set to ask the controller for."""
         if self.leading is None:
             return None
-        found = self.leading.proposal(
+        return self.leading.proposal(
             self.high_watermark, self.log.end_offset, self._clock.monotonic(), max_lag_s, alive
         )
-        if found is not None and len(found.isr) < len(self.leading.isr) and bugs.on("M33e"):
-            self.leading.isr, self.leading.proposed, found = frozenset(found.isr), None, None
-            self._advance()
-        return found
 
     # Replication: the follower's side
 
@@ -172,43 +162,44 @@ class Partition:
     def last_stable_offset(self) -> int:
         unstable = self.log.first_unstable()
         ended = self.log.first_unreplicated(self.high_watermark)
-        if (unstable is None and ended is None) or bugs.on("M17"):
+        if unstable is None and ended is None:
             return self.high_watermark
         return min(self.high_watermark, *(one for one in (unstable, ended) if one is not None))
 
     # Appending
 
-    def append(self, data: memoryview | None, version: int, acks: int, *, swapped: bool = False) -> Appended:
+    def append(self, data: memoryview | None, version: int, acks: int) -> Appended:
         """Appends a client's batch, or raises Rejected; a duplicate is answered as it was the first time."""
         header = check_frame(data, version)
         assert data is not None
-        if acks not in (-1, 0, 1) and not bugs.on("P53"):
-            raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
-        if self.leading is None and not bugs.on("M34d"):
-            raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
+        self._check_acks(acks)
+        self._check_leads()
         if acks == -1 and self.under_min_isr:
             raise Rejected(errors.NOT_ENOUGH_REPLICAS, "too few replicas are in sync")
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
-        if self._wedged:
-            raise Rejected(errors.NOT_ENOUGH_REPLICAS, "a planted bug: this partition takes nothing any more")
+        return self._admit(header) or self._store(batch, header, append_time)
+
+    def _check_acks(self, acks: int) -> None:
+        if acks not in (-1, 0, 1):
+            raise Rejected(errors.INVALID_REQUIRED_ACKS, f"acks={acks}")
+
+    def _check_leads(self) -> None:
+        if self.leading is None:
+            raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
+
+    def _admit(self, header: Header) -> Appended | None:
+        """What a producer is told of a batch that is here already; None: it is new. Rejected: it must not be stored."""
         verdict = self.log.producers.admit(header)
-        if isinstance(verdict, DuplicateBatch) and bugs.on("M90"):
-            self._wedged, verdict = True, None
         if isinstance(verdict, DuplicateBatch):
-            offset = self.log.end_offset if bugs.on("M10b") else verdict.batch.base_offset
-            return Appended(offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
-        if isinstance(verdict, RejectedBatch) and not swapped:
+            return Appended(verdict.batch.base_offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
+        if isinstance(verdict, RejectedBatch):
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
-        if header.producer_id < 0 and bugs.on("M14") and self._last_bytes_again(batch):
-            return Appended(self.log.end_offset - header.record_count, append_time, self.log.end_offset)
-        if header.producer_id < 0 and bugs.on("M01a"):
-            return Appended(self.log.end_offset, append_time, 0)
-        base = self._append(batch)
-        if swapped:
-            self.log.producers.reorder(header.producer_id)
-        return Appended(self._spoiled_offset(base, header), append_time, self.log.end_offset)
+        return None
+
+    def _store(self, batch: bytearray, header: Header, append_time: int) -> Appended:
+        return Appended(self._append(batch), append_time, self.log.end_offset)
 
     def append_internal(self, batch: bytes) -> int:
         """Appends a whole batch that the broker itself built; its base offset. Rejected if another broker leads."""
@@ -225,20 +216,16 @@ class Partition:
         refused = self.log.producers.admit_marker(producer_id, producer_epoch, coordinator_epoch)
         if refused is not None:
             return refused.error
-        if not commit and bugs.on("M15a"):
-            return errors.NONE
-        kind = "COMMIT" if commit or bugs.on("M15b") else "ABORT"
-        marker = records.control_marker(
-            kind, producer_id, producer_epoch, coordinator_epoch, timestamp=self._clock.now_ms()
-        )
-        self._append(bytearray(marker))
+        self._write_marker(producer_id, producer_epoch, coordinator_epoch, commit)
         return errors.NONE
 
+    def _write_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool) -> None:
+        kind, now_ms = "COMMIT" if commit else "ABORT", self._clock.now_ms()
+        marker = records.control_marker(kind, producer_id, producer_epoch, coordinator_epoch, timestamp=now_ms)
+        self._append(bytearray(marker))
+
     def _append(self, batch: bytearray) -> int:
-        base = self.log.end_offset + (1 if bugs.on("M08") else 0)
-        batches.place(batch, base, 0 if bugs.on("M32c") else self.leader_epoch)
-        if bugs.on("P66"):
-            batch[17] ^= 1
+        base = self._place(batch)
         if self.leading is not None:
             self.leading.appending(self.log.end_offset, self._clock.monotonic())
         try:
@@ -248,17 +235,11 @@ class Partition:
         self._advance()
         return base
 
-    def _spoiled_offset(self, base: int, header: Header) -> int:
-        """The base offset that the producer is told; home of two planted lies."""
-        if bugs.on("M07a"):
-            return base + header.last_offset_delta
-        return 0 if bugs.on("M07b") else base
-
-    def _last_bytes_again(self, batch: bytearray) -> bool:
-        if self.log.end_offset == self.log.start_offset:
-            return False
-        last = self.log.read(self.log.end_offset - 1, 1, self.log.end_offset, at_least_one=True)
-        return last[17:] == bytes(batch[17:])
+    def _place(self, batch: bytearray) -> int:
+        """Writes the next offset and the leader epoch into the batch; the offset."""
+        base = self.log.end_offset
+        batches.place(batch, base, self.leader_epoch)
+        return base
 
     # Reading
 
@@ -267,14 +248,12 @@ class Partition:
         if epoch < 0 or epoch == self.leader_epoch:
             return errors.NONE
         if epoch < self.leader_epoch:
-            return errors.NONE if bugs.on("N52") else errors.FENCED_LEADER_EPOCH
-        return errors.NONE if bugs.on("P23") else errors.UNKNOWN_LEADER_EPOCH
+            return errors.FENCED_LEADER_EPOCH
+        return errors.UNKNOWN_LEADER_EPOCH
 
     def readable_end(self, *, committed: bool) -> int:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""
-        if bugs.on("M04"):
-            return self.log.end_offset
-        return self.last_stable_offset if committed or bugs.on("P72") else self.high_watermark
+        return self.last_stable_offset if committed else self.high_watermark
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, at_least_one: bool) -> bytes:
         """Whole batches that a consumer may see, from the one that holds this offset."""
@@ -312,15 +291,15 @@ class Partition:
         target = self.high_watermark if before == -1 else before
         if target > self.high_watermark or target < 0:
             return errors.OFFSET_OUT_OF_RANGE, -1
-        if not bugs.on("M40h"):
-            try:
-                self.log.advance_start(target)
-            except OSError:
-                return errors.KAFKA_STORAGE_ERROR, -1
-            if bugs.on("M11c"):
-                self.log.producers = ProducerTable()
-            self._tell_watchers()
+        try:
+            self._advance_start(target)
+        except OSError:
+            return errors.KAFKA_STORAGE_ERROR, -1
+        self._tell_watchers()
         return errors.NONE, self.log.start_offset
+
+    def _advance_start(self, to: int) -> None:
+        self.log.advance_start(to)
 
     def housekeeping(self) -> None:
         """Retention; called by a timer."""

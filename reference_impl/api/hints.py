@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from brokertrial.reference_impl.control.image import NOBODY
 
 if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
+    from brokertrial.reference_impl.api.broker import Broker
     from brokertrial.wire.messages import Struct
 
 
-def set_leader(node: Node, topic: str | None, part: Struct, index: int) -> None:
+def set_leader(node: Broker, topic: str | None, part: Struct, index: int) -> None:
     """Writes the present leader and its epoch into a partition's answer."""
     known = None if topic is None else node.topics.get(topic)
     if known is not None and 0 <= index < known.partitions:
@@ -20,7 +20,7 @@ def set_leader(node: Node, topic: str | None, part: Struct, index: int) -> None:
         part.current_leader.leader_id, part.current_leader.leader_epoch = placement.leader, placement.leader_epoch
 
 
-def endpoints(node: Node, parts: Iterable[Struct]) -> list[dict[str, Any]]:
+def endpoints(node: Broker, parts: Iterable[Struct]) -> list[dict[str, Any]]:
     """Where the leaders listen that these partitions name."""
     named = {part.current_leader.leader_id for part in parts} - {NOBODY}
     live = node.live_brokers()

@@ -15,7 +15,7 @@ def broker_heartbeat(request: Struct, context: Context) -> Struct:
     """What the controller thinks of the broker."""
     broker, epoch, node = request.broker_id, request.broker_epoch, context.node
     heard = node.controller.heartbeat(broker, epoch, request.current_metadata_offset, stop=request.want_shut_down)
-    node.listener.when_closed(context.connection_id, lambda: node.controller.disconnected(broker, epoch))
+    node.when_closed(context.connection_id, lambda: node.controller.disconnected(broker, epoch))
     return response(
         "BrokerHeartbeat",
         error_code=heard.error,

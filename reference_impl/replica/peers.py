@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.conversation import ConnectionFailed
 from brokertrial.wire.messages import Struct
-
-if TYPE_CHECKING:
-    from brokertrial.reference_impl.broker.node import Node
 
 _TIMEOUT_S = 3.0
 
@@ -23,8 +20,8 @@ class PeerGone(Exception):
 class Peers:
     """The other brokers of the cluster, and this one, by id."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node_id: int, address_of: Callable[[int], tuple[str, int] | None]) -> None:
+        self._node_id, self._address_of = node_id, address_of
         self._connections: dict[int, AsyncConnection] = {}
         self._opening = asyncio.Lock()
 
@@ -42,14 +39,14 @@ class Peers:
 
     async def _connection(self, broker: int) -> AsyncConnection:
         async with self._opening:
-            address = self._node.address_of(broker)
+            address = self._address_of(broker)
             if address is None:
                 raise PeerGone(f"broker {broker} is not known")
             known = self._connections.get(broker)
             if known is not None and (known.host, known.port) == address:
                 return known
             self._connections[broker] = await AsyncConnection.open(
-                *address, client_id=f"broker-{self._node.node_id}", timeout_s=_TIMEOUT_S
+                *address, client_id=f"broker-{self._node_id}", timeout_s=_TIMEOUT_S
             )
             return self._connections[broker]
 
