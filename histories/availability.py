@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brokertrial.histories.reader import History
-from brokertrial.histories.rows import Event
+from brokertrial.histories.windows import FaultWindow, fault_windows
 
 TICK_NS = 1 << 27
 STEPS = 25.0
@@ -115,10 +115,10 @@ def profile(rows: Iterable[ProfileRow], history: History) -> Profile | None:
     sums = Sums(rows, history.title.started_ns)
     if not len(sums.tick):
         return None
-    windows = list(_windows(history))
+    windows = fault_windows(history.rows("events"), history.header.schedule)
     begin, end = int(sums.first.min()), int(sums.last.max())
     length = max((end - begin) / 1e9, 1e-9)
-    calm = min((at for _, _, at, _ in windows), default=None)
+    calm = min((window.begin_ns for window in windows), default=None)
     usual = sums.percentile(0.99, None, calm)
     gaps = sums.gaps()
     return Profile(
@@ -130,7 +130,7 @@ def profile(rows: Iterable[ProfileRow], history: History) -> Profile | None:
         p99_ms=sums.percentile(0.99) or 0.0,
         p999_ms=sums.percentile(0.999) or 0.0,
         longest_gap_s=max((to - since for since, to in gaps), default=0) / 1e9,
-        windows=tuple(_window(sums, each, usual, history) for each in windows),
+        windows=tuple(_cost(sums, each, usual) for each in windows),
     )
 
 
@@ -157,14 +157,14 @@ def _kind(name: str, windows: Sequence[FaultCost]) -> FaultKindSummary:
     )
 
 
-def _window(sums: Sums, found: tuple[str, str, int, int], usual: float | None, history: History) -> FaultCost:
-    name, text, begin, healed = found
+def _cost(sums: Sums, window: FaultWindow, usual: float | None) -> FaultCost:
+    begin, healed = window.begin_ns, window.end_ns
     touching = [to - since for since, to in sums.gaps(healed) if since < healed and to > begin]
     recovered = _recovered(sums, healed, usual)
     return FaultCost(
-        window=name,
-        kind=_kind_of(name, text, history),
-        text=text,
+        window=window.id,
+        kind=window.kind,
+        text=window.text or window.id,
         begin_s=(begin - sums.start) / 1e9,
         healed_s=(healed - sums.start) / 1e9,
         gap_s=max(touching, default=0) / 1e9,
@@ -193,27 +193,6 @@ def _percentile(step: TickCounts, acks: TickCounts, share: float) -> float | Non
     reached = np.cumsum(acks[order])
     place = int(np.searchsorted(reached, share * reached[-1]))
     return float(np.exp((step[order][min(place, len(order) - 1)] + 0.5) / STEPS) / 1e6)
-
-
-def _windows(history: History) -> Iterable[tuple[str, str, int, int]]:
-    """(window, text, begin, healed) of every window that opened; one that was never healed lasts to the end."""
-    events = [row for row in history.rows("events") if isinstance(row, Event) and row.window]
-    last = history.title.closed_ns or max((event.at_ns for event in events), default=0)
-    begins = {event.window: event for event in reversed(events) if event.kind == "window-begin"}
-    ends = {event.window: event.at_ns for event in events if event.kind == "window-end"}
-    healed = {event.window: event.at_ns for event in events if event.kind == "window-healed"}
-    for name, event in sorted(begins.items(), key=lambda item: item[1].at_ns):
-        fields = msgspec.json.decode(event.fields or "{}")
-        over = ends.get(name, healed.get(name, last))
-        yield str(name), str(fields.get("text", name)), event.at_ns, max(over, event.at_ns)
-
-
-def _kind_of(name: str, text: str, history: History) -> str:
-    """The kind of fault, as the schedule of the history names it."""
-    schedule = history.header.schedule
-    windows = schedule.get("windows", []) if isinstance(schedule, dict) else schedule or []
-    kinds_by_id = {each.get("id"): each.get("kind") for each in windows if isinstance(each, dict)}
-    return str(kinds_by_id.get(name) or text.partition(" ")[0] or name)
 
 
 def series(sums: Sums, buckets: int, length_s: float) -> tuple[list[float], list[float], list[float]]:

@@ -29,7 +29,7 @@ from brokertrial.checkers.linearizability.search.engine import search
 from brokertrial.checkers.linearizability.search.question import Question, SearchResult
 from brokertrial.checkers.minimise.part import HistorySlice, relations
 from brokertrial.histories.reader import History
-from brokertrial.histories.rows import Event
+from brokertrial.histories.windows import fault_windows
 
 LIMITS = Limits(timeout_s=20, memory_mb=512)
 MOST = 20
@@ -95,16 +95,10 @@ def cross_checks(
 
 def fault_marks(history: History) -> list[TimelineMark]:
     """The fault windows of a history, to be shown beside its operations."""
-    begun: dict[str, int] = {}
-    marks = []
-    for event in history.rows("events"):
-        if not isinstance(event, Event) or event.window is None:
-            continue
-        if event.kind == "window-begin":
-            begun[event.window] = event.at_ns
-        elif event.kind in ("window-end", "window-healed") and event.window in begun:
-            marks.append(TimelineMark("faults", begun.pop(event.window), event.at_ns, event.window, event.fields or ""))
-    return marks
+    return [
+        TimelineMark("faults", window.begin_ns, window.end_ns, window.id, window.name)
+        for window in fault_windows(history.rows("events"), history.header.schedule)
+    ]
 
 
 def _tables(duck: DuckDBEngine, kind: CheckedObject) -> Mapping[str, pa.Table]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from html import escape
 
-import numpy as np
 from markupsafe import Markup
 
 from brokertrial.checkers.anomaly import Anomaly
@@ -14,8 +11,7 @@ from brokertrial.ci.reports.cards import KINDS
 from brokertrial.ci.reports.informational import MEANING
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.reports.timeline import BUCKETS, Series, Shade, draw
-from brokertrial.histories.availability import TICK_NS, Profile, Sums, series
+from brokertrial.ci.reports.timeline import load_picture
 from brokertrial.spark_analysis.job import HistoryResult, JobResult
 from brokertrial.spark_analysis.results import Results
 
@@ -53,28 +49,7 @@ def page(outcome: JobResult, results: Results) -> str:
 
 def plot(found: HistoryResult) -> str:
     """Acknowledgements a second and their latencies over time, with the fault windows; empty without any."""
-    profile = found.profile
-    if profile is None or profile.acknowledged < 20:
-        return ""
-    sums = Sums(found.sums, found.opened.history.title.started_ns)
-    length = max([float((sums.last.max() - sums.start) / 1e9), *(window.healed_s for window in profile.windows)])
-    buckets, length = slots(length)
-    rate, median, slow = (np.array(values) for values in series(sums, buckets, length))
-    return draw(Series(length, rate, median, slow, tuple(_shades(profile))))
-
-
-def slots(length_s: float) -> tuple[int, float]:
-    """At most BUCKETS slots that cover so many seconds, and how many these are: each slot is as long as some whole
-    number of the ticks that a profile is summed up by, since rates would jump up and down if one had more ticks."""
-    tick_s = TICK_NS / 1e9
-    slot_s = max(1, math.ceil(length_s / BUCKETS / tick_s)) * tick_s
-    count = max(1, math.ceil(length_s / slot_s))
-    return count, count * slot_s
-
-
-def _shades(profile: Profile) -> Iterator[Shade]:
-    for window in profile.windows:
-        yield Shade(window.begin_s, window.healed_s, f"fault {window.window} {window.text}")
+    return load_picture(found.sums, found.opened.history, found.profile)
 
 
 def certificate(anomaly: Anomaly, found: HistoryResult) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.minimise.part import CONTEXT, HistorySlice
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Batch, Event, Membership, Operation, Record
+from brokertrial.histories.windows import fault_windows
 from brokertrial.suites.probe.naming import shortening_of
 
 SETTING = "setting"
@@ -67,7 +66,7 @@ def evidence_timeline(history: History, anomaly: Anomaly, part: HistorySlice) ->
     last = max((line.end or line.begin or 0 for line in lines), default=0)
     lines.sort(key=lambda line: (line.begin if line.begin is not None else last + 1, line.op or 0))
     times = [at for line in lines for at in (line.begin, line.end) if at is not None]
-    windows = tuple(_windows(history, min(times), max(times))) if times else ()
+    windows = tuple(_faults(history, min(times), max(times))) if times else ()
     short = shortening_of(history)
     place = short(_only_place(part))
     lines = [replace(line, lane=short(line.lane), text=short(line.text), short=short(line.short)) for line in lines]
@@ -191,26 +190,8 @@ def _events(part: HistorySlice) -> Iterator[TimelineEntry]:
         yield TimelineEntry("trial", row.at_ns, row.at_ns, row.kind, "  ".join(filter(None, parts)))
 
 
-def _windows(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
-    """The faults that were active at any moment between these two; one that was never taken back, to the end."""
-    opened: dict[str, tuple[int, str]] = {}
-    closed: dict[str, int] = {}
-    for event in history.rows("events"):
-        assert isinstance(event, Event)
-        if event.window is None:
-            continue
-        if event.kind == "window-begin":
-            opened.setdefault(event.window, (event.at_ns, f"fault {event.window} {_text_of(event.fields)}".strip()))
-        elif event.kind in ("window-end", "window-healed"):
-            closed[event.window] = event.at_ns
-    for window, (at, text) in opened.items():
-        until = closed.get(window, end)
-        if at <= end and until >= begin:
-            yield TimelineFault(at, until, text)
-
-
-def _text_of(fields: str | None) -> str:
-    try:
-        return str(msgspec.json.decode(fields or "{}").get("text", ""))
-    except (msgspec.MsgspecError, AttributeError):
-        return ""
+def _faults(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
+    """The faults that were active at any moment between these two."""
+    for window in fault_windows(history.rows("events"), history.header.schedule):
+        if window.begin_ns <= end and window.end_ns >= begin:
+            yield TimelineFault(window.begin_ns, window.end_ns, window.name)

@@ -5,8 +5,8 @@ Read from the case's history alone, so a report can be drawn again at any time. 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from brokertrial.histories.availability import QUERY, TICK_NS, Profile, ProfileRow, Sums, profile, series
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.probe.naming import shortening_of
@@ -23,7 +24,8 @@ TOP, PANEL, GAP, AXIS = 26.0, 78.0, 20.0, 22.0
 HEIGHT = TOP + 2 * PANEL + GAP + AXIS
 BUCKETS = 120
 LATENCY = 'latency in ms: <tspan class="of-median">median</tspan>, <tspan class="of-slow">99th percentile</tspan>'
-WRITES = ("send", "produce")
+FEWEST = 20
+"""Acknowledged writes that are worth a picture."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,56 +52,35 @@ class Series:
 
 def timeline(folder: Path) -> str:
     """The picture, or an empty text for a case that drove no load."""
+    from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine  # a run without faults needs none
+
     try:
-        series = read(History.open(folder, allow_incomplete=True))
+        history = History.open(folder, allow_incomplete=True)
+        with DuckDBEngine.over([history]) as duck:
+            rows = list(duck.ask(QUERY))
+        return load_picture(rows, history, profile(rows, history))
     except (HistoryRefused, OSError, ValueError):
         return ""
-    return draw(series) if series else ""
 
 
-def read(history: History) -> Series | None:
-    """Puts the acknowledged writes of a history into buckets of time."""
-    table = history.arrow("operations").select(["kind", "outcome", "call_ns", "return_ns"])
-    kinds = np.asarray(table["kind"].to_pylist(), dtype=object)
-    outcomes = np.asarray(table["outcome"].to_pylist(), dtype=object)
-    kept = np.isin(kinds, WRITES) & (outcomes == "ok")
-    if kept.sum() < 20:
-        return None
-    start = history.title.started_ns
-    calls = np.asarray(table["call_ns"].to_numpy(), dtype=np.float64)[kept]
-    returns = np.asarray(table["return_ns"].to_numpy(), dtype=np.float64)[kept]
-    at, latency = (returns - start) / 1e9, (returns - calls) / 1e6
-    shades = tuple(_shades(history, float(at.max())))
-    length = max([float(at.max()), *(shade.end for shade in shades)])
-    edges = np.linspace(0.0, length, BUCKETS + 1)
-    bucket = np.clip(np.digitize(at, edges) - 1, 0, BUCKETS - 1)
-    rate = np.bincount(bucket, minlength=BUCKETS) / (length / BUCKETS)
-    median, slow = np.full(BUCKETS, np.nan), np.full(BUCKETS, np.nan)
-    for number in np.unique(bucket):
-        values = latency[bucket == number]
-        median[number], slow[number] = np.percentile(values, 50), np.percentile(values, 99)
-    return Series(length, rate, median, slow, shades)
+def load_picture(rows: Iterable[ProfileRow], history: History, profile: Profile | None) -> str:
+    """The picture of a history from its availability sums; empty where too little was acknowledged to be drawn."""
+    if profile is None or profile.acknowledged < FEWEST:
+        return ""
+    sums, short = Sums(rows, history.title.started_ns), shortening_of(history)
+    buckets, length = slots(max([float((sums.last.max() - sums.start) / 1e9), *(w.healed_s for w in profile.windows)]))
+    rate, median, slow = (np.array(values) for values in series(sums, buckets, length))
+    shades = (Shade(w.begin_s, w.healed_s, short(f"fault {w.window} {w.text}")) for w in profile.windows)
+    return draw(Series(length, rate, median, slow, tuple(shades)))
 
 
-def _shades(history: History, last: float) -> Iterator[Shade]:
-    start, open_since, short = history.title.started_ns, dict[str, tuple[float, str]](), shortening_of(history)
-    for event in history.rows("events"):
-        kind, window = getattr(event, "kind", ""), getattr(event, "window", None)
-        at = (getattr(event, "at_ns", start) - start) / 1e9
-        if kind == "window-begin" and window:
-            open_since[window] = (at, short(_name(window, getattr(event, "fields", None))))
-        elif kind in ("window-end", "window-healed") and window in open_since:
-            begin, text = open_since.pop(window)
-            yield Shade(begin, at, text)
-    for begin, text in open_since.values():
-        yield Shade(begin, last, text)
-
-
-def _name(window: str, fields: str | None) -> str:
-    try:
-        return f"fault {window} {json.loads(fields or '{}').get('text', '')}".strip()
-    except (ValueError, AttributeError):
-        return f"fault {window}"
+def slots(length_s: float) -> tuple[int, float]:
+    """At most BUCKETS slots that cover so many seconds, and how many these are: each slot is as long as some whole
+    number of the ticks that a profile is summed up by, since rates would jump up and down if one had more ticks."""
+    tick_s = TICK_NS / 1e9
+    slot_s = max(1, math.ceil(length_s / BUCKETS / tick_s)) * tick_s
+    count = max(1, math.ceil(length_s / slot_s))
+    return count, count * slot_s
 
 
 def draw(series: Series) -> str:

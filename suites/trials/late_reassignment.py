@@ -9,12 +9,12 @@ Ownership is what SyncGroup told each member. Not judged where the cut was heale
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fnmatch import translate
-from typing import Any
 
 from brokertrial.checkers.anomaly import Anomaly
-from brokertrial.histories.rows import Event, Membership
+from brokertrial.histories.rows import Membership
+from brokertrial.histories.windows import FaultWindow
 from brokertrial.suites.outcome import LATE_TAKEOVER
 
 SESSIONS = 2.0
@@ -22,20 +22,15 @@ SESSIONS = 2.0
 
 
 def late_reassignments(
-    guarantee: str, schedule: Mapping[str, Any], within_s: float, events: list[Event], owned: list[Membership]
+    guarantee: str, windows: Iterable[FaultWindow], within_s: float, owned: list[Membership]
 ) -> Iterator[Anomaly]:
     """One anomaly for each partition of a member that was cut off for `within_s` and that nobody else was given."""
     told = [row for row in owned if row.generation >= 0]
-    begun = {event.window: event.at_ns for event in events if event.kind == "window-begin"}
-    ended = {event.window: event.at_ns for event in events if event.kind == "window-end"}
-    for window in schedule.get("windows", ()):
-        begin = begun.get(window["id"])
-        if window["kind"] != "cut" or begin is None:
+    for window in windows:
+        begin, limit = window.begin_ns, window.begin_ns + int(within_s * 1e9)
+        if window.kind != "cut" or not window.over or window.end_ns < limit:
             continue
-        limit = begin + int(within_s * 1e9)
-        if ended.get(window["id"], begin) < limit:
-            continue
-        is_cut = re.compile(translate(window.get("match", {}).get("client", "*"))).match
+        is_cut = re.compile(translate(window.planned.get("match", {}).get("client", "*"))).match
         for row in told:
             owns = row.from_ns <= begin and (row.until_ns is None or row.until_ns > begin)
             if owns and is_cut(row.client or "") and not _taken(row, told, begin, limit):

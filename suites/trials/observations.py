@@ -16,6 +16,7 @@ from brokertrial.checkers.check import Observes, all_checks
 from brokertrial.checkers.judge import Judgement
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Event
+from brokertrial.histories.windows import FaultWindow
 
 Counts = Mapping[str, tuple[int, int]]
 """Check -> (observations in all, observations during the faults)."""
@@ -39,16 +40,14 @@ def observed(history: History, windows: Iterable[tuple[int, int]], names: Iterab
     return found
 
 
-def spans(history: History, events: Iterable[Event], windows: Iterable[tuple[str, int, int]]) -> list[tuple[int, int]]:
+def spans(events: Iterable[Event], windows: Iterable[FaultWindow]) -> list[tuple[int, int]]:
     """When what a fault did could be seen: until 5 s after it; where a process ended, all the time until the final
     read, for a node that is dead answers nothing before."""
-    schedule = history.header.schedule or {}
-    kinds = {window["id"]: window["kind"] for window in schedule.get("windows", ())}
     reads = [event.at_ns for event in events if event.kind == "phase" and "final read" in (event.fields or "")]
     over = min(reads, default=1 << 62)
     return [
-        (begin, over if kinds.get(name) in ENDS_A_PROCESS else min(end + AFTERWARDS_NS, over))
-        for name, begin, end in windows
+        (window.begin_ns, over if window.kind in ENDS_A_PROCESS else min(window.end_ns + AFTERWARDS_NS, over))
+        for window in windows
     ]
 
 

@@ -14,6 +14,7 @@ from brokertrial.checkers.judge import Judgement, judge
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Event, Membership, Operation
+from brokertrial.histories.windows import FaultWindow, fault_windows
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import HANGING, NO_PROGRESS, Outcome, failed, inconclusive
 from brokertrial.suites.probe.context import CaseContext
@@ -45,8 +46,9 @@ def judged(case: Case, history: History, put: JudgeFunction | None = None) -> Ou
     except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"a checker failed: {type(error).__name__}: {error}", (trace,))
-    counts = observed(history, spans(history, events, _windows(events, seen)), found.judged)
-    facts = _facts(history, events, seen, found) | {"observations": told(counts)}
+    windows = fault_windows(events, history.header.schedule)
+    counts = observed(history, spans(events, windows), found.judged)
+    facts = _facts(history, windows, seen, found) | {"observations": told(counts)}
     outcome = seen.condition.upon(_verdict(case, history, seen, found, facts, counts))
     warnings = outcome.warnings
     if seen.lag_ms > LAG_MS:
@@ -222,9 +224,9 @@ def _late_takeovers(case: Case, history: History, seen: TrialFacts) -> list[Anom
     within_s = history.header.settings.get("takeover_s", 0)
     if not within_s or seen.lag_ms > LAG_MS:
         return []
-    events = [event for event in history.rows("events") if isinstance(event, Event)]
+    windows = fault_windows(history.rows("events"), history.header.schedule)
     owned = [row for row in history.rows("memberships") if isinstance(row, Membership)]
-    return list(late_reassignments(case.guarantees[0], history.header.schedule, within_s, events, owned))
+    return list(late_reassignments(case.guarantees[0], windows, within_s, owned))
 
 
 def _conclusion(events: list[Event]) -> TrialFacts | None:
@@ -238,13 +240,15 @@ def _during(facts: dict[str, str | int | float]) -> int:
     return int(facts.get("during_faults", 0))
 
 
-def _facts(history: History, events: list[Event], seen: TrialFacts, found: Judgement) -> dict[str, str | int | float]:
+def _facts(
+    history: History, windows: list[FaultWindow], seen: TrialFacts, found: Judgement
+) -> dict[str, str | int | float]:
     """The numbers beside a verdict."""
     table = history.arrow("operations").select(["op", "call_ns", "return_ns", "outcome", "kind"])
     calls = table.column("call_ns").to_numpy()
     active = np.zeros(len(calls), dtype=bool)
-    for _, begin, end in _windows(events, seen):
-        active |= (calls >= begin) & (calls <= end)
+    for window in windows:
+        active |= (calls >= window.begin_ns) & (calls <= window.end_ns)
     mine = np.isin(table.column("kind").to_numpy(zero_copy_only=False), ["send", "commit", "committed", "begin"])
     acked = np.equal(table.column("outcome").to_numpy(zero_copy_only=False), "ok")
     returned = table.column("return_ns").to_numpy(zero_copy_only=False).astype(float)
@@ -268,13 +272,6 @@ def longest_pause_s(returned_ns: npt.NDArray[np.float64]) -> float:
     return float(np.max(np.diff(moments)) / 1e9) if len(moments) > 1 else 0.0
 
 
-def _windows(events: list[Event], seen: TrialFacts) -> Iterator[tuple[str, int, int]]:
-    begun = {event.window: event.at_ns for event in reversed(events) if event.kind == "window-begin"}
-    ended = {event.window: event.at_ns for event in events if event.kind == "window-end"}
-    for window, begin in begun.items():
-        yield str(window), begin, max(ended.get(window, seen.faults_over_ns), begin)
-
-
 def _evidence(history: History, guilty: list[Anomaly]) -> Iterator[Evidence]:
     """The operations that prove the first anomalies, and the faults around them, in the order of time."""
     wanted = {op for anomaly in guilty[:SHOWN_ANOMALIES] for op in anomaly.operations}
@@ -284,14 +281,11 @@ def _evidence(history: History, guilty: list[Anomaly]) -> Iterator[Evidence]:
         assert isinstance(row, Operation)
         if row.op in wanted:
             lines.append((row.call_ns, _line(row, start)))
-    for event in history.rows("events"):
-        assert isinstance(event, Event)
-        if event.kind in ("window-begin", "window-healed"):
-            text = msgspec.json.decode(event.fields or "{}").get("text", event.window)
-            what = "fault" if event.kind == "window-begin" else "healed"
-            lines.append(
-                (event.at_ns, Evidence(what, str(text), at_s=(event.at_ns - start) / 1e9, window=event.window))
-            )
+    for window in fault_windows(history.rows("events"), history.header.schedule):
+        edges = [("fault", window.text or window.id, window.begin_ns), ("healed", window.id, window.healed_ns)]
+        for what, text, at_ns in edges:
+            if at_ns is not None:
+                lines.append((at_ns, Evidence(what, text, at_s=(at_ns - start) / 1e9, window=window.id)))
     yield from (line for _, line in sorted(lines, key=lambda pair: pair[0]))
 
 

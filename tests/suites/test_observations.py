@@ -8,6 +8,7 @@ from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Event, Membership, Operation
+from brokertrial.histories.windows import fault_windows
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.trials.observations import AFTERWARDS_NS, observed, spans, told, undecided
 
@@ -61,15 +62,14 @@ def test_a_guarantee_is_decided_by_a_check_that_had_enough_to_judge(counts, need
     assert why is None or (found.startswith("repl-011 was not decided, which takes 5 observations") and why in found)
 
 
-def test_what_a_fault_did_is_seen_for_a_while_after_it_or_until_the_final_read_where_a_process_ended(tmp_path):
+def test_what_a_fault_did_is_seen_for_a_while_after_it_or_until_the_final_read_where_a_process_ended():
     schedule = {"windows": [{"id": "w1", "kind": "kill"}, {"id": "w2", "kind": "pause"}]}
-    with Recorder.create(tmp_path / "h", Header(case="a/b", target="t", schedule=schedule)) as recorder:
-        recorder.event("phase", phase="faults")
-    history = History.open(tmp_path / "h")
-    windows = [("w1", 10, 20), ("w2", 30, 40)]
-    assert spans(history, [], windows) == [(10, 1 << 62), (30, 40 + AFTERWARDS_NS)]
+    edges = (("w1", "begin", 10), ("w1", "end", 20), ("w2", "begin", 30), ("w2", "end", 40))
+    events = [Event(at_ns=at, kind=f"window-{edge}", window=window) for window, edge, at in edges]
+    windows = fault_windows(events, schedule)
+    assert spans(events, windows) == [(10, 1 << 62), (30, 40 + AFTERWARDS_NS)]
     read = Event(at_ns=10**9, kind="phase", fields='{"phase":"final read"}')
-    assert spans(history, [read], windows) == [(10, 10**9), (30, 10**9)]
+    assert spans([read], windows) == [(10, 10**9), (30, 10**9)]
 
 
 def test_every_guarantee_of_a_trial_is_decided_by_a_check_that_is_made_there():

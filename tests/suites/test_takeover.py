@@ -3,6 +3,7 @@
 import pytest
 
 from brokertrial.histories.rows import Event, Membership
+from brokertrial.histories.windows import fault_windows
 from brokertrial.suites.trials.late_reassignment import late_reassignments
 
 SCHEDULE = {"windows": [{"id": "w1", "kind": "cut", "match": {"client": "*m1*"}}]}
@@ -33,14 +34,16 @@ def owned(client, since, until=None, *, partition=0, generation=1):
 
 
 def late(*rows, end=14.0, schedule=SCHEDULE):
-    return [row.partition for row in late_reassignments("grp-011", schedule, 12.0, events(end), list(rows))]
+    return [
+        row.partition for row in late_reassignments("grp-011", fault_windows(events(end), schedule), 12.0, list(rows))
+    ]
 
 
 MINE = owned("a-m1.1", -3)
 
 
 def test_a_partition_that_nobody_else_is_given_is_late():
-    (found,) = late_reassignments("grp-011", SCHEDULE, 12.0, events(), [MINE])
+    (found,) = late_reassignments("grp-011", fault_windows(events(), SCHEDULE), 12.0, [MINE])
     assert found.name == "late-takeover" and found.attribution == "broker" and found.partition == 0
     assert found.sentence == (
         "a-m1.1 owned t-0 when it was cut off, and 12 s later (2 session timeouts) "
@@ -80,3 +83,8 @@ def test_a_cut_that_is_healed_before_says_nothing():
 
 def test_other_faults_say_nothing():
     assert late(MINE, schedule={"windows": [{"id": "w1", "kind": "delay", "match": {"client": "*m1*"}}]}) == []
+
+
+def test_of_a_cut_whose_end_is_not_known_nothing_is_said():
+    begun = [events()[0], Event(kind="phase", at_ns=ns(60))]
+    assert not list(late_reassignments("grp-011", fault_windows(begun, SCHEDULE), 12.0, [MINE]))

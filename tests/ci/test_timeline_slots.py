@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pyspark", reason="pip install 'brokertrial[spark]': the page is of what Spark found")
-
-from brokertrial.ci.reports.analysis_page import slots
-from brokertrial.ci.reports.timeline import BUCKETS, Series, draw
+from brokertrial.ci.reports.timeline import BUCKETS, Series, draw, slots
 from brokertrial.histories.availability import TICK_NS, Sums, series
 
 
