@@ -10,8 +10,10 @@ amplification: bytes allocated for each byte of frames that are made of the smal
 import argparse
 import io
 import platform
+import sys
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +26,9 @@ from kio.serial import entity_reader, entity_writer
 from brokertrial.wire import apis
 from brokertrial.wire.codec import decode, encode, encode_buffers
 from brokertrial.wire.messages import Struct, request, response
-from brokertrial.wire.worst_frames import PROMISE, decode_peak, worst_frames
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.support.worst_frames import PROMISE, decode_peak, worst_frames
 
 KAFKA_PYTHON = {
     ("Fetch", "request"): FetchRequest,

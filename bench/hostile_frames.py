@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from brokertrial.wire.examples import example, plain
 from brokertrial.wire.frames import encode_request
 from brokertrial.wire.records import Record, build_batch
 from brokertrial.wire.schema_text import Field
+from tests.support.examples import example, plain
 
 TOPICS = ("hostile-0", "hostile-1", "hostile-2")
 _NAMES = {

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from brokertrial.wire import apis, errors
 from brokertrial.wire.codec import Malformed, decode, decode_versioned, encode, encode_buffers, encode_versioned
 from brokertrial.wire.codec import part_of as schema_of
-from brokertrial.wire.examples import example
 from brokertrial.wire.frames import (
     decode_request,
     decode_response,
@@ -22,6 +21,7 @@ from brokertrial.wire.frames import (
 from brokertrial.wire.messages import child, data, request, response
 from brokertrial.wire.schema_text import FOLDER
 from brokertrial.wire.unchecked import unchecked_body
+from tests.support.examples import example
 
 MESSAGES = [(api.name, direction) for api in apis.ALL for direction in ("request", "response")]
 HEADS = [path.read_text().splitlines()[0] for path in FOLDER.glob("*.txt")]

@@ -18,9 +18,9 @@ from kio.static.constants import EntityType
 
 from brokertrial.wire import apis, errors
 from brokertrial.wire.codec import decode, encode
-from brokertrial.wire.examples import example, plain
 from brokertrial.wire.schema_text import Field, snake_case
 from brokertrial.wire.structs import ZERO_UUID, Struct
+from tests.support.examples import example, plain
 
 kio_reader, kio_writer = cache(entity_reader), cache(entity_writer)
 DIRECTIONS = ("request", "response")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from bench.hostile_frames import wounded
 from brokertrial.wire import apis
 from brokertrial.wire.codec import Malformed, decode, encode, part_of
-from brokertrial.wire.examples import example
 from brokertrial.wire.frames import decode_request, decode_response, encode_request, request_header
 from brokertrial.wire.records import Record, batches, build_batch
-from brokertrial.wire.worst_frames import CONSTANT_BYTES, PROMISE, decode_peak, worst_frames
+from tests.support.examples import example
+from tests.support.worst_frames import CONSTANT_BYTES, PROMISE, decode_peak, worst_frames
 
 MESSAGES = [(api.name, direction) for api in apis.ALL for direction in ("request", "response")]
 quick = settings(max_examples=5, deadline=None, derandomize=True, database=None)
