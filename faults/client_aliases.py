@@ -1,6 +1,7 @@
 """What clients call themselves on the wire: their names, made unreadable for everybody who has not the key.
 
-A broker could else tell by `client.id` who asks. The proxy reads the names back, so that a schedule says `client="w1"`.
+A broker could else tell by `client.id` who asks. The proxy reads the names back, so that a schedule
+says `client="producer-1"`.
 """
 
 import base64

@@ -65,8 +65,8 @@ class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
     @classmethod
     def of(cls, *windows: Window, seed: int = 0) -> Self:
-        """A schedule of these windows; those without an id become w1, w2, ... by position."""
-        named = (w if w.id else msgspec.structs.replace(w, id=f"w{n}") for n, w in enumerate(windows, 1))
+        """A schedule of these windows; those without an id become f1, f2, ... by position."""
+        named = (w if w.id else msgspec.structs.replace(w, id=f"f{n}") for n, w in enumerate(windows, 1))
         # Through JSON, so that what is run is what a replay will read.
         return cls.from_json(cls(windows=tuple(named), seed=seed).json())
 

@@ -38,7 +38,7 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
             raise ValueError("a trigger states exactly one of op, msg, after, elapsed_ms, heal, any, all.")
 
     def words(self) -> str:
-        """For people: `at op 200`, `50 ms after w1 began`."""
+        """For people: `at op 200`, `50 ms after f1 began`."""
         if self.op is not None:
             return f"at op {self.op}"
         if self.elapsed_ms is not None:

@@ -1,6 +1,6 @@
 """no-progress: after all faults had healed, a partition or a group acknowledged nothing for a minute of calls.
 
-    fault w1        1 s to 5 s, healed at 6 s
+    fault f1        1 s to 5 s, healed at 6 s
     sends to t-0    called at 7 s, 20 s, 50 s, 70 s      none acknowledged      -> t-0 makes no progress
     sends to t-1    called at 7 s, acknowledged          is right
 

@@ -25,5 +25,5 @@ class Pause(ProcessFault, frozen=True):
 
 
 def pause(target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
-    """Freeze a node: `pause("leader(t,0)", begin=at_op(300), end=after("w1", delay_ms=3000))`."""
+    """Freeze a node: `pause("leader(t,0)", begin=at_op(300), end=after("f1", delay_ms=3000))`."""
     return process_window(Pause(), target, **when)

@@ -1,6 +1,6 @@
 """Whether what a member owned that was cut off went to another in time: the broker's own word, seen on the wire.
 
-    cut     m1 owns t-0, and is not heard from any more
+    cut     member-1 owns t-0, and is not heard from any more
     12 s    t-0 was handed to nobody else        -> late, if its session lasts 6 s
 
 Ownership is what SyncGroup told each member. Not judged where the cut was healed before the time was over.

@@ -49,11 +49,12 @@ class Commits(Workload):
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         group = names["group"]
         writers = [
-            Actor(f"c{n}", context, partial(self._commit, context, f"c{n}", group, place))
+            Actor(f"committer-{n}", context, partial(self._commit, context, f"committer-{n}", group, place))
             for n, place in enumerate(context.places, 1)
         ]
         askers = [
-            Actor(f"a{n}", context, partial(self._ask, context, f"a{n}", group)) for n in range(1, self.askers + 1)
+            Actor(f"asker-{n}", context, partial(self._ask, context, f"asker-{n}", group))
+            for n in range(1, self.askers + 1)
         ]
         return writers + askers + bystanders(context, self.producers, self.sends, idempotent=False)
 

@@ -51,7 +51,7 @@ class Copies(Copying):
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         inputs = [place for place in context.places if place[0] == names["topic"]]
         copiers = [
-            Actor(f"x{n}", context, partial(self._copy, context, n, names, names[word]))
+            Actor(f"producer-{n}", context, partial(self._copy, context, n, names, names[word]))
             for n, word in enumerate(self.transactional_ids, 1)
         ]
         return copiers + bystanders(context, self.producers, self.rate, inputs)
@@ -70,8 +70,8 @@ class Copies(Copying):
         fresh.read(lags, committed=[READER])
 
     def _copy(self, context: WorkloadContext, number: int, names: dict[str, str], transactional_id: str) -> None:
-        rng = context.random(f"x{number}")
-        sessions = TransactionalSessions(context, f"x{number}", transactional_id)
+        rng = context.random(f"producer-{number}")
+        sessions = TransactionalSessions(context, f"producer-{number}", transactional_id)
         turns = itertools.count(number)  # each copier aborts at another turn
         life = 0
         while not context.stopping.is_set():
@@ -79,7 +79,7 @@ class Copies(Copying):
             if session is None:
                 continue
             life += 1
-            member = _Copier(context, f"m{number}.{life}", session, names)
+            member = _Copier(context, f"member-{number}.{life}", session, names)
             try:
                 while not context.stopping.is_set() and not session.over:
                     if batch := member.reader.poll():

@@ -50,11 +50,11 @@ class GroupChurn(Workload):
 
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"w{n}", context, partial(send_steadily, context, f"w{n}", self.rate, context.places))
+            Actor(f"producer-{n}", context, partial(send_steadily, context, f"producer-{n}", self.rate, context.places))
             for n in range(1, self.producers + 1)
         ]
         members = [
-            Actor(f"m{n}", context, partial(self._take_part, context, n, names["group"]))
+            Actor(f"member-{n}", context, partial(self._take_part, context, n, names["group"]))
             for n in range(1, self.members + 1)
         ]
         return writers + members
@@ -74,13 +74,13 @@ class GroupChurn(Workload):
         fresh.read(lags)
 
     def _take_part(self, context: WorkloadContext, number: int, group: str) -> None:
-        rng = context.random(f"m{number}")
+        rng = context.random(f"member-{number}")
         life = 0
         while not context.stopping.is_set():
             life += 1
             stays_s = rng.uniform(0.5, 1.5) * self.stay_s if number > 1 else 1e9
             # the first letter decides where an assignor that sorts puts it: each life somewhere else
-            name = f"{rng.choice(LETTERS)}-m{number}.{life}"
+            name = f"{rng.choice(LETTERS)}-member-{number}.{life}"
             member = _Member(context, name, group, self.protocol)
             member.work(stays_s)
             context.stopping.wait(rng.uniform(0.2, 1.0))

@@ -46,7 +46,8 @@ class Pipeline(Copying):
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         inputs = [place for place in context.places if place[0] == names["topic"]]
         members = [
-            Actor(f"p{n}", context, partial(self._take_part, context, n, names)) for n in range(1, self.members + 1)
+            Actor(f"member-{n}", context, partial(self._take_part, context, n, names))
+            for n in range(1, self.members + 1)
         ]
         return members + bystanders(context, self.producers, self.rate, inputs)
 
@@ -59,11 +60,11 @@ class Pipeline(Copying):
         fresh.read(lags)
 
     def _take_part(self, context: WorkloadContext, number: int, names: dict[str, str]) -> None:
-        rng = context.random(f"p{number}")
+        rng = context.random(f"member-{number}")
         life = 0
         while not context.stopping.is_set():
             life += 1
-            member = _Member(context, f"p{number}.{life}", names)
+            member = _Member(context, f"member-{number}.{life}", names)
             try:
                 while not context.stopping.is_set() and member.works(rng):
                     pass

@@ -47,17 +47,23 @@ class SendAndRead(Workload):
 
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"w{n}", context, partial(self._write, context, f"w{n}")) for n in range(1, self.producers + 1)
+            Actor(f"producer-{n}", context, partial(self._write, context, f"producer-{n}"))
+            for n in range(1, self.producers + 1)
         ]
-        readers = [Actor(f"r{n}", context, partial(self._read, context, n)) for n in range(1, self.readers_ + 1)]
-        askers = [Actor(f"a{n}", context, partial(ask_for_ends, context, f"a{n}")) for n in range(1, self.askers + 1)]
+        readers = [
+            Actor(f"consumer-{n}", context, partial(self._read, context, n)) for n in range(1, self.readers_ + 1)
+        ]
+        askers = [
+            Actor(f"asker-{n}", context, partial(ask_for_ends, context, f"asker-{n}"))
+            for n in range(1, self.askers + 1)
+        ]
         return writers + readers + askers
 
     def must_move(self, context: WorkloadContext) -> list[str]:
         return [f"sends to {topic}-{partition}" for topic, partition in context.places]
 
     def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
-        return {f"r{n}": context.acked_offsets() for n in range(1, self.readers_ + 1)}
+        return {f"consumer-{n}": context.acked_offsets() for n in range(1, self.readers_ + 1)}
 
     def _write(self, context: WorkloadContext, name: str) -> None:
         send_steadily(context, name, self.rate, context.places, partial(self._writer, context))
@@ -75,8 +81,8 @@ class SendAndRead(Workload):
         )
 
     def _read(self, context: WorkloadContext, number: int) -> None:
-        rng = context.random(f"r{number}")
-        reader = Reader(context, f"r{number}")
+        rng = context.random(f"consumer-{number}")
+        reader = Reader(context, f"consumer-{number}")
         reader.assign(context.places)
         polls = 0
         while not context.stopping.is_set():

@@ -54,6 +54,6 @@ def bystanders(
     where = context.places if places is None else places
     make = partial(RecordProducer, context, idempotent=idempotent, in_flight=ONE_AT_A_TIME)
     return [
-        Actor(f"b{n}", context, partial(send_steadily, context, f"b{n}", rate, where, make))
+        Actor(f"plain-producer-{n}", context, partial(send_steadily, context, f"plain-producer-{n}", rate, where, make))
         for n in range(1, count + 1)
     ]

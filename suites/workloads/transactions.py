@@ -14,7 +14,7 @@ from brokertrial.suites.workloads.sending import bystanders
 from brokertrial.suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
 from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
-COMMITTED, UNCOMMITTED = "r-committed", "r-uncommitted"
+COMMITTED, UNCOMMITTED = "consumer-committed", "consumer-uncommitted"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Transactions(Workload):
 
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"t{n}", context, partial(self._write, context, f"t{n}", names[word]))
+            Actor(f"producer-{n}", context, partial(self._write, context, f"producer-{n}", names[word]))
             for n, word in enumerate(self.transactional_ids, 1)
         ]
         readers = [
@@ -58,7 +58,7 @@ class Transactions(Workload):
         return writers + readers + bystanders(context, self.plain, self.sends)
 
     def must_move(self, context: WorkloadContext) -> list[str]:
-        return [f"transactions of t{n}" for n in range(1, self.producers + 1)]
+        return [f"transactions of producer-{n}" for n in range(1, self.producers + 1)]
 
     def readers(self, context: WorkloadContext) -> dict[str, dict[PartitionId, int]]:
         return {UNCOMMITTED: context.acked_offsets(), COMMITTED: context.acked_offsets(outside_transactions=True)}

@@ -14,7 +14,7 @@ from brokertrial.suites.workloads.sending import ONE_AT_A_TIME
 from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 from brokertrial.suites.workloads.writer import RecordProducer
 
-LATE = "r-late"
+LATE = "consumer-late"
 LOOK_S = 0.02
 
 
@@ -45,9 +45,13 @@ class WriteThenRead(Workload):
 
     def clients(self, context: WorkloadContext, names: dict[str, str]) -> list[Actor]:
         writers = [
-            Actor(f"w{n}", context, partial(self._write, context, f"w{n}")) for n in range(1, self.producers + 1)
+            Actor(f"producer-{n}", context, partial(self._write, context, f"producer-{n}"))
+            for n in range(1, self.producers + 1)
         ]
-        askers = [Actor(f"a{n}", context, partial(ask_for_ends, context, f"a{n}")) for n in range(1, self.askers + 1)]
+        askers = [
+            Actor(f"asker-{n}", context, partial(ask_for_ends, context, f"asker-{n}"))
+            for n in range(1, self.askers + 1)
+        ]
         return [*writers, *askers, Actor(LATE, context, partial(self._read, context))]
 
     def must_move(self, context: WorkloadContext) -> list[str]:

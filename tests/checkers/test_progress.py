@@ -75,13 +75,13 @@ def test_the_longest_gap_is_measured_and_held_against_nobody(healed):
 
 
 def test_the_fault_beside_the_gap_is_the_one_that_began_last_and_not_the_last_by_name(healed):
-    for window, at_s in (("w9", 1.0), ("w12", 1.5), ("w90", 5.7)):
+    for window, at_s in (("f9", 1.0), ("f12", 1.5), ("f90", 5.7)):
         healed.event("window-begin", window=window)
         healed.rows[-1].at_ns = int(at_s * SECOND)
     send(healed, 1, 2, "ok"), send(healed, 2, 5.6, "ok")
     (found,) = healed.judge("longest-gap").permitted
 
-    assert "(last fault: w12)" in found.sentence
+    assert "(last fault: f12)" in found.sentence
 
 
 @pytest.mark.parametrize("place", [1, 2, 9, 17, 38])

@@ -55,16 +55,16 @@ FAILED = CaseResult(
         ),
     ),
     evidence=(
-        Evidence("drop_response", "Produce  node 1  t-1", at_s=3.031, window="w1"),
+        Evidence("drop_response", "Produce  node 1  t-1", at_s=3.031, window="f1"),
         Evidence("send", "t-1  value 8812  sequence 96", "ok", 3.030, 8812),
         Evidence("read", "t-1  offset 412  value 8812", "ok", 9.912, 8930),
         Evidence("read", "t-1  offset 431  value 8812", "ok", 9.912, 8930, note="the same record again"),
     ),
     seed=42,
-    schedule='[{"id": "w1", "kind": "drop_response", "params": {"api": "Produce", "every": 7, "times": 20}}]',
+    schedule='[{"id": "f1", "kind": "drop_response", "params": {"api": "Produce", "every": 7, "times": 20}}]',
     duration_s=11.4,
     history="histories/idempotence.lost-ack",
-    facts={"acknowledged": 20481, "while a fault was active": 1804, "hits of w1": 20, "warm-up latency ms": 1.73},
+    facts={"acknowledged": 20481, "while a fault was active": 1804, "hits of f1": 20, "warm-up latency ms": 1.73},
     log_lines=(LogLine(1, "WARN out of order sequence <for> producer 17 & epoch 0", 3.1),),
     proof=KafkaProof(("Apache Kafka 4.4.0, 2026-11-20",), ("M05", "M06")),
 )
@@ -90,10 +90,10 @@ INCONCLUSIVE = CaseResult(
     guarantees=("dur-001",),
     level="must",
     verdict=Verdict.INCONCLUSIVE,
-    reason=Reason("no-hit", "window w2 (kill -9 of the leader of t-0) never bit"),
+    reason=Reason("no-hit", "window f2 (kill -9 of the leader of t-0) never bit"),
     attempts=(
-        Attempt(42, Verdict.INCONCLUSIVE, Reason("no-hit", "window w2 never bit"), "histories/chaos.kill-leader"),
-        Attempt(43, Verdict.INCONCLUSIVE, Reason("no-hit", "window w2 never bit"), "histories/chaos.kill-leader.2"),
+        Attempt(42, Verdict.INCONCLUSIVE, Reason("no-hit", "window f2 never bit"), "histories/chaos.kill-leader"),
+        Attempt(43, Verdict.INCONCLUSIVE, Reason("no-hit", "window f2 never bit"), "histories/chaos.kill-leader.2"),
     ),
     seed=43,
     duration_s=14.0,
@@ -154,7 +154,7 @@ def record_trial(folder: Path, header: Header | None = None) -> Path:
             latency = rng.lognormvariate(5 if faulty else 0.5, 0.5) / 1e3
             recorder.add(_send(recorder.next_op(), start, at, latency, rng.randrange(3)))
             at += rng.expovariate(60 if faulty else 400)
-        for window, kind, begin, end in (("w1", "drop_response", 3, 5), ("w2", "pause", 7, 7.6)):
+        for window, kind, begin, end in (("f1", "drop_response", 3, 5), ("f2", "pause", 7, 7.6)):
             fields = json.dumps({"text": kind})
             recorder.add(
                 HistoryEvent(kind="window-begin", at_ns=start + int(begin * SECOND), window=window, fields=fields)

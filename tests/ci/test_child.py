@@ -97,8 +97,8 @@ def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pyt
     undo = Command(("rm", "frozen"), str(tmp_path))
     node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)
     with FaultJournal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
-        journal.will("w1", "paused", node)
+        journal.will("f1", "paused", node)
     with pytest.raises(UserError, match="never reached its target"):
         doctor(None, str(tmp_path))
-    assert "node 3 (window w1) was paused; `rm frozen` has undone it." in capsys.readouterr().out
+    assert "node 3 (window f1) was paused; `rm frozen` has undone it." in capsys.readouterr().out
     assert not (tmp_path / "frozen").exists()

@@ -70,12 +70,12 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         recorder.add(
             Event(
                 kind="window-begin",
-                window="w1",
+                window="f1",
                 at_ns=START + 30_000_000,
                 fields=f'{{"text": "kill leader({NAME},0)"}}',
             )
         )
-        recorder.add(Event(kind="window-healed", window="w1", at_ns=START + 50_000_000))
+        recorder.add(Event(kind="window-healed", window="f1", at_ns=START + 50_000_000))
     return folder
 
 
@@ -100,7 +100,7 @@ def test_the_story_and_the_page(lossy, capsys, tmp_path):
     assert status == 0, err
     for words in ("Guarantee", "https://kafka.apache.org/", "Value 41", "Minimised from 61 operations to 2 operations",
                   "Attribution: broker.", "Not a linearizability property; no Porcupine model applies.",
-                  "w1 kill leader(t,0)", "(op 41)  <- evidence", "(op 100)  <- evidence", str(page)):  # fmt: skip
+                  "f1 kill leader(t,0)", "(op 41)  <- evidence", "(op 100)  <- evidence", str(page)):  # fmt: skip
         assert words in out
     assert NAME not in out.replace(str(page), "") and NAME not in page.read_text(encoding="utf-8")
     html = page.read_text(encoding="utf-8")
@@ -131,12 +131,12 @@ def test_a_page_that_cannot_be_written_is_said(lossy, capsys, tmp_path):
 def test_a_call_that_never_returned_and_a_call_too_many_are_drawn():
     open_end = TimelineEntry("p<1>", 5, None, "send", "t-0  value 1 & 2", "info", 1, True)
     crowd = [TimelineEntry("r", 10 * number, 10 * number + 5, "poll", "t-0", "ok", number) for number in range(2, 90)]
-    proof = EvidenceTimeline(_anomaly(), 0, (open_end, *crowd), (TimelineFault(0, 50, "w1 pause"),))
+    proof = EvidenceTimeline(_anomaly(), 0, (open_end, *crowd), (TimelineFault(0, 50, "f1 pause"),))
     drawn = draw(proof)
 
     assert ElementTree.fromstring(drawn).tag == "svg"
     assert drawn.count('<rect class="call') == MOST
-    assert 'class="open"' in drawn and "p&lt;1&gt;" in drawn and "w1 pause" in drawn
+    assert 'class="open"' in drawn and "p&lt;1&gt;" in drawn and "f1 pause" in drawn
 
 
 def test_the_report_of_a_failed_case_has_the_picture(lossy):

@@ -95,7 +95,7 @@ def test_the_report_shows_the_proof_of_a_failure(page: str) -> None:
         '<p class="banner fail">Failed: 2 cases, 2 causes</p>',
         "not in the smoke profile",
         '<svg class="timeline"',
-        "w1 drop_response",
+        "f1 drop_response",
     ):
         assert text in page
 
@@ -220,10 +220,10 @@ def test_the_live_line_tells_case_phase_operations_fault_and_time_left(told: lis
     line.on(told[0])
     line.on(CaseStarted("idempotence/lost-ack", 2, 6))
     line.on(PhaseChanged("idempotence/lost-ack", "faults"))
-    line.on(TrialProgress("idempotence/lost-ack", 1204, active=("drop_response w1",)))
+    line.on(TrialProgress("idempotence/lost-ack", 1204, active=("drop_response f1",)))
     now[0] += 1.5
     text = line.__rich__().plain
-    told_now = "[2/6] about 10 s left  idempotence/lost-ack  faults  1,204 acknowledged  ! drop_response w1"
+    told_now = "[2/6] about 10 s left  idempotence/lost-ack  faults  1,204 acknowledged  ! drop_response f1"
     assert text == told_now, "what a narrow terminal cuts off is the fault's text alone"
 
 
@@ -280,7 +280,7 @@ def test_a_closed_pipe_silences_the_console_only(state: RunState, told: list[Run
 
 
 def test_every_report_shows_the_attempts(state: RunState) -> None:
-    line = "attempt 2, seed 43: inconclusive: no-hit: window w2 never bit"
+    line = "attempt 2, seed 43: inconclusive: no-hit: window f2 never bit"
     assert line in summary.render(state)
     assert line in junit.render(state)
     assert "seed 43" in rendered(state)

@@ -112,9 +112,9 @@ def node_controls() -> Iterator[dict[int, Sleeper]]:
 def test_each_process_kind_bites_and_is_undone(links: Any, node_controls: Any) -> None:
     schedule = Windows(
         pause(1, begin=at_op(2), end=at_op(4)),
-        kill(2, begin=at_op(4), end=after("w2", delay_ms=50)),
-        terminate(2, begin=after("w2", "end"), end=at_op(6)),
-        restart(1, begin=after("w3", "end")),
+        kill(2, begin=at_op(4), end=after("f2", delay_ms=50)),
+        terminate(2, begin=after("f2", "end"), end=at_op(6)),
+        restart(1, begin=after("f3", "end")),
     )
     notes, clock = Notes(), OperationClock()
     with applied(schedule, links, node_controls, notes, clock) as faults:
@@ -124,15 +124,15 @@ def test_each_process_kind_bites_and_is_undone(links: Any, node_controls: Any) -
         assert faults.active == ["at op 2: pause node 1, until op 4"]
         clock.tick(), clock.tick()
         wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
-        wait_until(lambda: "window-begin" in notes.kinds("w3"), "node 2 was killed, restarted, terminated")
+        wait_until(lambda: "window-begin" in notes.kinds("f3"), "node 2 was killed, restarted, terminated")
         assert node_controls[2].restarts == 1 and not node_controls[2].alive()
         clock.tick(), clock.tick()
         wait_until(lambda: node_controls[1].restarts == 1, "node 1 is restarted")
         wait_until(lambda: faults.finished, "all windows have come")
     assert faults.unhealed == {} and faults.failed == {}
-    assert faults.hits == {"w1": 1, "w2": 1, "w3": 1, "w4": 1}
+    assert faults.hits == {"f1": 1, "f2": 1, "f3": 1, "f4": 1}
     assert node_controls[2].restarts == 2
-    assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
+    assert notes.kinds("f1") == ["window-begin", "hit", "window-end", "window-healed"]
 
 
 def test_all_followers_are_one_window_and_a_shared_node_goes_on_with_the_last(
@@ -143,25 +143,25 @@ def test_all_followers_are_one_window_and_a_shared_node_goes_on_with_the_last(
     schedule = Windows(
         pause("followers(roles,1)", begin=at_op(1), end=at_op(3)),
         pause(1, begin=at_op(2), end=at_op(4)),
-        kill("leader(roles,1)", begin=after("w1"), end=at_op(5)),
+        kill("leader(roles,1)", begin=after("f1"), end=at_op(5)),
     )
     notes, clock = Notes(), OperationClock()
     with applied(schedule, links, node_controls, notes, clock) as faults:
         clock.tick()
         wait_until(lambda: not node_controls[2].alive(), "the leader is dead")
         clock.tick()
-        wait_until(lambda: "hit" in notes.kinds("w2"), "node 1 is frozen twice")
+        wait_until(lambda: "hit" in notes.kinds("f2"), "node 1 is frozen twice")
         clock.tick()
-        wait_until(lambda: "window-end" in notes.kinds("w1"), "the first window is over")
+        wait_until(lambda: "window-end" in notes.kinds("f1"), "the first window is over")
         assert node_controls[1].paused()
         clock.tick()
         wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
         clock.tick()
         wait_until(lambda: faults.finished, "all windows are over")
-    assert faults.unhealed == {} and faults.failed == {} and faults.hits == {"w1": 2, "w2": 1, "w3": 1}
-    begun = next(row for row in notes.rows if row.window == "w1" and row.kind == "window-begin")
+    assert faults.unhealed == {} and faults.failed == {} and faults.hits == {"f1": 2, "f2": 1, "f3": 1}
+    begun = next(row for row in notes.rows if row.window == "f1" and row.kind == "window-begin")
     assert json.loads(begun.fields)["nodes"] == [1, 3] and begun.node is None
-    assert [row.node for row in notes.rows if row.window == "w1" and row.kind == "hit"] == [1, 3]
+    assert [row.node for row in notes.rows if row.window == "f1" and row.kind == "hit"] == [1, 3]
 
 
 def test_everything_is_healed_when_the_block_raises(links: Any, node_controls: Any, connect: Any) -> None:
@@ -181,8 +181,8 @@ def test_everything_is_healed_when_the_block_raises(links: Any, node_controls: A
         raise KeyboardInterrupt
     assert not node_controls[1].paused() and node_controls[2].alive()
     assert links.state()["open"] == [] and faults.unhealed == {}
-    assert faults.hits["w3"] == 1
-    assert [row.window for row in notes.rows if row.kind == "window-healed"] == ["w1", "w2", "w3"]
+    assert faults.hits["f3"] == 1
+    assert [row.window for row in notes.rows if row.kind == "window-healed"] == ["f1", "f2", "f3"]
 
 
 def test_a_message_opens_a_window_that_hits_it(fake: Any, links: Any, connect: Any) -> None:
@@ -195,9 +195,9 @@ def test_a_message_opens_a_window_that_hits_it(fake: Any, links: Any, connect: A
         client = connect()
         assert [client.call(request("Heartbeat"), 0).error_code for _ in range(5)] == [0, 0, 16, 0, 0]
         assert not faults.finished
-    assert faults.hits == {"w1": 1, "w2": 0}
-    assert notes.kinds("w1") == ["window-begin", "hit", "window-end", "window-healed"]
-    assert notes.kinds("w2") == []
+    assert faults.hits == {"f1": 1, "f2": 0}
+    assert notes.kinds("f1") == ["window-begin", "hit", "window-end", "window-healed"]
+    assert notes.kinds("f2") == []
 
 
 def test_a_message_disturbs_a_node_and_ends_a_window(fake: Any, links: Any, connect: Any, node_controls: Any) -> None:
@@ -208,14 +208,14 @@ def test_a_message_disturbs_a_node_and_ends_a_window(fake: Any, links: Any, conn
     notes = Notes()
     with applied(schedule, links, node_controls, notes, OperationClock()) as faults:
         client = connect(2)
-        wait_until(lambda: len(faults.active) == 1, "w2 is open")
+        wait_until(lambda: len(faults.active) == 1, "f2 is open")
         assert client.call(request("ListGroups"), 0).error_code == 16
         client.call(request("Heartbeat"), 0)
         assert client.call(request("ListGroups"), 0).error_code == 0
         client.call(request("Heartbeat"), 0)
         wait_until(lambda: node_controls[1].paused(), "node 1 stands still")
     assert not node_controls[1].paused()
-    assert faults.hits == {"w1": 1, "w2": 1}
+    assert faults.hits == {"f1": 1, "f2": 1}
 
 
 def test_a_node_nobody_knows_is_told_of(links: Any, node_controls: Any) -> None:
@@ -223,29 +223,29 @@ def test_a_node_nobody_knows_is_told_of(links: Any, node_controls: Any) -> None:
     notes = Notes()
     with applied(schedule, links, node_controls, notes, OperationClock()) as faults:
         wait_until(lambda: faults.finished, "all have been tried")
-    assert set(faults.failed) == {"w1", "w2"}
-    assert "nobody has seen yet" in faults.failed["w1"]
-    assert faults.hits == {"w1": 0, "w2": 0, "w3": 1}
+    assert set(faults.failed) == {"f1", "f2"}
+    assert "nobody has seen yet" in faults.failed["f1"]
+    assert faults.hits == {"f1": 0, "f2": 0, "f3": 1}
 
 
 def test_a_node_that_cannot_be_healed_is_told_of(links: Any, node_controls: Any) -> None:
     node_controls[1].restart = lambda: (_ for _ in ()).throw(RuntimeError("it does not start: port taken"))
     with applied(Windows(kill(1)), links, node_controls, Notes(), OperationClock()) as faults:
         wait_until(lambda: faults.active, "it is down")
-    assert faults.unhealed == {"w1": "node 1 is not running."}
+    assert faults.unhealed == {"f1": "node 1 is not running."}
 
 
 def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, node_controls: Any) -> None:
     journal = tmp_path / "journal.jsonl"
     noted = FaultJournal(journal)
-    noted.will("w1", "paused", node_controls[1])
+    noted.will("f1", "paused", node_controls[1])
     node_controls[1].pause()
-    noted.will("w2", "down", node_controls[2])
-    noted.will("w3", "paused", node_controls[2])
-    noted.undone("w2")
+    noted.will("f2", "down", node_controls[2])
+    noted.will("f3", "paused", node_controls[2])
+    noted.undone("f2")
     with journal.open("ab") as file:
-        file.write(b'{"done":{"window":"w4","wh')  # the crash
-    assert [entry.window for entry in pending(journal)] == ["w3", "w1"]
+        file.write(b'{"done":{"window":"f4","wh')  # the crash
+    assert [entry.window for entry in pending(journal)] == ["f3", "f1"]
     said = heal(journal)
     assert len(said) == 2 and "goes on" in said[1]
     wait_until(lambda: not node_controls[1].paused(), "node 1 goes on")
@@ -257,8 +257,8 @@ def test_what_a_command_did_is_undone_by_a_command(tmp_path: Path) -> None:
     node = SimpleNamespace(node_id=3, pid=None)
     node.undo_command = {"paused": Command(("rm", "frozen"), str(tmp_path)), "down": None}.get
     with FaultJournal(tmp_path / JOURNALS / "case.jsonl") as noted:
-        noted.will("w1", "paused", node)
-        noted.will("w2", "down", node)
+        noted.will("f1", "paused", node)
+        noted.will("f2", "down", node)
     said = heal_run(tmp_path)
     assert "undo it there" in said[0] and said[1].endswith("`rm frozen` has undone it.")
     assert not (tmp_path / "frozen").exists()

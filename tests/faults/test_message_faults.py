@@ -54,11 +54,11 @@ def test_a_lost_answer_was_still_done(fake: Any, links: Any, connect: Any, seen:
     assert len(fake.log) == 2
     assert connect().call(produce(b"c"), 9).responses[0].partition_responses[0].base_offset == 2
 
-    (hit,) = seen("hit", window="w1")
+    (hit,) = seen("hit", window="f1")
     told = json.loads(hit.fields)
     assert (hit.client, hit.node, told["api"], told["code"], told["decision"]) == ("p1", 1, "Produce", 0, "drop")
     assert told["batches"][0]["producer_id"] == 5
-    assert links.hits("w1") == 1
+    assert links.hits("f1") == 1
     assert [b.error for b in seen("batch")] == [0, 0, 0]
 
 
@@ -72,7 +72,7 @@ def test_silence_after_a_lost_answer_ends_with_the_window(fake: Any, links: Any,
     fake.wait_for("ListOffsets", 1)
     with pytest.raises(ResponseTimeout):
         client.receive()
-    links.heal("w1")
+    links.heal("f1")
     assert client.closed_by_peer(5.0)
 
 
@@ -84,7 +84,7 @@ def test_a_lost_request_never_arrives(fake: Any, links: Any, connect: Any, seen:
     assert offset_of(client.receive().struct) == 7  # what was asked before is still answered
     assert client.closed_by_peer(5.0)
     assert fake.log == []
-    assert len(seen("hit", window="w1")) == 1
+    assert len(seen("hit", window="f1")) == 1
 
 
 def test_delay_is_added_to_every_answer_side_by_side(fake: Any, links: Any, connect: Any) -> None:
@@ -98,7 +98,7 @@ def test_delay_is_added_to_every_answer_side_by_side(fake: Any, links: Any, conn
         client.receive()
     assert 0.29 <= time.monotonic() - began < 0.9
     assert fake.requests("ListOffsets")[-1].at - began < 0.25  # the way out was not delayed
-    assert links.hits("w1") == 5
+    assert links.hits("f1") == 5
 
 
 def test_delay_of_requests_holds_them_back_and_jitter_keeps_their_order(fake: Any, links: Any, connect: Any) -> None:
@@ -136,12 +136,12 @@ def test_a_held_request_arrives_after_its_client_has_gone_on(fake: Any, links: A
     client.close()
     assert connect().call(produce(b"soon"), 9).responses[0].partition_responses[0].base_offset == 0
     wait_until(lambda: links.state()["parked"] == 1, "the request is parked")
-    links.heal("w1")
+    links.heal("f1")
     assert fake.wait_for("Produce", 2)[1].correlation_id != 0
     wait_until(lambda: links.state()["parked"] == 0, "it is delivered")
     assert [values(data) for _, _, data in fake.log] == [[b"soon"], [b"late"]]
     assert fake.requests("ListOffsets") == []  # what was behind it on the lost connection is lost
-    assert json.loads(seen("delivered-late", window="w1")[0].fields)["code"] == "0"
+    assert json.loads(seen("delivered-late", window="f1")[0].fields)["code"] == "0"
 
 
 def test_a_held_request_whose_client_waits_is_answered_to_it(fake: Any, links: Any, connect: Any) -> None:
@@ -150,7 +150,7 @@ def test_a_held_request_whose_client_waits_is_answered_to_it(fake: Any, links: A
     client.send(produce(b"late"), 9)
     with pytest.raises(ResponseTimeout):
         client.receive(0.2)
-    links.heal("w1")
+    links.heal("f1")
     assert client.receive().struct.responses[0].partition_responses[0].base_offset == 0
 
 
@@ -166,8 +166,8 @@ def test_a_cut_stops_one_client_and_one_node_only(fake: Any, links: Any, connect
     assert len(fake.requests("ListOffsets")) == (1 if direction == "answers" else 0)
     assert offset_of(other_client.call(list_offsets(), 7)) == 7
     assert offset_of(other_node.call(list_offsets(), 7)) == 7
-    assert links.hits("w1") == 1
-    links.heal("w1")
+    assert links.hits("f1") == 1
+    links.heal("f1")
     assert offset_of(cut_off.receive().struct) == 7
     assert links.state()["waiting"] == 0
 
@@ -178,7 +178,7 @@ def test_a_cut_hides_the_end_of_the_connection_too(fake: Any, links: Any, connec
     links.apply(one(cut(client="p1")))
     fake._connections[-1].shutdown(2)
     assert not client.closed_by_peer(0.3)
-    links.heal("w1")
+    links.heal("f1")
     assert client.closed_by_peer(5.0)
 
 
@@ -230,7 +230,7 @@ def test_an_error_instead_keeps_its_place_among_the_answers(fake: Any, links: An
     assert [answer.correlation_id for answer in got] == sent
     assert got[1].struct.error_code == errors.REBALANCE_IN_PROGRESS
     assert fake.requests("Heartbeat") == []
-    assert json.loads(seen("hit", window="w1")[0].fields)["code"] is None
+    assert json.loads(seen("hit", window="f1")[0].fields)["code"] is None
 
 
 def test_an_error_after_the_fact_hides_what_was_done(fake: Any, links: Any, connect: Any, seen: Any) -> None:
@@ -239,7 +239,7 @@ def test_an_error_after_the_fact_hides_what_was_done(fake: Any, links: Any, conn
     part = client.call(produce(), 9).responses[0].partition_responses[0]
     assert (part.error_code, part.base_offset) == (errors.REQUEST_TIMED_OUT, -1)
     assert len(fake.log) == 1
-    assert json.loads(seen("hit", window="w1")[0].fields)["code"] == 0
+    assert json.loads(seen("hit", window="f1")[0].fields)["code"] == 0
     assert seen("batch")[0].error == 0  # what the broker said, not what the client was told
 
 
@@ -248,7 +248,7 @@ def test_one_field_of_an_answer_is_edited(fake: Any, links: Any, connect: Any) -
     links.apply(one(edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets", times=1)))
     assert offset_of(client.call(list_offsets(), 7)) == 8
     assert offset_of(client.call(list_offsets(), 7)) == 7
-    assert links.hits("w1") == 1
+    assert links.hits("f1") == 1
 
 
 def test_records_in_an_answer_are_edited_and_packed_again(fake: Any, links: Any, connect: Any) -> None:
@@ -262,7 +262,7 @@ def test_records_in_an_answer_are_edited_and_packed_again(fake: Any, links: Any,
     client = connect()
     (batch,) = batches(client.call(fetch, 11).responses[0].partitions[0].records)
     assert batch.crc_ok() and [(r.offset, r.value) for r in batch.records()] == [(40, b"one"), (41, b"2")]
-    links.heal("w1")
+    links.heal("f1")
     links.apply(one(edit_answer("responses[].partitions[].records", flip=-1, api="Fetch")))
     (batch,) = batches(client.call(fetch, 11).responses[0].partitions[0].records)
     assert not batch.crc_ok()

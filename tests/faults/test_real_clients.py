@@ -82,7 +82,7 @@ def test_lost_answers_and_duplicates_do_not_duplicate_what_an_idempotent_produce
                 clock.tick()
                 producer.produce("t1", b"%d" % number, on_delivery=lambda e, m: acked.append((e, m.offset())))
                 producer.flush(20)
-        assert faults.hits["w1"] == 5 and faults.hits["w2"] == 5 and faults.hits["w3"] >= 40
+        assert faults.hits["f1"] == 5 and faults.hits["f2"] == 5 and faults.hits["f3"] >= 40
         assert faults.unhealed == {}
         assert acked == [(None, number) for number in range(40)]
         assert read_all(links.bootstrap, "t1", 40) == [b"%d" % number for number in range(40)]
@@ -111,7 +111,7 @@ def test_a_held_commit_arrives_when_the_window_ends(broker: int) -> None:
             assert links.state()["waiting"] == 1
             clock.tick()
             producer.commit_transaction(20)
-        assert faults.hits == {"w1": 1}
+        assert faults.hits == {"f1": 1}
         assert read_all(links.bootstrap, "t2", 1, "read_committed") == [b"v"]
 
 

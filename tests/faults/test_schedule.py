@@ -84,12 +84,12 @@ def test_a_schedule_comes_back_as_it_was_and_every_window_has_words(made: list[W
             "at the 3rd EndTxn request: hold 1 EndTxn request, until op 500",
         ),
         (
-            cut(client="p1", node=2, direction="answers", begin=elapsed(50), end=after("w9", "hit", 20)),
-            "at 50 ms: cut every message at node 2 of p1 (direction answers), until 20 ms after w9 hit",
+            cut(client="p1", node=2, direction="answers", begin=elapsed(50), end=after("f9", "hit", 20)),
+            "at 50 ms: cut every message at node 2 of p1 (direction answers), until 20 ms after f9 hit",
         ),
         (kill("leader(t,0)", begin=at_op(5)), "at op 5: kill leader(t,0)"),
-        (pause(3, end=after("w1", delay_ms=9)), "at once: pause node 3, until 9 ms after w1 began"),
-        (restart("any", how="terminate", begin=after("w1", "end")), "after w1 ended: restart any (how terminate)"),
+        (pause(3, end=after("f1", delay_ms=9)), "at once: pause node 3, until 9 ms after f1 began"),
+        (restart("any", how="terminate", begin=after("f1", "end")), "after f1 ended: restart any (how terminate)"),
         (
             edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets"),
             "at once: edit every ListOffsets response (path topics[].partitions[].offset, add 1)",
@@ -102,8 +102,8 @@ def test_a_window_reads_like_a_story(window: Window, text: str) -> None:
 
 def test_ids_are_given_by_position_and_removing_one_changes_no_other() -> None:
     schedule = Windows(kill(1), pause(2, id="freeze"), delay(3))
-    assert [window.id for window in schedule] == ["w1", "freeze", "w3"]
-    assert [window.id for window in schedule.without("freeze")] == ["w1", "w3"]
+    assert [window.id for window in schedule] == ["f1", "freeze", "f3"]
+    assert [window.id for window in schedule.without("freeze")] == ["f1", "f3"]
     assert schedule.needs() == {"kill", "restart", "pause", "proxy"}
 
 
@@ -116,8 +116,8 @@ def test_names_of_a_run_are_put_in() -> None:
 def test_nonsense_is_refused_with_a_sentence() -> None:
     with pytest.raises(BadSchedule, match="two windows have the id"):
         Windows(kill(1, id="a"), kill(2, id="a"))
-    with pytest.raises(BadSchedule, match="waits for a window 'w7'"):
-        Windows(kill(1, begin=after("w7")))
+    with pytest.raises(BadSchedule, match="waits for a window 'f7'"):
+        Windows(kill(1, begin=after("f7")))
     with pytest.raises(BadSchedule, match="not a schedule"):
         Schedule.from_json('{"windows":[{"kind":"kill","tarjet":"1"}]}')
     with pytest.raises(BadSchedule, match="format 9"):
@@ -144,11 +144,11 @@ def test_every_kind_can_be_imported_by_cases_and_says_what_it_models() -> None:
 
 
 def test_triggers_come_true() -> None:
-    seen = RunProgress(ops=5, now_ms=100, edges={("w1", "begin"): 50})
+    seen = RunProgress(ops=5, now_ms=100, edges={("f1", "begin"): 50})
     assert is_due(at_op(5), "w", seen) and not is_due(at_op(6), "w", seen)
     assert is_due(elapsed(100), "w", seen) and not is_due(elapsed(101), "w", seen)
-    assert is_due(after("w1", delay_ms=50), "w", seen) and not is_due(after("w1", delay_ms=51), "w", seen)
-    assert not is_due(after("w1", "end"), "w", seen) and not is_due(AT_HEAL, "w", seen)
+    assert is_due(after("f1", delay_ms=50), "w", seen) and not is_due(after("f1", delay_ms=51), "w", seen)
+    assert not is_due(after("f1", "end"), "w", seen) and not is_due(AT_HEAL, "w", seen)
     third = message(3, api="Produce")
     assert not is_due(third, "w", seen)
     seen.messages.add(("w", third.json()))
@@ -156,12 +156,12 @@ def test_triggers_come_true() -> None:
     both, either = Trigger(all=(at_op(5), elapsed(200))), Trigger(any=(at_op(9), elapsed(90)))
     assert not is_due(both, "w", seen) and is_due(either, "w", seen)
     assert next_ms(both, seen) == 200
-    assert next_ms(Trigger(after=After("w1", delay_ms=70)), seen) == 120
-    assert next_ms(after("w2"), seen) is None
-    assert list(both.windows()) == [] and list(after("w1").windows()) == ["w1"]
+    assert next_ms(Trigger(after=After("f1", delay_ms=70)), seen) == 120
+    assert next_ms(after("f2"), seen) is None
+    assert list(both.windows()) == [] and list(after("f1").windows()) == ["f1"]
     assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22, 113)] == ["1st", "2nd", "3rd", "4th", "11th", "22nd", "113th"]
 
 
 def test_one_stream_for_each_window() -> None:
-    assert seeded_random(1, "w1").random() == seeded_random(1, "w1").random() != seeded_random(1, "w2").random()
-    assert seeded_random(1, "w1", "p1", 0).random() != seeded_random(2, "w1", "p1", 0).random()
+    assert seeded_random(1, "f1").random() == seeded_random(1, "f1").random() != seeded_random(1, "f2").random()
+    assert seeded_random(1, "f1", "p1", 0).random() != seeded_random(2, "f1", "p1", 0).random()

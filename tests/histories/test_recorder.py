@@ -54,10 +54,10 @@ def test_every_row_comes_back_as_it_was(tmp_path):
 
 def test_an_event_keeps_what_is_no_column_as_json(tmp_path):
     with Recorder.create(tmp_path / "h", HEADER) as recorder:
-        recorder.event("hit", window="w1", node=2, api="Produce", at_ns=77)
+        recorder.event("hit", window="f1", node=2, api="Produce", at_ns=77)
     event = list(History.open(tmp_path / "h").rows("events"))[-1]
 
-    assert (event.kind, event.window, event.node, event.at_ns) == ("hit", "w1", 2, 77)
+    assert (event.kind, event.window, event.node, event.at_ns) == ("hit", "f1", 2, 77)
     assert msgspec.json.decode(event.fields) == {"api": "Produce"}
 
 

@@ -23,7 +23,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct
 
 Trick = Callable[[Struct, Struct, Context], Struct | Awaitable[Struct]]
-SUITE = ("brokertrial", "bt-", "w1", "r1", "m1")
+SUITE = ("brokertrial", "bt-", "producer-", "consumer-", "a-member-")
 LATE_S, SLOW_S, FOR_EVER_S = 4.0, 0.5, 3_600.0
 A_WHILE = 120
 """Writes of a broker that works at first."""

@@ -88,7 +88,7 @@ def test_a_commit_that_comes_back_is_confirmed(told, program):
 
 def test_a_long_history_is_cut_to_what_matters_and_drawn_with_its_faults(told, program, tmp_path):
     before = [send(10 * base, 10 * base + 5, base) for base in range(200)]
-    faults = [Event(kind="window-begin", window="w1", at_ns=1990), Event(kind="window-end", window="w1", at_ns=5000)]
+    faults = [Event(kind="window-begin", window="f1", at_ns=1990), Event(kind="window-end", window="f1", at_ns=5000)]
     history = told(*before, end(2000, 2001, 197), events=faults)
     anomalies = judge(history, LOG_CHECKS).anomalies
     opinion = cross_checks(history, anomalies, pictures=tmp_path / "pictures")[0]
@@ -96,7 +96,7 @@ def test_a_long_history_is_cut_to_what_matters_and_drawn_with_its_faults(told, p
     assert opinion.verdict == "confirmed" and len(opinion.operations) < 10
     assert opinion.picture is not None
     drawn = opinion.picture.read_text()
-    assert "end? -\\u003e 197" in drawn and "w1" in drawn
+    assert "end? -\\u003e 197" in drawn and "f1" in drawn
 
 
 @pytest.mark.parametrize("name", BROKEN)

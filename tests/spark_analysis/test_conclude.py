@@ -20,7 +20,7 @@ from brokertrial.spark_analysis.results import anomalies_of, availability_of, re
 from brokertrial.spark_analysis.tables import columns_of
 from brokertrial.suites.trials.facts import KIND, TrialFacts
 
-SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+SEEN = TrialFacts(warm=True, acked=3, hits={"f1": 3}, faults_over_ns=1_000)
 LOST = Anomaly(
     name="lost-write", guarantee="prod-002", topic="t", partition=0, offsets=(1,), values=(1,), operations=(1,),
     sentence="Gone.", strength="durability", attribution="broker",
@@ -55,7 +55,7 @@ def test_a_trial_that_went_well_passes(found):
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [({"hits": {"w1": 0}}, "no-hit: "), ({"warm": False}, "too-few"), ({"unread": {"t-0": "cut"}}, "final-read")],
+    [({"hits": {"f1": 0}}, "no-hit: "), ({"warm": False}, "too-few"), ({"unread": {"t-0": "cut"}}, "final-read")],
 )
 def test_what_withholds_a_pass_from_check_withholds_it_here(found, change, reason):
     verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, **change)))
@@ -68,7 +68,7 @@ def test_a_trial_without_a_conclusion_is_no_pass(found):
 
 
 def test_an_anomaly_and_a_death_fail(found):
-    unlucky = msgspec.structs.replace(SEEN, hits={"w1": 0})
+    unlucky = msgspec.structs.replace(SEEN, hits={"f1": 0})
     assert ends_with(found(unlucky, anomalies=[LOST])) == ("fail", [], FAILED)
 
 

@@ -16,7 +16,7 @@ PHANTOM = Anomaly(
 )  # fmt: skip
 UNKNOWN = msgspec.structs.replace(PHANTOM, name="wrong-ack-offset", attribution="unknown")
 CLIENT = msgspec.structs.replace(PHANTOM, name="duplicate", attribution="client")
-HANGS = Reason("client", "client x2 did not end")
+HANGS = Reason("client", "client producer-2 did not end")
 NOTHING = Outcome(Verdict.INCONCLUSIVE, HANGS)
 
 

@@ -47,10 +47,10 @@ def test_a_session_whose_call_never_returns_is_over_and_its_writer_given_up(monk
     monkeypatch.setattr("brokertrial.suites.workloads.transactional_session.CALL_S", 0.1)
     monkeypatch.setattr("brokertrial.suites.workloads.transactional_session.PATIENCE_S", 0.1)
     session, forever = object.__new__(TransactionalSession), threading.Event()
-    session.context, session.writer, session.client = Stage(), Writer(), "x1"
+    session.context, session.writer, session.client = Stage(), Writer(), "producer-1"
     session.over = session.hung = False
     assert session.retried("send_offsets", lambda seconds: forever.wait()) == "error"
     assert (session.over, session.hung, session.writer.given_up) == (True, True, True)
-    assert session.context.told == ["client x1, send_offsets: the client library did not return within 0.2 s"]
+    assert session.context.told == ["client producer-1, send_offsets: the client library did not return within 0.2 s"]
     session.close()
     forever.set()

@@ -84,7 +84,7 @@ class FencedEnd(Wire):
         return super().end_txn(transactional_id, producer_id, epoch + 9, **how)
 
 
-def lag(tried: Tried, reader: str = "r1") -> Lagging:
+def lag(tried: Tried, reader: str = "consumer-1") -> Lagging:
     tried.fresh().send([(tried.topic, 0)] * 3)
     return Lagging(reader, (tried.topic, 0), position=1, goal=2)
 
@@ -92,8 +92,8 @@ def lag(tried: Tried, reader: str = "r1") -> Lagging:
 def test_a_fresh_reader_receives_from_where_the_stuck_one_stands_under_its_name(tried: Tried) -> None:
     late = lag(tried)
     tried.fresh().read([late])
-    assert tried.asked_as == ["r1"]
-    with pytest.raises(NoFreshProgress, match="from offset 1, where r1 stands, came to 1 within"):
+    assert tried.asked_as == ["consumer-1"]
+    with pytest.raises(NoFreshProgress, match="from offset 1, where consumer-1 stands, came to 1 within"):
         tried.fresh(EmptyFetch).read([late])
 
 

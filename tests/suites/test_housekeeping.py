@@ -198,7 +198,7 @@ def test_a_final_read_takes_a_marker_without_a_value(tmp_path):
 
 def test_a_trial_whose_final_read_was_unreadable_fails(tmp_path):
     final, _ = final_read(tmp_path, MARKERS["no key"])
-    seen = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+    seen = TrialFacts(warm=True, acked=3, hits={"f1": 3}, faults_over_ns=1_000)
     seen.take_malformed(final.malformed)
     outcome = verdict(tmp_path / "trial", seen)
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "protocol"), "H24: it was `suite`, three times"

@@ -162,4 +162,4 @@ def test_what_is_certain() -> None:
     assert TrialFacts(stuck=["sends"], fresh="nobody answered").certain
     assert TrialFacts(alive=False).certain
     assert TrialFacts(died=True).certain
-    assert not TrialFacts(alive=False, unhealed={"w1": "we could not start it again"}).certain
+    assert not TrialFacts(alive=False, unhealed={"f1": "we could not start it again"}).certain

@@ -41,7 +41,7 @@ def facts(tmp_path, outcomes):
                     outcome=outcome,
                 )
             )
-        recorder.event(KIND, seen=msgspec.to_builtins(TrialFacts(warm=True, acked=2, hits={"w1": 3})))
+        recorder.event(KIND, seen=msgspec.to_builtins(TrialFacts(warm=True, acked=2, hits={"f1": 3})))
     return judged(CASE, History.open(tmp_path / "h")).facts
 
 

@@ -24,7 +24,7 @@ from brokertrial.wire.messages import response
 from tests.suites.in_process import NODE, InProcess
 from tests.suites.scripted import SCENE, wire_to
 
-HINTS = (b"brokertrial", b"bt-", b"trial", b"w1", b"probe")
+HINTS = (b"brokertrial", b"bt-", b"trial", b"producer-", b"probe")
 
 
 def test_names_are_a_prefix_and_plain_words_and_all_differ() -> None:
@@ -46,7 +46,7 @@ def test_a_prefix_that_is_in_use_is_passed_over() -> None:
     assert naming.unused(8, ()) != first
 
 
-@pytest.mark.parametrize("client", ["w1", "r12", "m1", "a1", "reader-client"])
+@pytest.mark.parametrize("client", ["producer-1", "consumer-12", "a-member-1.2", "asker-1"])
 def test_clients_call_themselves_something_that_only_the_proxy_can_read(client: str) -> None:
     aliases = ClientAliases("kqzwx", "salt")
     alias = aliases.hide(client)

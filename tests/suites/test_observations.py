@@ -63,8 +63,8 @@ def test_a_guarantee_is_decided_by_a_check_that_had_enough_to_judge(counts, need
 
 
 def test_what_a_fault_did_is_seen_for_a_while_after_it_or_until_the_final_read_where_a_process_ended():
-    schedule = {"windows": [{"id": "w1", "kind": "kill"}, {"id": "w2", "kind": "pause"}]}
-    edges = (("w1", "begin", 10), ("w1", "end", 20), ("w2", "begin", 30), ("w2", "end", 40))
+    schedule = {"windows": [{"id": "f1", "kind": "kill"}, {"id": "f2", "kind": "pause"}]}
+    edges = (("f1", "begin", 10), ("f1", "end", 20), ("f2", "begin", 30), ("f2", "end", 40))
     events = [Event(at_ns=at, kind=f"window-{edge}", window=window) for window, edge, at in edges]
     windows = fault_windows(events, schedule)
     assert spans(events, windows) == [(10, 1 << 62), (30, 40 + AFTERWARDS_NS)]

@@ -24,7 +24,7 @@ def context(tmp_path):
 
 @pytest.mark.parametrize("abort", [False, True])
 def test_a_transaction_ticks_as_it_begins_and_as_it_ends(context, abort):
-    session = TransactionalSession(context, "t1", "x")
+    session = TransactionalSession(context, "producer-1", "x")
     done = types.SimpleNamespace(
         begin_transaction=lambda: None,
         commit_transaction=lambda seconds: None,
@@ -41,5 +41,5 @@ def test_a_transaction_ticks_as_it_begins_and_as_it_ends(context, abort):
 
 def test_a_commit_of_a_group_ticks(context):
     consumer: Any = types.SimpleNamespace(commit=lambda **how: [])
-    commit_positions(context, consumer, "m1", "g", [])
+    commit_positions(context, consumer, "member-1", "g", [])
     assert context.clock.operations() == 1

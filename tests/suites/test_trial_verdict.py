@@ -21,7 +21,7 @@ from brokertrial.suites.trials.verdict import judged
 from brokertrial.suites.workloads import SendAndRead
 
 SCHEDULE = Windows(drop_response(api="Produce", times=3))
-SEEN = TrialFacts(warm=True, acked=3, hits={"w1": 3}, faults_over_ns=1_000)
+SEEN = TrialFacts(warm=True, acked=3, hits={"f1": 3}, faults_over_ns=1_000)
 
 
 def function():
@@ -71,7 +71,7 @@ def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0, ph
                     outcome="ok",
                 )
             )
-        recorder.event("window-begin", window="w1", at_ns=0, text="drop")
+        recorder.event("window-begin", window="f1", at_ns=0, text="drop")
         recorder.add(
             Operation(
                 op=9,
@@ -123,7 +123,7 @@ def test_all_there_and_all_bitten_passes(tmp_path):
     outcome = verdict(tmp_path)
     assert outcome.verdict is Verdict.PASS, outcome.reason
     assert outcome.facts["acknowledged"] == 3
-    assert outcome.facts["hits of w1"] == 3
+    assert outcome.facts["hits of f1"] == 3
 
 
 def test_a_lost_write_fails_with_its_operations(tmp_path):
@@ -139,11 +139,13 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
     outcome = verdict(tmp_path / "all", phantom=True)
     assert [anomaly.name for anomaly in outcome.anomalies] == ["phantom"] and outcome.verdict is Verdict.FAIL
 
-    hangs = changed(unended=["client x2 did not end within 120 s"])
+    hangs = changed(unended=["client producer-2 did not end within 120 s"])
     outcome = verdict(tmp_path / "hangs", hangs, phantom=True)
     assert outcome.verdict is Verdict.INCONCLUSIVE
-    assert outcome.reason.sentence == ("client x2 did not end within 120 s: what it did is not all in the history")
-    others = changed(unended=["client x2 did not end within 120 s"], stuck=["transactions of x2"])
+    assert outcome.reason.sentence == (
+        "client producer-2 did not end within 120 s: what it did is not all in the history"
+    )
+    others = changed(unended=["client producer-2 did not end within 120 s"], stuck=["transactions of producer-2"])
     outcome = verdict(tmp_path / "others", others, phantom=True)
     assert outcome.reason.sentence.endswith("in the history; a fresh connection made progress")
     outcome = verdict(tmp_path / "lost", hangs, lose=1, phantom=True)
@@ -153,17 +155,17 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
 @pytest.mark.parametrize(
     ("seen", "kind"),
     [
-        (changed(hits={"w1": 0}), "no-hit"),
-        (changed(unhealed={"w1": "node 1 still stands."}), "unhealed"),
-        (changed(failed_windows={"w1": "no node"}), "suite"),
-        (changed(problems=["client w1: ValueError"]), "suite"),
-        (changed(unended=["client x2 did not end within 120 s"]), "client"),
-        (changed(leaks=["w1 went to 9092"]), "leak"),
+        (changed(hits={"f1": 0}), "no-hit"),
+        (changed(unhealed={"f1": "node 1 still stands."}), "unhealed"),
+        (changed(failed_windows={"f1": "no node"}), "suite"),
+        (changed(problems=["client producer-1: ValueError"]), "suite"),
+        (changed(unended=["client producer-2 did not end within 120 s"]), "client"),
+        (changed(leaks=["producer-1 went to 9092"]), "leak"),
         (changed(unread={"t-0": "no answer"}), "final-read-incomplete"),
         (changed(warm=False), "too-few-operations"),
         (changed(acked=2), "too-few-operations"),
         (changed(stuck=["sends to t-0"]), "client"),
-        (changed(behind=["r1 at t-0"]), "client"),
+        (changed(behind=["consumer-1 at t-0"]), "client"),
         (None, "history"),
     ],
 )
@@ -173,7 +175,7 @@ def test_a_missing_precondition_withholds_the_pass_and_nothing_more(tmp_path, se
 
 
 @pytest.mark.parametrize(
-    "seen", [changed(hits={"w1": 0}), changed(problems=["x"]), changed(unread={"t-1": "y"}), changed(acked=0)]
+    "seen", [changed(hits={"f1": 0}), changed(problems=["x"]), changed(unread={"t-1": "y"}), changed(acked=0)]
 )
 def test_an_anomaly_fails_even_when_a_pass_would_be_withheld(tmp_path, seen):
     assert verdict(tmp_path, seen, lose=1).verdict is Verdict.FAIL
@@ -191,13 +193,13 @@ def test_no_progress_on_a_fresh_connection_is_the_brokers(tmp_path):
 
 
 def test_no_progress_proves_nothing_while_a_fault_is_still_there(tmp_path):
-    seen = changed(stuck=["sends to t-0"], fresh="no answer", unhealed={"w1": "node 1 is not running."})
+    seen = changed(stuck=["sends to t-0"], fresh="no answer", unhealed={"f1": "node 1 is not running."})
     assert verdict(tmp_path, seen).verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_node_that_died_while_no_fault_was_at_work_is_a_failure_though_the_heal_started_it(tmp_path):
     """Its clients hung in the library, so that three attempts were inconclusive."""
-    outcome = verdict(tmp_path, changed(died=True, unended=["client t1 did not end within 5 s"]))
+    outcome = verdict(tmp_path, changed(died=True, unended=["client producer-1 did not end within 5 s"]))
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
     assert "no fault held one down" in outcome.reason.sentence
 
@@ -257,7 +259,7 @@ PROVEN = ["poll-skip", "torn-transaction", "two-owners", "precommitted-read", "n
 def test_what_its_own_operations_prove_fails_although_a_client_did_not_end(tmp_path, name):
     check = all_checks()[name]
     row = dict.fromkeys(re.findall(r"\{(\w+)", check.sentence), 1) | {"topic": "t", "partition": 0, "op_a": 2}
-    verdict(tmp_path, hangs := changed(unended=["client x2 did not end within 120 s"]))
+    verdict(tmp_path, hangs := changed(unended=["client producer-2 did not end within 120 s"]))
     outcome = judged(CASE, History.open(tmp_path / "h"), lambda *_: Judgement(anomalies=[check.anomaly(row)]))
     assert outcome.verdict is Verdict.FAIL and outcome.anomalies[0].name == name and hangs.unended
 
@@ -265,7 +267,7 @@ def test_what_its_own_operations_prove_fails_although_a_client_did_not_end(tmp_p
 @pytest.mark.parametrize(("state", "expected"), [(1, Verdict.FAIL), (0, Verdict.INCONCLUSIVE)])
 def test_an_aborted_read_stands_where_the_abort_was_acknowledged(tmp_path, state, expected):
     row = {"topic": "t", "partition": 0, "value_a": 1, "offset_a": 1, "op_a": 2, "why": "x", "stands_alone": state}
-    verdict(tmp_path, changed(unended=["client x2 did not end within 120 s"]))
+    verdict(tmp_path, changed(unended=["client producer-2 did not end within 120 s"]))
     found = Judgement(anomalies=[all_checks()["aborted-read"].anomaly(row)])
     outcome = judged(CASE, History.open(tmp_path / "h"), lambda *_: found)
     assert outcome.verdict is expected

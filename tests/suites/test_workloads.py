@@ -77,7 +77,7 @@ def fatal():
 
 
 def test_what_never_got_an_answer_is_in_the_history_as_unknown(context, rows):
-    writer = RecordProducer(context, "w1")
+    writer = RecordProducer(context, "producer-1")
     values = [writer.send(("t", 0)), writer.send(("t", 1)), writer.send(("t", 0))]
     writer.close(within_s=0.1)
 
@@ -86,7 +86,7 @@ def test_what_never_got_an_answer_is_in_the_history_as_unknown(context, rows):
 
 
 def test_a_fatal_error_out_of_poll_is_noted_and_loses_no_row(context, rows, monkeypatch):
-    writer = RecordProducer(context, "w1")
+    writer = RecordProducer(context, "producer-1")
     writer.send(("t", 0))
 
     class Raising:
@@ -121,7 +121,7 @@ def test_a_client_that_fails_still_tells_what_it_sent(context, rows, monkeypatch
         return writer
 
     with pytest.raises(RuntimeError):
-        send_steadily(context, "w1", 1e6, context.places, make)
+        send_steadily(context, "producer-1", 1e6, context.places, make)
 
     assert [row.outcome for row in rows.sends()] == ["info"] * 3
 
@@ -162,7 +162,7 @@ def error(**how):
     ids=["commits", "retries", "must abort", "fatal", "aborts", "abort fails"],
 )  # fmt: skip
 def test_how_a_transaction_ends(context, rows, outcomes, abort, ended, kinds, over, open_, monkeypatch):
-    session = TransactionalSession(context, "t1", "x")
+    session = TransactionalSession(context, "producer-1", "x")
     monkeypatch.setattr(session.writer, "producer", ScriptedProducer(**outcomes))
     txn = session.begin()
     assert txn is not None
@@ -182,13 +182,13 @@ def test_a_session_that_left_a_transaction_open_is_taken_over_at_the_end(context
         return True
 
     monkeypatch.setattr(TransactionalSession, "start", start)
-    sessions = TransactionalSessions(context, "t1", "x")
+    sessions = TransactionalSessions(context, "producer-1", "x")
     session = sessions.current()
     assert session is not None
     session.end(session.begin() or 0, False)
     sessions.close()
 
-    assert started == ["t1", "t1.2"]
+    assert started == ["producer-1", "producer-1.2"]
 
 
 def healthy(folder):
@@ -242,7 +242,7 @@ class OutOfRange:
 def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(context, delivered, asked_next):
     sought, rows = [], Rows()
     context.recorder = rows
-    reader = Reader(context, "r1")
+    reader = Reader(context, "consumer-1")
     reader.assign([("t", 0)])
     reader.streams["t", 0].prev = delivered
     reader.consumer.close()
@@ -250,7 +250,7 @@ def test_a_reader_that_is_told_out_of_range_goes_on_behind_what_it_has(context, 
     reader._told_out_of_range(OutOfRange(), 1, 2)
 
     assert sought == [asked_next]
-    assert ("out-of-range", {"client": "r1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
+    assert ("out-of-range", {"client": "consumer-1", "topic": "t", "partition": 0, "offset": asked_next}) in rows.rows
 
 
 def test_a_reader_goes_back_once_the_library_is_ready(context):
@@ -263,7 +263,7 @@ def test_a_reader_goes_back_once_the_library_is_ready(context):
         sought.append(place.offset)
 
     context.recorder = Rows()
-    reader = Reader(context, "r1")
+    reader = Reader(context, "consumer-1")
     reader.assign([("t", 0)])
     reader.consumer.close()
     reader.consumer = type("Consumer", (), {"seek": seek, "consume": lambda *_: []})()
@@ -280,7 +280,7 @@ def test_commits_ask_a_broker_for_no_producer_id(context, rows):
     workload = Commits()
     context.stopping.set()
     for actor in workload.clients(context, {"group": "g"}):
-        if actor.name.startswith("b"):
+        if actor.name.startswith("plain-producer"):
             actor.run()
     made = [row for row in rows.rows if isinstance(row, Client)]
     assert len(made) == workload.producers

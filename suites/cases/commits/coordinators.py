@@ -19,7 +19,7 @@ def an_acknowledged_commit_survives_its_coordinator():
     """An offset that was committed MUST be the one that a group is told, whatever happens to the coordinator."""
     return Trial(
         workload=Commits(registers=4),
-        schedule=Windows(kill("coordinator({group})", begin=at_op(400), end=after("w1", "begin", delay_ms=600))),
+        schedule=Windows(kill("coordinator({group})", begin=at_op(400), end=after("f1", "begin", delay_ms=600))),
     )
 
 
@@ -28,6 +28,6 @@ def a_frozen_coordinator_tells_no_old_offset():
     """A coordinator that freezes and wakes up MUST NOT tell an offset that a later commit has replaced."""
     return Trial(
         workload=Commits(registers=4),
-        schedule=Windows(pause("coordinator({group})", begin=at_op(300), end=after("w1", "begin", delay_ms=4000))),
+        schedule=Windows(pause("coordinator({group})", begin=at_op(300), end=after("f1", "begin", delay_ms=4000))),
         longest_s=60.0,
     )

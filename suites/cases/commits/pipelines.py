@@ -25,15 +25,15 @@ def what_a_pipeline_committed_is_in_its_output():
     return Trial(
         workload=Pipeline(members=3, partitions=4),
         schedule=Windows(
-            kill("coordinator({group})", begin=at_op(1_000), end=after("w1", "begin", delay_ms=1_000)),
+            kill("coordinator({group})", begin=at_op(1_000), end=after("f1", "begin", delay_ms=1_000)),
             hold(
                 api="OffsetCommit",
-                client="*p1*",
+                client="*member-1*",
                 times=1,
-                begin=after("w1", "end", delay_ms=3_000),
-                end=after("w3", "end", delay_ms=300),
+                begin=after("f1", "end", delay_ms=3_000),
+                end=after("f3", "end", delay_ms=300),
             ),
-            cut(client="*p1*", begin=after("w2", "hit", delay_ms=100), end=after("w3", "begin", delay_ms=9_000)),
+            cut(client="*member-1*", begin=after("f2", "hit", delay_ms=100), end=after("f3", "begin", delay_ms=9_000)),
         ),
         longest_s=60.0,
     )

@@ -24,13 +24,13 @@ def the_next_coordinator_knows_every_acknowledged_commit():
     return Trial(
         workload=Commits(registers=8, askers=4),
         schedule=Windows(
-            pause("others(coordinator({group}))", begin=at_op(400), end=after("w2", "begin", delay_ms=300)),
+            pause("others(coordinator({group}))", begin=at_op(400), end=after("f2", "begin", delay_ms=300)),
             kill(
-                "coordinator({group})", begin=after("w1", "begin", delay_ms=700), end=after("w3", "end", delay_ms=3_000)
+                "coordinator({group})", begin=after("f1", "begin", delay_ms=700), end=after("f3", "end", delay_ms=3_000)
             ),
             drop_request(
                 api="OffsetCommit",
-                begin=after("w2", "begin"),
+                begin=after("f2", "begin"),
                 end=message(100, api="OffsetFetch", node="coordinator({group})"),
             ),
         ),

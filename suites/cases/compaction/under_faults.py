@@ -32,7 +32,7 @@ def the_latest_of_every_key_survives_a_kill():
         workload=SendAndRead(
             producers=3, partitions=2, readers_=2, configs=COMPACTED, rate=150.0, in_flight=ONE_AT_A_TIME
         ),
-        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_500), end=after("w1", "begin", delay_ms=500))),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_500), end=after("f1", "begin", delay_ms=500))),
         length=5_000,
         longest_s=60.0,
         settings=(("log.cleaner.backoff.ms", 5_000),),

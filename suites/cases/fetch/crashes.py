@@ -18,7 +18,7 @@ def readers_go_on_after_the_leader_died():
     """Readers MUST go on after a leader was killed: nothing skipped, nothing twice, no offset with another record."""
     return Trial(
         workload=SendAndRead(producers=2, idempotent=True, partitions=3, readers_=4, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(kill("leader({topic},1)", begin=at_op(500), end=after("w1", "begin", delay_ms=1500))),
+        schedule=Windows(kill("leader({topic},1)", begin=at_op(500), end=after("f1", "begin", delay_ms=1500))),
         checks=("log-recency",),
         longest_s=60.0,
     )

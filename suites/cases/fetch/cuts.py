@@ -14,6 +14,11 @@ def a_reader_cut_off_goes_on_where_it_was():
     return Trial(
         workload=SendAndRead(producers=3, idempotent=True, partitions=3, readers_=3),
         schedule=Windows(
-            cut(client="*r*", node="leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=2500)),
+            cut(
+                client="*consumer-*",
+                node="leader({topic},0)",
+                begin=at_op(300),
+                end=after("f1", "begin", delay_ms=2500),
+            ),
         ),
     )

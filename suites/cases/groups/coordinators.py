@@ -39,7 +39,7 @@ def a_group_outlives_its_coordinator():
     """
     return Trial(
         workload=GroupChurn(members=4, partitions=12, stay_s=0.8),
-        schedule=Windows(kill("coordinator({group})", begin=at_op(500), end=after("w1", "begin", delay_ms=1000))),
+        schedule=Windows(kill("coordinator({group})", begin=at_op(500), end=after("f1", "begin", delay_ms=1000))),
         at_least_s=25.0,
         longest_s=60.0,
     )

@@ -24,7 +24,7 @@ def the_partitions_of_a_member_cut_off_are_taken_over():
     """
     return Trial(
         workload=GroupChurn(members=3, partitions=6, stay_s=60),
-        schedule=Windows(cut(client="*m1*", begin=at_op(700), end=after("w1", "begin", delay_ms=13_500))),
+        schedule=Windows(cut(client="*member-1*", begin=at_op(700), end=after("f1", "begin", delay_ms=13_500))),
         session_s=SESSION_S,
         observations=2,  # the hand-over of its two partitions
     )

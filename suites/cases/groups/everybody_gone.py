@@ -27,9 +27,9 @@ def a_group_without_members_keeps_its_place():
         workload=GroupChurn(members=3, partitions=6, stay_s=600),
         schedule=Windows(
             cut(
-                client="*m*",
+                client="*member-*",
                 begin=any_of(at_op(900), elapsed(10_000)),
-                end=all_of(after("w1", "begin", delay_ms=1_500 * SESSION_S), message(400, api="Produce")),
+                end=all_of(after("f1", "begin", delay_ms=1_500 * SESSION_S), message(400, api="Produce")),
             )
         ),
         at_least_s=20.0,

@@ -19,8 +19,8 @@ def a_retry_is_recognised_after_the_leader_died():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            drop_response(api="Produce", begin=at_op(500), end=after("w2", "begin", delay_ms=50)),
-            kill("leader({topic},0)", begin=after("w1", "hit", delay_ms=150), end=after("w2", "begin", delay_ms=1000)),
+            drop_response(api="Produce", begin=at_op(500), end=after("f2", "begin", delay_ms=50)),
+            kill("leader({topic},0)", begin=after("f1", "hit", delay_ms=150), end=after("f2", "begin", delay_ms=1000)),
         ),
         longest_s=60.0,
     )

@@ -15,11 +15,11 @@ def a_producer_that_is_heard_and_hears_nothing_writes_once():
         workload=SendAndRead(producers=3, idempotent=True, partitions=3),
         schedule=Windows(
             cut(
-                client="*w*",
+                client="*producer-*",
                 node="leader({topic},0)",
                 direction="answers",
                 begin=at_op(300),
-                end=after("w1", "begin", delay_ms=5000),  # after half of it the clients give up their connections
+                end=after("f1", "begin", delay_ms=5000),  # after half of it the clients give up their connections
             ),
         ),
     )

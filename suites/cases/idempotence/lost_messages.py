@@ -47,7 +47,7 @@ def a_request_that_arrives_late_is_not_written_again():
     return Trial(
         workload=SendAndRead(producers=3, idempotent=True, partitions=2),
         schedule=Windows(
-            hold(api="Produce", client="w1", skip=40, times=1, end=after("w1", "hit", delay_ms=4500)),
-            hold(api="Produce", client="w2", skip=60, times=1, end=after("w2", "hit", delay_ms=4500)),
+            hold(api="Produce", client="producer-1", skip=40, times=1, end=after("f1", "hit", delay_ms=4500)),
+            hold(api="Produce", client="producer-2", skip=60, times=1, end=after("f2", "hit", delay_ms=4500)),
         ),
     )

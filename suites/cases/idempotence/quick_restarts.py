@@ -15,18 +15,18 @@ def node(number):
 def unheard(number, begin):
     """Answers of a node that get lost from here on, until it is back."""
     return drop_response(
-        api="Produce", node=node(number), begin=begin, end=after(f"w{2 * number}", "begin", delay_ms=50)
+        api="Produce", node=node(number), begin=begin, end=after(f"f{2 * number}", "begin", delay_ms=50)
     )
 
 
 def bounced(number):
     """The node dies once an answer of it was lost, and comes straight back."""
-    return restart(node(number), begin=after(f"w{2 * number - 1}", "hit", delay_ms=150))
+    return restart(node(number), begin=after(f"f{2 * number - 1}", "hit", delay_ms=150))
 
 
 def goes_on(number):
     """The node before is back, and this one has had its share of records."""
-    return all_of(after(f"w{2 * number - 2}", "begin", delay_ms=2_000), message(200, api="Produce", node=node(number)))
+    return all_of(after(f"f{2 * number - 2}", "begin", delay_ms=2_000), message(200, api="Produce", node=node(number)))
 
 
 @case(

@@ -19,7 +19,7 @@ def what_was_acknowledged_survives_a_kill():
     """A record acknowledged by all in-sync replicas MUST still be there, at its offset, after the leader was killed."""
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=800))),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(600), end=after("f1", "begin", delay_ms=800))),
     )
 
 
@@ -34,9 +34,9 @@ def what_was_acknowledged_survives_every_leader_in_turn():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            kill("leader({topic},0)", begin=at_op(400), end=after("w1", "begin", delay_ms=600)),
-            kill("leader({topic},1)", begin=after("w1", "end", delay_ms=2500), end=after("w2", "begin", delay_ms=600)),
-            kill("leader({topic},2)", begin=after("w2", "end", delay_ms=2500), end=after("w3", "begin", delay_ms=600)),
+            kill("leader({topic},0)", begin=at_op(400), end=after("f1", "begin", delay_ms=600)),
+            kill("leader({topic},1)", begin=after("f1", "end", delay_ms=2500), end=after("f2", "begin", delay_ms=600)),
+            kill("leader({topic},2)", begin=after("f2", "end", delay_ms=2500), end=after("f3", "begin", delay_ms=600)),
         ),
         longest_s=75.0,
     )
@@ -53,7 +53,7 @@ def what_was_acknowledged_survives_an_orderly_stop():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            terminate("leader({topic},0)", begin=at_op(600), end=after("w1", "begin", delay_ms=3000)),
+            terminate("leader({topic},0)", begin=at_op(600), end=after("f1", "begin", delay_ms=3000)),
         ),
         longest_s=60.0,
     )
@@ -64,6 +64,6 @@ def a_frozen_leader_forgets_and_doubles_nothing():
     """A leader that freezes for seconds and wakes up MUST NOT lose, double or reorder acknowledged records."""
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=4000))),
+        schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("f1", "begin", delay_ms=4000))),
         longest_s=60.0,
     )

@@ -21,10 +21,18 @@ def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3),
         schedule=Windows(
-            drop_response(api="Produce", client="*w1*", node=leader(0), begin=at_op(300), end=after("w2", "begin")),
-            cut(client="*w1*", node=leader(0), begin=after("w1", "hit"), end=after("w2", "begin", delay_ms=3000)),
-            drop_response(api="Produce", client="*w2*", node=leader(0), begin=at_op(900), end=after("w4", "begin")),
-            cut(client="*w2*", node=leader(0), begin=after("w3", "hit"), end=after("w4", "begin", delay_ms=3000)),
+            drop_response(
+                api="Produce", client="*producer-1*", node=leader(0), begin=at_op(300), end=after("f2", "begin")
+            ),
+            cut(
+                client="*producer-1*", node=leader(0), begin=after("f1", "hit"), end=after("f2", "begin", delay_ms=3000)
+            ),
+            drop_response(
+                api="Produce", client="*producer-2*", node=leader(0), begin=at_op(900), end=after("f4", "begin")
+            ),
+            cut(
+                client="*producer-2*", node=leader(0), begin=after("f3", "hit"), end=after("f4", "begin", delay_ms=3000)
+            ),
         ),
     )
 
@@ -38,11 +46,11 @@ def reset_connections_lose_and_double_nothing():
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3),
         schedule=Windows(
-            drop_response(api="Produce", node=leader(0), begin=at_op(300), end=after("w2", "begin")),
-            cut(how="reset", node=leader(0), begin=after("w1", "hit"), end=after("w2", "begin", delay_ms=400)),
-            drop_response(api="Produce", node=leader(1), begin=at_op(700), end=after("w4", "begin")),
-            cut(how="reset", node=leader(1), begin=after("w3", "hit"), end=after("w4", "begin", delay_ms=400)),
-            drop_response(api="Produce", node=leader(2), begin=at_op(1100), end=after("w6", "begin")),
-            cut(how="reset", node=leader(2), begin=after("w5", "hit"), end=after("w6", "begin", delay_ms=400)),
+            drop_response(api="Produce", node=leader(0), begin=at_op(300), end=after("f2", "begin")),
+            cut(how="reset", node=leader(0), begin=after("f1", "hit"), end=after("f2", "begin", delay_ms=400)),
+            drop_response(api="Produce", node=leader(1), begin=at_op(700), end=after("f4", "begin")),
+            cut(how="reset", node=leader(1), begin=after("f3", "hit"), end=after("f4", "begin", delay_ms=400)),
+            drop_response(api="Produce", node=leader(2), begin=at_op(1100), end=after("f6", "begin")),
+            cut(how="reset", node=leader(2), begin=after("f5", "hit"), end=after("f6", "begin", delay_ms=400)),
         ),
     )

@@ -30,17 +30,17 @@ def what_all_replicas_acknowledged_survives_the_leader():
     return Trial(
         workload=SendAndRead(producers=12, rate=60.0, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("followers({topic},0)", begin=at_op(600), end=after("w2", "begin", delay_ms=300)),
+            pause("followers({topic},0)", begin=at_op(600), end=after("f2", "begin", delay_ms=300)),
             kill(
                 "leader({topic},0)",
-                begin=after("w1", "begin", delay_ms=700),
-                end=after("w3", "end", delay_ms=2_000),
+                begin=after("f1", "begin", delay_ms=700),
+                end=after("f3", "end", delay_ms=2_000),
             ),
             drop_request(
                 api="Produce",
-                client="w?",
-                begin=after("w2", "begin"),
-                end=message(40, api="Produce", client="w1?", node=NEW_LEADER),
+                client="producer-?",
+                begin=after("f2", "begin"),
+                end=message(40, api="Produce", client="producer-1?", node=NEW_LEADER),
             ),
         ),
         at_least_s=22.0,
@@ -62,10 +62,10 @@ def who_was_left_behind_does_not_lead():
     return Trial(
         workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("follower({topic},0)", begin=at_op(600), end=after("w2", "begin", delay_ms=300)),
+            pause("follower({topic},0)", begin=at_op(600), end=after("f2", "begin", delay_ms=300)),
             kill(
                 "leader({topic},0)",
-                begin=after("w1", "begin", delay_ms=2_700),
+                begin=after("f1", "begin", delay_ms=2_700),
                 end=message(300, api="Produce", node=NEW_LEADER),
             ),
         ),
@@ -89,13 +89,13 @@ def who_has_not_caught_up_is_not_in_sync():
     return Trial(
         workload=SendAndRead(producers=4, partitions=1, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("follower({topic},0)", begin=at_op(600), end=after("w3", "begin", delay_ms=500)),
+            pause("follower({topic},0)", begin=at_op(600), end=after("f3", "begin", delay_ms=500)),
             kill(
                 "follower({topic},0,2)",
-                begin=after("w1", "begin", delay_ms=6_000),
-                end=after("w2", "begin", delay_ms=9_000),
+                begin=after("f1", "begin", delay_ms=6_000),
+                end=after("f2", "begin", delay_ms=9_000),
             ),
-            kill("leader({topic},0)", begin=after("w2", "begin"), end=after("w3", "begin", delay_ms=6_000)),
+            kill("leader({topic},0)", begin=after("f2", "begin"), end=after("f3", "begin", delay_ms=6_000)),
         ),
         longest_s=60.0,
     )
@@ -114,9 +114,9 @@ def a_rolling_restart_loses_and_doubles_nothing():
     return Trial(
         workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            terminate("{node1}", begin=at_op(400), end=after("w1", "begin", delay_ms=500)),
-            terminate("{node2}", begin=after("w1", "end", delay_ms=3000), end=after("w2", "begin")),
-            terminate("{node3}", begin=after("w2", "end", delay_ms=3000), end=after("w3", "begin")),
+            terminate("{node1}", begin=at_op(400), end=after("f1", "begin", delay_ms=500)),
+            terminate("{node2}", begin=after("f1", "end", delay_ms=3000), end=after("f2", "begin")),
+            terminate("{node3}", begin=after("f2", "end", delay_ms=3000), end=after("f3", "begin")),
         ),
         longest_s=75.0,
     )
@@ -138,18 +138,18 @@ def consumers_do_not_go_back_after_a_fail_over():
     return Trial(
         workload=SendAndRead(producers=1, partitions=1, readers_=3, askers=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
-            pause("follower({topic},0,2)", begin=at_op(600), end=after("w1", "begin", delay_ms=30)),
+            pause("follower({topic},0,2)", begin=at_op(600), end=after("f1", "begin", delay_ms=30)),
             drop_request(
                 api="Produce",
-                client="*w*",
-                begin=after("w1", "begin", delay_ms=10),
-                end=after("w5", "end"),
+                client="*producer-*",
+                begin=after("f1", "begin", delay_ms=10),
+                end=after("f5", "end"),
             ),
-            pause("leader({topic},0)", begin=after("w2", "hit"), end=after("w5", "begin")),
-            kill("follower({topic},0,2)", begin=after("w3", "begin"), end=after("w4", "begin", delay_ms=4_000)),
+            pause("leader({topic},0)", begin=after("f2", "hit"), end=after("f5", "begin")),
+            kill("follower({topic},0,2)", begin=after("f3", "begin"), end=after("f4", "begin", delay_ms=4_000)),
             kill(
                 "leader({topic},0)",
-                begin=after("w4", "begin"),
+                begin=after("f4", "begin"),
                 end=message(200, api="ListOffsets", node=NEW_LEADER),
             ),
         ),

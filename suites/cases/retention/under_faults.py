@@ -28,7 +28,7 @@ def what_is_young_stays_though_a_leader_is_killed():
         workload=SendAndRead(
             producers=3, partitions=2, readers_=0, configs=EXPIRING, rate=80.0, in_flight=ONE_AT_A_TIME
         ),
-        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_200), end=after("w1", "begin", delay_ms=500))),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(1_200), end=after("f1", "begin", delay_ms=500))),
         length=3_000,
         at_least_s=20.0,
         longest_s=100.0,

@@ -50,7 +50,7 @@ def a_transaction_outlives_its_coordinator():
         workload=Transactions(producers=3, partitions=3),
         schedule=Windows(
             kill(
-                "transaction_coordinator({transactional_id})", begin=at_op(300), end=after("w1", "begin", delay_ms=1000)
+                "transaction_coordinator({transactional_id})", begin=at_op(300), end=after("f1", "begin", delay_ms=1000)
             ),
         ),
         longest_s=60.0,
@@ -67,7 +67,7 @@ def transactions_stay_whole_when_a_leader_dies():
     """Transactions over several partitions MUST stay whole for read_committed readers when a leader is killed."""
     return Trial(
         workload=Transactions(producers=3, partitions=3),
-        schedule=Windows(kill("leader({topic},0)", begin=at_op(300), end=after("w1", "begin", delay_ms=1000))),
+        schedule=Windows(kill("leader({topic},0)", begin=at_op(300), end=after("f1", "begin", delay_ms=1000))),
         longest_s=60.0,
     )
 
@@ -79,7 +79,7 @@ def transactions_stay_whole_when_the_coordinator_freezes():
         workload=Transactions(producers=3, partitions=3),
         schedule=Windows(
             pause(
-                "transaction_coordinator({transactional_id})", begin=at_op(300), end=after("w1", "begin", delay_ms=3000)
+                "transaction_coordinator({transactional_id})", begin=at_op(300), end=after("f1", "begin", delay_ms=3000)
             ),
         ),
         longest_s=60.0,

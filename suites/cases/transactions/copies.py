@@ -27,7 +27,7 @@ def each_input_is_copied_once_though_the_coordinator_dies():
         workload=Copies(copiers=2, partitions=3),
         schedule=Windows(
             kill(
-                "transaction_coordinator({transactional_id})", begin=at_op(500), end=after("w1", "begin", delay_ms=1000)
+                "transaction_coordinator({transactional_id})", begin=at_op(500), end=after("f1", "begin", delay_ms=1000)
             ),
         ),
         observations=TRANSACTIONS,
@@ -49,7 +49,7 @@ def each_input_is_copied_once_though_a_leader_freezes():
     """
     return Trial(
         workload=Copies(copiers=2, partitions=3),
-        schedule=Windows(pause("leader({output},0)", begin=at_op(500), end=after("w1", "begin", delay_ms=3000))),
+        schedule=Windows(pause("leader({output},0)", begin=at_op(500), end=after("f1", "begin", delay_ms=3000))),
         observations=TRANSACTIONS,
         longest_s=60.0,
     )

@@ -25,11 +25,11 @@ def the_next_coordinator_ends_what_was_begun():
         workload=Transactions(producers=3, partitions=3),
         schedule=Windows(
             drop_request(
-                api="EndTxn", transactional_id="{transactional_id}", begin=at_op(300), end=after("w2", "begin")
+                api="EndTxn", transactional_id="{transactional_id}", begin=at_op(300), end=after("f2", "begin")
             ),
             kill(
                 "transaction_coordinator({transactional_id})",
-                begin=after("w1", "hit"),
+                begin=after("f1", "hit"),
                 end=message(15, api="EndTxn", transactional_id="{transactional_id}"),
             ),
         ),

@@ -17,7 +17,7 @@ def go_past_the_proxy() -> None:
 
     def past_the_proxy(context: WorkloadContext, client: str, **more: Any) -> dict[str, Any]:
         settings = given(context, client, **more)
-        return settings | ({"bootstrap.servers": os.environ["PAST_THE_PROXY"]} if client == "r1" else {})
+        return settings | ({"bootstrap.servers": os.environ["PAST_THE_PROXY"]} if client == "consumer-1" else {})
 
     case_run.ATTEMPTS = 1  # the next attempt would say the same
     WorkloadContext.settings = past_the_proxy  # type: ignore[method-assign]
