@@ -75,7 +75,8 @@ class Committed(Response):
         if self.version < 10:
             return row.name
         asked = self.asked.request.groups[0].topics or []
-        return next((topic.name for topic in asked if topic.topic_id == row.topic_id), str(row.topic_id))
+        told = (topic.name for topic in asked if topic.topic_id == row.topic_id and topic.name)
+        return next(told, str(row.topic_id))
 
 
 class CommitsFamily(Coordinated):

@@ -45,6 +45,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     permitted: tuple[str, ...] = ()  # what this client was permitted before in this run (suites/probe/permission.py)
     went_away: bool = False  # an earlier attempt at this case found the target gone, and somebody else runs it
     crowded: bool = False  # other cases are under way: what comes too late is asked for again, alone
+    closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 

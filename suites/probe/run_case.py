@@ -32,6 +32,8 @@ from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
 
 WITNESS_S = 20.0
+Look = Callable[[Wire], None]
+"""Asks everything about what a case made: suites/closing_look."""
 
 
 def attempt(
@@ -41,15 +43,18 @@ def attempt(
     node_controls: Mapping[int, NodeControl],
     alive: Callable[[], bool],
     condition: Callable[[], Condition] | None = None,
+    look: Look | None = None,
 ) -> Outcome:
     """One attempt at a wire case; raises TranscriptMismatch alone, and only when played back.
 
-    `condition` looks how the target fares afterwards; it is not asked where the case hurt a node.
+    `condition` looks how the target fares afterwards; it is not asked where the case hurt a node. `look` is made
+    where the case passed and its context says so.
     """
-    if case.level != "must":
+    looks = look if wire.case_context.closing_look else None
+    if looks or case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
     nodes = Nodes(wire, exchanger, node_controls)
-    outcome = _judged_to_the_end(case, wire, exchanger, nodes, _Target(exchanger, nodes, alive, condition))
+    outcome = _judged_to_the_end(case, wire, exchanger, nodes, _Target(exchanger, nodes, alive, condition), looks)
     return shortened(_with_harm(outcome, wire), wire.named)
 
 
@@ -80,12 +85,17 @@ class _Target:
         return on_tape(self._exchanger, self._condition) if self._condition is not None and self.looked_at else WELL
 
 
-def _judged_to_the_end(case: Case, wire: Wire, exchanger: Exchanger, nodes: Nodes, target: _Target) -> Outcome:
+def _judged_to_the_end(
+    case: Case, wire: Wire, exchanger: Exchanger, nodes: Nodes, target: _Target, look: Look | None
+) -> Outcome:
     outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
     outcome = excused(outcome, case.id, wire.case_context.known)
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
+    if look is not None and outcome.verdict is Verdict.PASS:
+        seen = with_parts(_judged(lambda: look(wire), wire, exchanger, target), wire)
+        outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind != WENT_AWAY)
     if undecided and not target.lives():

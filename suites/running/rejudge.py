@@ -11,6 +11,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.outcome import Outcome, inconclusive
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
 from brokertrial.suites.probe.context import CaseContext
@@ -74,7 +75,7 @@ def _wire(case: Case, history: History) -> Outcome:
     wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), ClusterSettings)
     try:
         watched = _settings(history).get("watched", False)
-        outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None)
+        outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None, closing_look)
     except TranscriptMismatch as mismatch:
         return _changed(case, history, str(mismatch))
     if exchanger.left and outcome.reason is None:

@@ -219,6 +219,7 @@ class TargetSession:
             permitted=tuple(sorted(self.permitted)),
             went_away=went_away,
             crowded=member is not None,
+            closing_look=not self._alone,
             known=Known() if self._alone else known_from(self.results),
         )
 

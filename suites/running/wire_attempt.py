@@ -12,6 +12,7 @@ from brokertrial.faults.journaled_node import journaled
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
 from brokertrial.suites.case import Case
+from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
@@ -36,11 +37,11 @@ def attempt_wire(
         look = None if liveness.blind else liveness.look
         try:
             if not case.hurts:
-                return attempt(case, wire, exchanger, {}, session.target.alive, look)
+                return attempt(case, wire, exchanger, {}, session.target.alive, look, closing_look)
             with journaled(
                 session.node_controls(), session.run_dir / JOURNALS / f"{folder.name}.jsonl"
             ) as node_controls:
-                return attempt(case, wire, exchanger, node_controls, session.target.alive, look)
+                return attempt(case, wire, exchanger, node_controls, session.target.alive, look, closing_look)
         finally:
             exchanger.close_all()
             tape.close()
