@@ -161,9 +161,17 @@ class Core(CaseConditions):
             self._exchanger.pause(0.05)
             if refresh is not None:
                 refresh()
+                self._renew_topic_ids(asked)
         if answered:
             self._open_answers.append(answer)
         return answer
+
+    def _renew_topic_ids(self, asked: Struct) -> None:
+        """Names topics by the ids that they have now: one may have been made again since the request was made."""
+        for row in getattr(asked, "topics", None) or getattr(asked, "topic_data", None) or ():
+            view = self._topics.get(getattr(row, "name", "") or getattr(row, "topic", ""))
+            if view is not None and getattr(row, "topic_id", ZERO_UUID) != ZERO_UUID:
+                row.topic_id = view.topic_id
 
     # connections
 
