@@ -6,29 +6,66 @@ still false then is a failure. The Fetches also feed the search for harmed recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
+from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.closing_look.group import GroupLook
 from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import Subjects, subjects
 from brokertrial.suites.closing_look.transaction import TransactionLook
+from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.signature import signature
 
 SETTLES_S = 10.0
+SETTLES_BESIDE_OTHERS_S = 0.5
+"""While other cases are under way: what does not fit then is looked at again, alone."""
 MOST_PARTITIONS = 3
 """Of one topic; the first ones."""
 MOST_SUBJECTS = 12
 """Of one kind."""
 PRODUCERS = ("DescribeTransactions", "ListTransactions")
 COMPACT = "compact"
+PART = "the closing look at"
+SEVERAL = 3
+"""Cases that fail by the same in their looks; further ones have it as a warning."""
 
 
 def closing_look(wire: Wire) -> None:
     """Keeps what is false of each subject as a part of the case (`wire.part`)."""
     found = subjects(wire.traffic.exchanges or (), wire.made_topics, wire.made_groups, wire.topic_ids)
     for what, judge in _looks(wire, found):
-        with wire.part(f"the closing look at {what}"):
-            wire.eventually(judge, within=SETTLES_S)
+        with wire.part(f"{PART} {what}"):
+            _until_it_fits(wire, what, judge)
+
+
+def failed_in_several(results: Iterable[CaseResult]) -> tuple[str, ...]:
+    """The signatures by which the looks of `SEVERAL` cases have failed: another says them, and does not fail."""
+    found = Counter(
+        failure.signature
+        for result in results
+        if result.verdict is Verdict.FAIL
+        for failure in result.failures
+        if failure.sentence.startswith(PART)
+    )
+    return tuple(sorted(name for name, times in found.items() if times >= SEVERAL))
+
+
+def _until_it_fits(wire: Wire, what: str, judge: Callable[[], None]) -> None:
+    """Waits for it, unless it is what several looks have waited for in vain: one bug must not fail every case."""
+
+    def judge_what_is_new() -> None:
+        try:
+            judge()
+        except StatementFalse as error:
+            context = wire.case_context
+            if signature(error.kind, error.sentence, error.about, context.prefix) not in context.look_failures:
+                raise
+            wire.noted.append(f"{PART} {what}, as in {SEVERAL} cases before: {error.sentence}")
+
+    wire.eventually(judge_what_is_new, within=SETTLES_BESIDE_OTHERS_S if wire.case_context.crowded else SETTLES_S)
 
 
 def _looks(wire: Wire, found: Subjects) -> Iterator[tuple[str, Callable[[], None]]]:

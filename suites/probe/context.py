@@ -46,6 +46,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     went_away: bool = False  # an earlier attempt at this case found the target gone, and somebody else runs it
     crowded: bool = False  # other cases are under way: what comes too late is asked for again, alone
     closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
+    look_failures: tuple[str, ...] = ()  # signatures that closing looks of several cases have failed by in this run
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 
@@ -58,6 +59,8 @@ class CaseConditions:
         self._open_answers: list[Response] = []
         self.permissions = Permissions(case_context.permitted, case_context.required)
         self._long_parts = 0
+        self.noted: list[str] = []
+        """What a report is to say beside the verdict."""
         self.kept: list[BrokerAtFault] = []
         """What was false in parts that are over."""
         self._named = 0

@@ -96,6 +96,7 @@ def _judged_to_the_end(
     if look is not None and outcome.verdict is Verdict.PASS:
         seen = with_parts(_judged(lambda: look(wire), wire, exchanger, target), wire)
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
+        outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *wire.noted))
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind != WENT_AWAY)
     if undecided and not target.lives():

@@ -16,6 +16,7 @@ from brokertrial.faults.journal import forget_run
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.histories.header import HistoryWriteFailed
 from brokertrial.suites.case import Case
+from brokertrial.suites.closing_look.look import failed_in_several
 from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.outcome import Outcome, inconclusive
 from brokertrial.suites.probe import naming
@@ -220,6 +221,7 @@ class TargetSession:
             went_away=went_away,
             crowded=member is not None,
             closing_look=not self._alone,
+            look_failures=failed_in_several(self.results),
             known=Known() if self._alone else known_from(self.results),
         )
 

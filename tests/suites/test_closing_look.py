@@ -11,6 +11,7 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.closing_look.log_model import LastOf, LogModel, last_of_producers
+from brokertrial.suites.closing_look.look import SEVERAL, failed_in_several
 from brokertrial.suites.closing_look.subjects import subjects
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
@@ -151,3 +152,14 @@ def test_a_bug_that_the_case_is_not_about_is_found(bug: str, case: str, sentence
     (found,) = [result for result in run(options).results if result.case == case]
     assert found.verdict is Verdict.FAIL and found.reason is not None
     assert "the closing look" in found.reason.sentence and sentence in found.reason.sentence
+
+
+def test_one_bug_fails_the_looks_of_a_few_cases_and_warns_in_the_others(tmp_path: Path) -> None:
+    cases = ("records/round-trip", "records/times-are-kept", "idempotence/newer-epoch", "fetch/over-markers")
+    options = RunOptions("reference?mutant=M30c", select=cases, run_dir=str(tmp_path / "r"), jobs=1)
+    results = [result for result in run(options).results if result.case in cases]
+    verdicts = sorted(str(result.verdict) for result in results)
+    assert verdicts == ["fail"] * SEVERAL + ["pass"], [result.reason for result in results]
+    (warned,) = [result for result in results if result.verdict is Verdict.PASS]
+    assert any("as in 3 cases before" in warning for warning in warned.warnings)
+    assert len(failed_in_several(results)) == 1 and failed_in_several(results[:2]) == ()
