@@ -110,7 +110,7 @@ def run(**options: Any) -> None:
     type=click.Choice(["jepsen", "jsonl"]),
     help="Format of FILE, a history recorded by another harness.",
 )
-@click.option("--engine", type=click.Choice(["duckdb", "spark", "oracle"]), default="duckdb", show_default=True)
+@click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
 @click.option(
     "--assume",
     default="",

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from brokertrial.checkers.engines.base import Engine
-from brokertrial.checkers.oracle.engine import Oracle
 from brokertrial.ci.errors import UserError
 from brokertrial.histories.reader import History
 
-NAMES = ("duckdb", "spark", "oracle")
+NAMES = ("duckdb", "spark")
 
 
 @contextmanager
-def opened(name: str, histories: Sequence[History], oracles: Mapping[str, Oracle]) -> Iterator[Engine]:
-    """Histories opened for questions; `oracles` answer them, by their queries, when the engine is the naive one."""
+def opened(name: str, histories: Sequence[History]) -> Iterator[Engine]:
+    """Histories opened for questions."""
     if name == "spark":
         yield from _spark(histories)
-    elif name == "oracle":
-        from brokertrial.checkers.oracle.engine import OracleEngine
-
-        with OracleEngine.over(histories, oracles) as naive:
-            yield naive
     else:
         from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 

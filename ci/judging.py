@@ -12,9 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from brokertrial.checkers.anomaly import Anomaly
-from brokertrial.checkers.check import Check, all_checks
-from brokertrial.checkers.judge import Judgement, judge_by, judge_on
-from brokertrial.checkers.oracle.engine import Oracle
+from brokertrial.checkers.judge import Judgement, judge_on
 from brokertrial.ci.engines import opened
 from brokertrial.histories.reader import History
 from brokertrial.histories.tables import schema_of
@@ -48,19 +46,8 @@ class CheckRunner:
         return found
 
     def _judge(self, history: History, names: Collection[str] | None) -> Judgement:
-        from brokertrial.checkers.oracle import ORACLES
-
-        checks = all_checks()
-        with opened(self.engine, [history], by_query(checks, ORACLES)) as engine:
-            if self.engine != "oracle":
-                return judge_on(engine, [history], names)[0]
-            chosen = [check for name, check in checks.items() if (check.default if names is None else name in names)]
-            return judge_by(chosen, engine, [history])[0]
-
-
-def by_query(checks: Mapping[str, Check], oracles: Mapping[str, Oracle]) -> dict[str, Oracle]:
-    """The naive definitions by the queries that they answer."""
-    return {query: oracles[name] for name, check in checks.items() if name in oracles and (query := check.query)}
+        with opened(self.engine, [history]) as engine:
+            return judge_on(engine, [history], names)[0]
 
 
 def with_client_settings(history: History, folder: Path, settings: Mapping[str, Any], **header: Any) -> History:

@@ -37,14 +37,12 @@ def check_foreign(file: Path, form: str, engine: str, assume: str, strict: bool,
 
 def _jepsen(file: Path, folder: Path, engine: str, assume: str, strict: bool) -> Findings:
     from brokertrial.checkers.jepsen import jepsen_checks
-    from brokertrial.checkers.oracle.jepsen import ORACLES
-    from brokertrial.ci.judging import by_query
     from brokertrial.histories.formats.jepsen import import_jepsen
 
     reader = import_jepsen(file, folder / "history", Settings.of(assume))
     history = History.open(folder / "history")
     checks = jepsen_checks()
-    with opened(engine, [history], by_query(checks, ORACLES)) as opened_engine:
+    with opened(engine, [history]) as opened_engine:
         judgement = judge_by(checks.values(), opened_engine, [history])[0]
     return findings_of(judgement, strict, reader.legend)
 

@@ -10,11 +10,11 @@ import pytest
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.engines.fingerprint import settled
-from brokertrial.checkers.oracle import ORACLES
-from brokertrial.checkers.oracle.facts import Facts
 from brokertrial.checkers.relations import RELATIONS, blocks
 from brokertrial.histories.header import Header
 from brokertrial.histories.rows import Client, Record
+from tests.checkers.oracle import ORACLES
+from tests.checkers.oracle.facts import Facts
 
 _spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
 test_oracle = importlib.util.module_from_spec(_spec)

@@ -16,14 +16,14 @@ from brokertrial.checkers.engines.base import titles, topics
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
 from brokertrial.checkers.linearizability.registers import EVER, Access, conflicts
-from brokertrial.checkers.oracle import ORACLES
-from brokertrial.checkers.oracle.commits import RegisterAccess as NaiveAccess
-from brokertrial.checkers.oracle.commits import linearizable
-from brokertrial.checkers.oracle.facts import Facts
-from brokertrial.checkers.oracle.logs import impossible
 from brokertrial.checkers.relations import BASES, RENAMED
 from brokertrial.histories.rows import TABLES
 from brokertrial.histories.tables import columns_of, schema_of
+from tests.checkers.oracle import ORACLES
+from tests.checkers.oracle.commits import RegisterAccess as NaiveAccess
+from tests.checkers.oracle.commits import linearizable
+from tests.checkers.oracle.facts import Facts
+from tests.checkers.oracle.logs import impossible
 
 _spec = importlib.util.spec_from_file_location("random_histories", Path(__file__).with_name("random_histories.py"))
 random_histories = importlib.util.module_from_spec(_spec)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from brokertrial.checkers.engines.base import titles, topics
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.jepsen import jepsen_checks
-from brokertrial.checkers.oracle.facts import Facts
-from brokertrial.checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
 from brokertrial.checkers.relations import BASES, RENAMED
 from brokertrial.histories.formats.jepsen import Jepsen
 from brokertrial.histories.formats.settings import Settings
 from brokertrial.histories.header import Header
 from brokertrial.histories.rows import TABLES, Event
 from brokertrial.histories.tables import columns_of, schema_of
+from tests.checkers.oracle.facts import Facts
+from tests.checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
 
 BATCH = 60
 KEYS = ("x", 7)

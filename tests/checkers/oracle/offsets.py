@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
 from brokertrial.histories.rows import Record
+from tests.checkers.oracle.facts import Facts, OracleRow
 
 
 def statements(facts: Facts) -> list[Record]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from brokertrial.checkers.oracle.delivery import blame, rising_sequence
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Record
+from tests.checkers.oracle.delivery import blame, rising_sequence
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 
 def poll_skip(facts: Facts) -> Iterator[OracleRow]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Operation, Record
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 MS = 1_000_000
 SLACK_NS = 1_000_000_000

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
-from brokertrial.checkers.oracle.monotone import regressions
 from brokertrial.histories.rows import Batch, PartitionId
+from tests.checkers.oracle.facts import Facts, OracleRow
+from tests.checkers.oracle.monotone import regressions
 
 WRAP = 2**31
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from brokertrial.checkers.oracle.commits import FOREVER, writes
-from brokertrial.checkers.oracle.delivery import final_reads
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Operation
+from tests.checkers.oracle.commits import FOREVER, writes
+from tests.checkers.oracle.delivery import final_reads
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 MINUTE_NS = 60_000_000_000
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from brokertrial.checkers.oracle.commits import FOREVER, Write, writes
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Membership, Operation, Record
+from tests.checkers.oracle.commits import FOREVER, Write, writes
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 PEACE_NS = 60_000_000_000
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Batch, Record
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 SequenceTest = Callable[[int, int], bool]
 

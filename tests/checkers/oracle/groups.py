@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from brokertrial.checkers.oracle.commits import FOREVER, writes
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
-from brokertrial.checkers.oracle.transactions import committed_reads
 from brokertrial.histories.rows import Membership, Operation, Record
+from tests.checkers.oracle.commits import FOREVER, writes
+from tests.checkers.oracle.facts import Facts, OracleRow
+from tests.checkers.oracle.transactions import committed_reads
 
 
 def group_lost(facts: Facts) -> Iterator[OracleRow]:

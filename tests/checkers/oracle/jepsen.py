@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from brokertrial.checkers.oracle.facts import Facts
+from tests.checkers.oracle.facts import Facts
 
 JepsenRow = dict[str, Any]
 Pair = tuple[int | None, Any]
@@ -339,10 +339,3 @@ def jepsen_history(facts: Facts) -> JepsenHistory:
         subscribes=facts.clients[some].mode == "subscribe",
     )
     return JepsenHistory(list(ops.values()), rules)
-
-
-def _oracle(definition: Callable[[JepsenHistory], Iterator[JepsenRow]]) -> Callable[[Facts], Iterator[JepsenRow]]:
-    return lambda facts: definition(jepsen_history(facts))
-
-
-ORACLES = {name: _oracle(definition) for name, definition in DEFINITIONS.items()}

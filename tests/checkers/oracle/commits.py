@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
 from brokertrial.histories.rows import Operation
+from tests.checkers.oracle.facts import Facts, OracleRow
 
 FOREVER = 2**63 - 1
 

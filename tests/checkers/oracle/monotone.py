@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
 from brokertrial.histories.rows import Operation
+from tests.checkers.oracle.facts import Facts, OracleRow
 
 
 class Reported(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from brokertrial.checkers.oracle import (
+from tests.checkers.oracle import (
     batches,
     commits,
     delivery,
@@ -15,7 +15,7 @@ from brokertrial.checkers.oracle import (
     progress,
     transactions,
 )
-from brokertrial.checkers.oracle.facts import Facts, OracleRow
+from tests.checkers.oracle.facts import Facts, OracleRow
 
 ORACLES: dict[str, Callable[[Facts], Iterator[OracleRow]]] = {
     "aborted-read": transactions.aborted_read,

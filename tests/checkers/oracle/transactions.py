@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from brokertrial.checkers.oracle.facts import Facts, OracleRow, same_place
 from brokertrial.histories.rows import Record
+from tests.checkers.oracle.facts import Facts, OracleRow, same_place
 
 
 def aborted_read(facts: Facts) -> Iterator[OracleRow]:
