@@ -15,9 +15,11 @@ from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import Subjects, subjects
 from brokertrial.suites.closing_look.transaction import TransactionLook
 from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.suites.probe.permission import RESOURCES
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.signature import signature
+from brokertrial.wire import errors
 
 SETTLES_S = 10.0
 SETTLES_BESIDE_OTHERS_S = 0.5
@@ -34,7 +36,8 @@ SEVERAL = 3
 
 
 def closing_look(wire: Wire) -> None:
-    """Keeps what is false of each subject as a part of the case (`wire.part`)."""
+    """Keeps what is false of each subject as a part of the case (`wire.part`). It connects anew, as a fresh client."""
+    wire.drop_lines()
     found = subjects(wire.traffic.exchanges or (), wire.made_topics, wire.made_groups, wire.topic_ids)
     for what, judge in _looks(wire, found):
         with wire.part(f"{PART} {what}"):
@@ -61,11 +64,18 @@ def _until_it_fits(wire: Wire, what: str, judge: Callable[[], None]) -> None:
             judge()
         except StatementFalse as error:
             context = wire.case_context
-            if signature(error.kind, error.sentence, error.about, context.prefix) not in context.look_failures:
+            known = signature(error.kind, error.sentence, error.about, context.prefix) in context.look_failures
+            if not known and not _lacks_permission(error):
                 raise
-            wire.noted.append(f"{PART} {what}, as in {SEVERAL} cases before: {error.sentence}")
+            why = f", as in {SEVERAL} cases before" if known else ""
+            wire.noted.append(f"{PART} {what}{why}: {error.sentence}")
 
     wire.eventually(judge_what_is_new, within=SETTLES_BESIDE_OTHERS_S if wire.case_context.crowded else SETTLES_S)
+
+
+def _lacks_permission(error: StatementFalse) -> bool:
+    """Whether the answer was a refusal for want of permission: cases about that API decide whether it may be."""
+    return any(f"{errors.name(code)} ({code})" in error.sentence for code in RESOURCES)
 
 
 def _looks(wire: Wire, found: Subjects) -> Iterator[tuple[str, Callable[[], None]]]:

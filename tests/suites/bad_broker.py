@@ -17,6 +17,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from brokertrial.reference_impl.__main__ import main  # noqa: E402
+from brokertrial.reference_impl.broker import node  # noqa: E402
 from brokertrial.reference_impl.net import server  # noqa: E402
 from brokertrial.wire import errors  # noqa: E402
 from brokertrial.wire.records import batches  # noqa: E402
@@ -138,7 +139,7 @@ async def _answered(answer: Any, edit: Callable[[Any], Any], after_s: float) -> 
 
 def plant(name: str) -> None:
     """Gives every connection of this process the habit."""
-    habit, served_as, made = HABITS[name], server.dispatch, server.ClientConnection.connection_made
+    habit, served_as, made = HABITS[name], node.dispatch, server.ClientConnection.connection_made
     late = SLOW if name == "slow" else {}
     edited, edit = EDITS.get(name, ("", lambda answer: answer))
 
@@ -153,7 +154,7 @@ def plant(name: str) -> None:
         _transports.append(transport)
         made(self, transport)
 
-    server.dispatch = dispatch  # type: ignore[assignment]
+    node.dispatch = dispatch  # type: ignore[attr-defined]
     server.ClientConnection.connection_made = connection_made  # type: ignore[method-assign]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.reference_impl.net import server
+from brokertrial.reference_impl.broker import node
 from brokertrial.suites.case import Case, by_id
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.context import CaseContext
@@ -71,7 +71,7 @@ def test_records_have_the_time_of_the_case_and_a_fetch_waits():
 )
 def test_one_bad_habit_fails_the_case_about_it(habit, decides, others, tmp_path, monkeypatch):
     """Of 217 wire cases 73, 36, 29 and 209 failed, each of one cause."""
-    monkeypatch.setattr(server, "dispatch", server.dispatch)  # put back afterwards
+    monkeypatch.setattr(node, "dispatch", node.dispatch)  # put back afterwards
     bad_broker.plant(habit)
     assert tried(by_id()[decides], tmp_path / "decides").verdict is Verdict.FAIL
     for number, name in enumerate(others):
