@@ -19,6 +19,7 @@ from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.target_condition import CROWDED, WENT_AWAY
 from brokertrial.suites.result import Attempt, Reason
 
+NEEDS = "needs"
 SHOWN = 10
 """Anomalies that are kept of one attempt."""
 
@@ -32,6 +33,8 @@ def attempt_of(outcome: Outcome, seed: int, folder: str) -> Attempt:
 def concluded(outcome: Outcome, attempts: Sequence[Attempt]) -> Outcome:
     """The outcome of the last attempt, unless an earlier one saw what the last did not see again."""
     if outcome.verdict is Verdict.FAIL or outcome.anomalies:
+        return outcome
+    if outcome.reason is not None and outcome.reason.kind == NEEDS:  # another case has failed by it meanwhile
         return outcome
     for number, attempt in enumerate(attempts, 1):
         if attempt.reason is not None and attempt.reason.kind == WENT_AWAY and outcome.reason != attempt.reason:

@@ -171,6 +171,8 @@ def test_what_only_took_too_long_beside_others_is_tried_again_alone(name: str) -
     assert concluded(late(name), attempts).verdict is Verdict.FAIL, "seen again alone"
     open_still = concluded(passed(), attempts)
     assert (open_still.verdict, open_still.reason.kind) == (Verdict.INCONCLUSIVE, "unreproduced")
+    needs = Outcome(Verdict.NOT_APPLICABLE, Reason("needs", "needs join, which failed in groups/joins"))
+    assert concluded(needs, attempts) == needs, "its cause is a failure of its own"
     assert open_still.anomalies and "Other cases were under way" in open_still.reason.sentence
 
 
