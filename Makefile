@@ -8,7 +8,7 @@ FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark
 CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py src/brokertrial/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test check lint types layers unit slow mutants differential prove releases reference schema wheel clean
+.PHONY: trial test check lint types layers unit slow mutants differential prove prove-pairs releases reference schema wheel clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -51,6 +51,11 @@ differential: .venv/dev
 #   make prove ON='kafka:3.9.2'        make prove ON=reference
 prove: .venv/dev
 	$(BIN)/python -P -m brokertrial.suites.proving.prove $(foreach target,$(ON),'$(target)')
+
+# The same of pairs of case and situation (suites/situations/pairs.json):
+#   make prove-pairs     make prove-pairs ON='kafka:4.4.0?nodes=3 --situation stop,crash'
+prove-pairs: .venv/dev
+	$(BIN)/python -P -m brokertrial.suites.proving.prove_pairs $(ON)
 
 # Every case on every release of Apache Kafka since 3.3, and which do not pass where (needs Java and Maven; hours the first
 # time). Verdicts are kept in runs/kafka-releases: say it again to go on. Some releases, or wire cases alone (minutes each):

@@ -45,9 +45,16 @@ CASES = click.option(
 @CASES
 @click.option(
     "--profile",
-    type=click.Choice(["smoke", "full"]),
+    type=click.Choice(["smoke", "full", "deep"]),
     default=None,
-    help="Size of the run: smoke (about 2 minutes) or full.",
+    help="Size of the run: smoke (about 2 minutes), full, or deep (full, with every case in every situation).",
+)
+@click.option(
+    "--situation",
+    metavar="NAME,...",
+    default="",
+    help="Also meet cases in these situations, such as stop,old-versions; sample, deep or none (default: sample with "
+    "--profile full).",
 )
 @click.option(
     "--budget",
@@ -169,13 +176,15 @@ def replay(place: str, times: int, runs: str, cases: tuple[str, ...]) -> None:
 
 @cli.command()
 @click.option("--coverage", is_flag=True, help="Show which guarantees are covered by cases, and which are not.")
+@click.option("--matrix", is_flag=True, help="Show in which situations each case has passed on Apache Kafka.")
 @CASES
-def cases(coverage: bool, cases: tuple[str, ...]) -> None:
+def cases(coverage: bool, matrix: bool, cases: tuple[str, ...]) -> None:
     """List the cases: id, level, guarantees, statement, needs."""
     from brokertrial.ci.commands.cases import coverage_page, list_page
+    from brokertrial.ci.commands.matrix import matrix_page
 
     use_folders(cases)
-    click.echo(coverage_page() if coverage else list_page())
+    click.echo(matrix_page() if matrix else coverage_page() if coverage else list_page())
 
 
 @cli.command()

@@ -20,12 +20,12 @@ from brokertrial.ci.reports import results, running
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Exchange, Operation
-from brokertrial.suites.case import by_id
 from brokertrial.suites.events import RunStarted
 from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.result import CaseResult, Evidence, Failure, Reason
 from brokertrial.suites.running.attempts import attempt_of
 from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.situations.pairs import case_named
 
 SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """What a process sends itself by a mistake in native code; the suite is written in Python."""
@@ -59,7 +59,7 @@ def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupt
 def _suspects(begun: list[running.Running]) -> tuple[str, ...]:
     """The cases of which one crashed the library, where that may be several: trials alone use it."""
     under_way = [one.case for one in begun if not one.over]
-    trials = [name for name in under_way if by_id()[name].kind == "trial"]
+    trials = [name for name in under_way if (case := case_named(name)) is not None and case.kind == "trial"]
     return tuple(trials or under_way) if len(under_way) > 1 else ()
 
 
@@ -95,7 +95,8 @@ def _with_the_crash(
 
 
 def _crashed(folder: Path, seed: int, at: running.Running, sentence: str) -> CaseResult:
-    case = by_id()[at.case]
+    case = case_named(at.case)
+    assert case is not None, "it was run from the same registry"
     history = f"histories/{at.case.replace('/', '.')}" + (f"~{at.attempt}" if at.attempt > 1 else "")
     outcome = inconclusive("client", sentence, tuple(_last(folder / history)))
     seed += at.attempt - 1

@@ -11,12 +11,14 @@ import hashlib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from brokertrial import extensions
 from brokertrial.faults.schedule import Window
+from brokertrial.suites.draw import Draw
 from brokertrial.suites.guarantees import Guarantee, Level, guarantee
 from brokertrial.suites.since import Since
 
@@ -38,6 +40,7 @@ NEEDS = {
     "three-nodes": "at least three nodes",
     "compaction": "log compaction",
 }
+ENDS_NODES = frozenset({"kill", "terminate"})
 ParameterName = Literal["wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info"]
 PARAMETERS = ("wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info")
 
@@ -74,7 +77,21 @@ class Case:
         self._level = level
         self.detects = detects
         self.since = self._parsed(since)
+        self.situation: Draw | None = None
+        """Where it is not met as it is written: see suites/situations."""
         self._check()
+
+    def in_situation(self, draw: Draw, needs: Iterable[str]) -> Case:
+        """The same case, met in a situation that needs so much more of the target: `area/name@situation-2`."""
+        met = copy(self)
+        met.id, met.situation = f"{self.id}@{draw}", draw
+        met.needs = tuple(dict.fromkeys((*self.needs, *needs)))
+        return met
+
+    @property
+    def plain_id(self) -> str:
+        """The id of the case as it is written."""
+        return self.id.partition("@")[0]
 
     def _parsed(self, since: str) -> Since | None:
         try:
@@ -110,7 +127,8 @@ class Case:
     @property
     def hurts(self) -> bool:
         """Whether it may kill, stop or pause nodes."""
-        return self.kind == "trial" or "nodes" in self.parameters
+        in_situation = self.situation is not None and bool(ENDS_NODES & {*self.needs})
+        return self.kind == "trial" or "nodes" in self.parameters or in_situation
 
     @cached_property
     def statement(self) -> str:

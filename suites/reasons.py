@@ -42,6 +42,7 @@ LABELS = {
     "disclaimed": "disclaimed by the target",
     "needs": "prerequisite failed in another case",
     "no-permission": "no permission",
+    "no-effect": "situation without effect",
 }
 
 

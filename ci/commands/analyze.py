@@ -15,8 +15,8 @@ from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
 from brokertrial.ci.reports.tally import WORDS
-from brokertrial.suites.case import by_id
 from brokertrial.suites.guarantees import registry
+from brokertrial.suites.situations.pairs import case_named
 from brokertrial.suites.trials.verdict import judged
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def conclude(found: HistoryResult) -> tuple[Verdict, list[str]]:
     from brokertrial.spark_analysis.results import verdict_of
 
     history = found.opened.history
-    case = by_id().get(history.header.case)
+    case = case_named(history.header.case)
     if case is None:
         return verdict_of(found)
     if case.kind == "wire":

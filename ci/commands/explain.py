@@ -26,9 +26,9 @@ from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.run_folder import RunLocation, find
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
-from brokertrial.suites.case import by_id
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.probe.naming import shortening_of
+from brokertrial.suites.situations.pairs import case_named
 
 PATIENCE_S = 60.0
 """How long a history is minimised; then the smallest part so far is shown."""
@@ -47,7 +47,7 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
     """
     place = find(text)
     history = _history(place, text)
-    if (case := by_id().get(history.header.case)) is not None and case.kind == "wire":
+    if (case := case_named(history.header.case)) is not None and case.kind == "wire":
         page = _page_of(html, place, history, "")
         explain_exchanges(text, history, which, page)
         return PASSED
@@ -110,7 +110,7 @@ def _history(place: RunLocation, text: str) -> History:
 
 def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
     """What the history shows, and whether it is judged: first what the verdict rests on."""
-    case = by_id().get(history.header.case)
+    case = case_named(history.header.case)
     found = judge(history)
     told = [(anomaly, True) for anomaly in found.anomalies]
     if case is not None:

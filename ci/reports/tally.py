@@ -90,9 +90,10 @@ class Tally:
 
     @property
     def musts(self) -> list[CaseResult]:
-        """The cases that decide a `must`; what was promised and is not offered at all is no case."""
+        """The cases that decide a `must`, each as it is written; what was promised and is not offered is no case."""
         told = (*self.passed, *self.failed, *self.known, *self.warned, *self.inconclusive, *self.not_applicable)
-        return [result for result in told if result.level == "must" and not result.case.startswith(NAMES_BEGIN)]
+        musts = (result for result in told if result.level == "must" and "@" not in result.case)
+        return [result for result in musts if not result.case.startswith(NAMES_BEGIN)]
 
     @property
     def decided(self) -> list[CaseResult]:

@@ -43,6 +43,11 @@ class ProbeConnection:
         self._correlation = 0
         self._waiting: deque[tuple[int, PendingExchange, float]] = deque()
 
+    @property
+    def awaits_answers(self) -> bool:
+        """Whether an answer is under way on it."""
+        return bool(self._waiting)
+
     def connect(self) -> ProbeConnection:
         """Opens the connection unless it is open."""
         if not self.open:

@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
+from brokertrial.suites.draw import Draw
 from brokertrial.suites.probe import naming, promptness
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.exchanger import Exchanger
@@ -47,6 +48,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     crowded: bool = False  # other cases are under way: what comes too late is asked for again, alone
     closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
     look_failures: tuple[str, ...] = ()  # signatures that closing looks of several cases have failed by in this run
+    situation: Draw | None = None  # how the case meets the target, where that is not as it is written
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
 
@@ -131,6 +133,10 @@ class CaseConditions:
     def rest(self, seconds: float) -> None:
         """Lets time pass between two looks at something; cases use `until` and `eventually`."""
         self._exchanger.pause(seconds)
+
+    def act(self, what: str, do: Callable[[], str]) -> str:
+        """Does something to the target that is no request; what came of it is in the history."""
+        return self._exchanger.act(what, do)
 
     @property
     def slack_s(self) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
-import msgspec
-
 from brokertrial.suites.probe.answer import PendingExchange, Response
 from brokertrial.suites.probe.connection import ProbeConnection
 from brokertrial.suites.probe.context import CaseConditions, CaseContext
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
+from brokertrial.suites.probe.fitting import fitted
+from brokertrial.suites.probe.situation import Situation
+from brokertrial.suites.probe.topic_view import TopicView
 from brokertrial.suites.probe.traffic import Traffic
 from brokertrial.suites.probe.versions import CommonVersions
 from brokertrial.wire import errors
@@ -45,32 +46,9 @@ SOFTWARE = {"client_software_name": "apache-kafka-java", "client_software_versio
 OLD_METADATA_VERSION = 8
 
 
-def fitted(message: Struct, version: int) -> Struct:
-    """The message without what a version lacks: cases name a thing once, wherever a version keeps it."""
-    kept = {}
-    for field in message._fields:
-        value = getattr(message, field.name)
-        if version not in field.versions:
-            continue
-        if isinstance(value, Struct):
-            value = fitted(value, version)
-        elif isinstance(value, list) and value and isinstance(value[0], Struct):
-            value = [fitted(item, version) for item in value]
-        kept[field.name] = value
-    return type(message)(**kept, _unknown_tags=message._unknown_tags)
-
-
 def _on_the_way(step: str, asked: PendingExchange) -> PendingExchange:
     asked.step = step
     return asked
-
-
-class TopicView(msgspec.Struct):
-    """A topic as Metadata showed it last."""
-
-    topic_id: Any
-    leaders: dict[int, int]
-    epochs: dict[int, int]
 
 
 class Core(CaseConditions):
@@ -94,6 +72,7 @@ class Core(CaseConditions):
         self._topics: dict[str, TopicView] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
         self.traffic = Traffic()
+        self.situation = Situation()
         self.metadata_version = case_context.metadata_version
         self.made_topics: list[str] = []
         self.made_groups: list[str] = []
@@ -142,6 +121,7 @@ class Core(CaseConditions):
         again. `step` names the step of which it is the plain form (suites/probe/prerequisites.py).
         """
         self.settle()
+        self.situation.before(asked)
         first_ns, within_s = 0, min(within_s, self.until_at_most_s or within_s)
         while True:
             line = self._line(via, to() if callable(to) else to)
@@ -178,6 +158,11 @@ class Core(CaseConditions):
     def connect(self, name: str, node: int | None = None, *, client_id: str | None = None) -> ProbeConnection:
         """A connection of the case's own (frames as they are, pipelining). The families reach it by `via=name`."""
         return self._line(name, node, client_id)
+
+    @property
+    def awaits_answers(self) -> bool:
+        """Whether an answer is under way."""
+        return any(line.awaits_answers for line in self._lines.values())
 
     def drop_lines(self, node: int | None = None) -> None:
         """Closes the connections to a node (or to all), as before it is stopped."""
@@ -246,7 +231,8 @@ class Core(CaseConditions):
     def _served(self, line: ProbeConnection, api: str) -> CommonVersions:
         ours = by_name(api)
         low, high = self._learn_ranges(line).get(ours.key, (0, -1))
-        return CommonVersions.of(api, range(max(low, ours.min_version), min(high, ours.newest) + 1))
+        low, high = max(low, ours.min_version), min(high, ours.newest)
+        return CommonVersions.of(api, range(low, self.situation.newest(api, low, high) + 1))
 
     def _version(self, line: ProbeConnection, api: str) -> int:
         if api == "ApiVersions" and line.node not in self._ranges:
@@ -344,6 +330,16 @@ class Core(CaseConditions):
         if (kind, key) not in self._coordinators:
             self._coordinators[kind, key] = self._find_coordinator(key, kind)
         return self._coordinators[kind, key]
+
+    @property
+    def known_topics(self) -> list[str]:
+        """The topics that Metadata showed when they were last asked for."""
+        return list(self._topics)
+
+    @property
+    def known_coordinators(self) -> list[tuple[int, str]]:
+        """The groups (kind 0) and transactional ids (kind 1) whose coordinators were looked up."""
+        return list(self._coordinators)
 
     def forget_coordinator(self, key: str, kind: int = 0) -> None:
         """The next request asks for the coordinator again."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.connection import ProbeConnection
-from brokertrial.suites.probe.core import SOFTWARE, Core, fitted
+from brokertrial.suites.probe.core import SOFTWARE, Core
 from brokertrial.suites.probe.failures import NoResponse, ProtocolBroken, StatementFalse, Unclear
+from brokertrial.suites.probe.fitting import fitted
 from brokertrial.suites.probe.rendering import errors_in, render
 from brokertrial.suites.result import Evidence
 from brokertrial.wire.apis import by_key

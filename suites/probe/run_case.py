@@ -25,6 +25,7 @@ from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.produce import case_time
+from brokertrial.suites.probe.situation import Situation
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Evidence, Reason
@@ -32,8 +33,11 @@ from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
 
 WITNESS_S = 20.0
+NO_EFFECT = "no-effect"
 Look = Callable[[Wire], None]
 """Asks everything about what a case made: suites/closing_look."""
+Situate = Callable[[Wire], Situation]
+"""Makes the situation of an attempt: suites/situations."""
 
 
 def attempt(
@@ -44,16 +48,20 @@ def attempt(
     alive: Callable[[], bool],
     condition: Callable[[], Condition] | None = None,
     look: Look | None = None,
+    situate: Situate | None = None,
 ) -> Outcome:
     """One attempt at a wire case; raises TranscriptMismatch alone, and only when played back.
 
     `condition` looks how the target fares afterwards; it is not asked where the case hurt a node. `look` is made
-    where the case passed and its context says so.
+    where the case passed and its context says so. A case that passed without an effect of its situation was not tried.
     """
     looks = look if wire.case_context.closing_look else None
-    if looks or case.level != "must":
+    if looks or situate or case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
     nodes = Nodes(wire, exchanger, node_controls)
+    if situate is not None:
+        wire.situation = situate(wire)
+        nodes.hurt = case.hurts
     outcome = _judged_to_the_end(case, wire, exchanger, nodes, _Target(exchanger, nodes, alive, condition), looks)
     return shortened(_with_harm(outcome, wire), wire.named)
 
@@ -93,6 +101,10 @@ def _judged_to_the_end(
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
+    if outcome.verdict is Verdict.PASS:
+        outcome = _judged(wire.situation.at_the_end, wire, exchanger, target)
+    if case.situation is not None and outcome.verdict is Verdict.PASS and not wire.situation.effects:
+        return not_applicable(NO_EFFECT, f"the situation {case.situation.situation} changes nothing in this case")
     if look is not None and outcome.verdict is Verdict.PASS:
         seen = with_parts(_judged(lambda: look(wire), wire, exchanger, target), wire)
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen

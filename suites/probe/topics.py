@@ -35,8 +35,10 @@ class TopicsFamily(AdminFamily):
         """
         topic = self.name(what)
         self.will_make(self.made_topics, topic)
-        with self.on_the_way("topic"):
-            self._make(topic, partitions, configs or {}, replicas, more_will_do)
+        with self.situation.suspended():
+            with self.on_the_way("topic"):
+                self._make(topic, partitions, self.situation.topic_settings(configs or {}), replicas, more_will_do)
+            self.situation.topic_made(topic, partitions)
         return topic
 
     def _make(

@@ -17,6 +17,7 @@ from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, Ka
 from brokertrial.suites.running.attempts import severity
 from brokertrial.suites.running.log_lines import folded
 from brokertrial.suites.signature import derived
+from brokertrial.suites.situations.pair_record import record
 from brokertrial.suites.targets import Target
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def result_of(
     level, warnings = severity(case.level, outcome), list(outcome.warnings)
     warnings += [f"node {line.node}: {line.text}" for line in target.alarms(began, ended)][:ALARMS_SHOWN]
     accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must" and not outcome.fatal
-    if accuses and (why := _not_proven(proof, session.offer.nodes)):
+    if accuses and (why := _not_proven(case, proof, session.offer.nodes)):
         level = "should"
         warnings.append(f"{why}: it can only warn")
     return CaseResult.of(
@@ -62,8 +63,10 @@ def lost(case: Case, error: Exception) -> CaseResult:
     return CaseResult.of(case, inconclusive("suite", f"{type(error).__name__}: {error}", (trace,)), started_ns=now_ns())
 
 
-def _not_proven(proof: KafkaProof | None, nodes: int) -> str:
+def _not_proven(case: Case, proof: KafkaProof | None, nodes: int) -> str:
     """Why a case may accuse nobody here; empty where it may."""
+    if case.situation is not None:
+        return record().why_not_accused(case, case.situation, nodes)
     if proof is None:
         return "this case, as it is now, has not been proven on Apache Kafka"
     if not proof.speaks_of(nodes):

@@ -57,6 +57,10 @@ class CaseRun:
         """Whether an earlier attempt at this case found the target gone for a while."""
         return any(attempt.reason is not None and attempt.reason.kind == WENT_AWAY for attempt in self.attempts)
 
+    def anew(self) -> CaseRun:
+        """The same case with no attempt made."""
+        return CaseRun(self._session, self.case, *self._place, self.estimate_s)
+
     def to_verdict(self) -> CaseResult:
         """All attempts that are still to be made, alone on the target."""
         while not self.is_over:

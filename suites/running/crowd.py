@@ -17,6 +17,7 @@ from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import TIMED, Outcome
 from brokertrial.suites.probe.target_condition import CROWDED, THIS_CASE, WELL, Condition
 from brokertrial.suites.result import Reason
+from brokertrial.suites.situations import Disturb
 
 if TYPE_CHECKING:
     from brokertrial.suites.running.liveness import Liveness
@@ -96,6 +97,10 @@ class Member:
     def expect_faults(self, needs: frozenset[str]) -> None:
         """A case that hurts a node is in no crowd."""
 
+    def disturbing(self, act: Disturb) -> Disturb:
+        """How a case disturbs all nodes: in no crowd."""
+        return act
+
     def look(self, stuck: bool = False) -> Condition:
         """How the target fares, now that the case has sent its last request."""
         self._looked = True
@@ -108,12 +113,12 @@ class Member:
     def after(self, outcome: Outcome) -> Outcome:
         """The outcome of the attempt in view of how the target fares."""
         try:
-            return _unless_late(outcome if self._looked else self.look(outcome.is_stuck).upon(outcome))
+            return unless_late(outcome if self._looked else self.look(outcome.is_stuck).upon(outcome))
         finally:
             self._crowd.leave(self._case.id)
 
 
-def _unless_late(outcome: Outcome) -> Outcome:
+def unless_late(outcome: Outcome) -> Outcome:
     """What only took too long is no failure yet: its neighbours may have slowed it. The next attempt is made alone."""
     names = {anomaly.name for anomaly in outcome.anomalies}
     by_anomaly = outcome.verdict is Verdict.FAIL and outcome.reason is not None and outcome.reason.kind == "anomaly"

@@ -19,6 +19,7 @@ from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Con
 from brokertrial.suites.result import Reason
 from brokertrial.suites.running.death_watch import DeathWatch, Place
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
+from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import Target, readiness
 from brokertrial.suites.targets.address import reached
 
@@ -97,6 +98,10 @@ class Liveness:
         if not needs & HURTS:
             self._hurt = False
             self._watch_nodes()
+
+    def disturbing(self, act: Disturb) -> Disturb:
+        """How a case disturbs all nodes: by itself."""
+        return act
 
     def look(self, stuck: bool = False) -> Condition:
         """How the target fares, now that a case which hurt no node has asked its last."""

@@ -21,10 +21,12 @@ from brokertrial.suites.running.requirements import CORE
 from brokertrial.suites.running.run_wide_faults import open_run_wide_faults
 from brokertrial.suites.running.selection import PROFILES, must_match
 from brokertrial.suites.since import release_of
+from brokertrial.suites.situations import situations
+from brokertrial.suites.situations.choice import DEEP, SAMPLE, WORDS
 from brokertrial.suites.targets import ALLOWANCES, FEATURES, open_target
 
 KEEP, UNPROVEN = ("all", "failed"), ("warn", "fail")
-NAME = "options.json"
+NAME, NONE = "options.json", "none"
 MOST_JOBS, JOBS = 8, 4
 LARGEST_DRAWN_SEED = 999_999
 
@@ -40,6 +42,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     cases: tuple[str, ...] = ()
     """Folders of case files outside the package (docs/extending.md)."""
     profile: str = "full"
+    situations: tuple[str, ...] = ()
+    """Situations that cases are met in beside the plain one: names, `sample` or `deep` (docs/situations.md)."""
     budget: float | None = None
     """Minutes; cases that do not fit are left out and listed."""
     seed: int | None = None
@@ -81,6 +85,7 @@ class RunOptions(msgspec.Struct, frozen=True):
         profile: str | None = None,
         select: Sequence[str] = (),
         deselect: Sequence[str] = (),
+        situation: str = "",
         cases: Sequence[str] = (),
         claims: str | None = None,
         require: str = CORE,
@@ -93,6 +98,7 @@ class RunOptions(msgspec.Struct, frozen=True):
             **others,
             "target": target,
             "profile": profile or ("full" if select else "smoke"),
+            "situations": _situations(situation, profile),
             "select": tuple(select),
             "deselect": tuple(deselect),
             "cases": tuple(str(Path(folder).resolve()) for folder in cases),
@@ -125,6 +131,8 @@ class RunOptions(msgspec.Struct, frozen=True):
         extended.load(self.cases)
         if self.select or self.deselect:
             must_match((*self.select, *self.deselect), [*by_id(), *claims.names()])
+        if unknown := [name for name in self.situations if name not in (*situations(), *WORDS)]:
+            raise BadOptions(f"situation {unknown[0]!r} is none of: {', '.join((*situations(), *WORDS))}, none.")
         _must_be_features(self.claims)
         _areas(",".join(self.require) or requirements.NONE)
         try:
@@ -183,6 +191,13 @@ def _must_be_features(claimed: Mapping[str, Any]) -> None:
     known = (*FEATURES, *ALLOWANCES)
     if wrong := [name for name, value in claimed.items() if name not in known or not isinstance(value, bool)]:
         raise BadOptions(f"{wrong[0]!r} is no feature set to true or false; known: {', '.join(known)}")
+
+
+def _situations(text: str, profile: str | None) -> tuple[str, ...]:
+    """From `--situation`; where it is not given, from the profile."""
+    if not text:
+        return {"full": (SAMPLE,), "deep": (DEEP,)}.get(profile or "", ())
+    return () if text == NONE else tuple(filter(None, text.split(",")))
 
 
 def _areas(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
-from brokertrial.suites.case import Case, by_id
+from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.outcome import Outcome, inconclusive
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
@@ -19,12 +19,14 @@ from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
 from brokertrial.suites.probe.failures import TranscriptMismatch
 from brokertrial.suites.probe.naming import shortened
 from brokertrial.suites.probe.replay import ReplayExchanger
-from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.target_condition import WELL
 from brokertrial.suites.probe.transcript import read_transcript
 from brokertrial.suites.proving.proof_record import proof_of
 from brokertrial.suites.result import CaseResult, Evidence, Reason
 from brokertrial.suites.running.attempts import attempt_of, severity
+from brokertrial.suites.situations import situation_of
+from brokertrial.suites.situations.pairs import case_named
 
 if TYPE_CHECKING:
     from brokertrial.suites.trials.verdict import JudgeFunction
@@ -58,7 +60,7 @@ def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseRe
 
 
 def _case_of(history: History) -> Case:
-    case = by_id().get(history.header.case)
+    case = case_named(history.header.case)
     if case is None:
         raise NotOurs(
             f"{history.folder} holds the case {history.header.case!r}, which is none of this suite, of the "
@@ -75,12 +77,19 @@ def _wire(case: Case, history: History) -> Outcome:
     wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), ClusterSettings)
     try:
         watched = _settings(history).get("watched", False)
-        outcome = attempt(case, wire, exchanger, {}, lambda: True, (lambda: WELL) if watched else None, closing_look)
+        condition = (lambda: WELL) if watched else None
+        outcome = attempt(case, wire, exchanger, {}, lambda: True, condition, closing_look, _situate(case))
     except TranscriptMismatch as mismatch:
         return _changed(case, history, str(mismatch))
     if exchanger.left and outcome.reason is None:
         return _changed(case, history, f"{exchanger.left} entries of the history were not asked for")
     return outcome
+
+
+def _situate(case: Case) -> Situate | None:
+    if (draw := case.situation) is None:
+        return None
+    return lambda wire: situation_of(draw, case.plain_id, wire, lambda act: act)
 
 
 def _trial(case: Case, history: History, put: JudgeFunction | None) -> Outcome:

@@ -29,6 +29,7 @@ from brokertrial.suites.events import (
     TrialProgress,
 )
 from brokertrial.suites.exit_status import FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
+from brokertrial.suites.outcome import not_applicable
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.prerequisites import owners_first
 from brokertrial.suites.result import CaseResult
@@ -36,6 +37,7 @@ from brokertrial.suites.running import claims
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
+from brokertrial.suites.running.gathered import Gathered
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.needs_cluster import why_alone
 from brokertrial.suites.running.options import RunOptions, default_jobs
@@ -44,8 +46,12 @@ from brokertrial.suites.running.selection import quick_first, select, within_bud
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.running.side_by_side import SideBySide
 from brokertrial.suites.running.support import unmet_need
+from brokertrial.suites.situations.choice import chosen_pairs
+from brokertrial.suites.situations.pair_record import record
+from brokertrial.suites.situations.pairs import named_pairs
 from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
 
+NOT_PASSED = "the case as it is written has not passed"
 GOES_ON = (CaseStarted, PhaseChanged, TrialProgress)
 """Events at which an interrupted run ends."""
 
@@ -114,9 +120,30 @@ class Run:
         return RunResult(self.status, tuple(self.results), self.run_dir)
 
     def _loop(self) -> None:
-        """Every case that has no result yet: what others rest on, what runs side by side, then the others."""
+        """Every case as it is written, then those that have passed in their situations."""
+        self._each([case for case in self.cases if case.situation is None])
+        passed = {result.case for result in self.results if result.verdict is Verdict.PASS}
+        pairs = [case for case in self.cases if case.situation is not None]
+        for case in pairs:
+            if case.plain_id not in passed and self.awaits(case.id) and not self.over:
+                self._require_session().tell(CaseResult.of(case, not_applicable("needs", NOT_PASSED)))
+        pairs = [case for case in pairs if case.plain_id in passed]
+        self._each([case for case in pairs if not case.hurts])
+        self._gather([case for case in pairs if case.hurts and self.awaits(case.id)])
+
+    def _gather(self, pairs: list[Case]) -> None:
+        """Those that have their nodes disturbed: the short ones of one kind wait for each other."""
+        if self.jobs > 1 and not self.over:
+            gathered = Gathered(self._require_session(), self._to_verdict, self._settle, lambda: self.over)
+            gathered.run([self._case_run(case) for case in pairs])
+            return
+        for case in pairs:
+            self._one(case)
+
+    def _each(self, cases: Sequence[Case]) -> None:
+        """Those that have no result yet: what others rest on, what runs side by side, then the others."""
         suspects = self.options.earlier.suspects if self.options.earlier else ()
-        waiting = [case for case in self.cases if self.awaits(case.id)]
+        waiting = [case for case in cases if self.awaits(case.id)]
         waiting.sort(key=lambda case: case.id not in suspects)
         together = [case for case in waiting if self._is_together(case)]
         if len(together) < 2:
@@ -175,7 +202,11 @@ class Run:
             taken = [case for case in taken if case.tampered_responses]
         together_first = sorted(quick_first(taken, self.estimate), key=lambda case: bool(why_alone(case)))
         ordered = owners_first(together_first)
-        self.cases, too_much = within_budget(ordered, self.estimate, budget_s)
+        pairs = named_pairs(self.options.select) + chosen_pairs(
+            ordered, self.options.situations, self.seed, record(), self.estimate
+        )
+        pairs = [one for one in pairs if not any(fnmatchcase(one.id, each) for each in self.options.deselect)]
+        self.cases, too_much = within_budget([*ordered, *pairs], self.estimate, budget_s)
         self.left = left + too_much
         return self.cases
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from brokertrial.suites.case import Case
 from brokertrial.suites.running.bad_options import BadOptions
 
-PROFILES = ("smoke", "full")
+PROFILES = ("smoke", "full", "deep")
 
 
 class UnknownSelection(BadOptions):
@@ -26,7 +26,7 @@ def select(
     for case in cases:
         if any(fnmatchcase(case.id, pattern) for pattern in unwanted):
             left.append((case, "deselected"))
-        elif wanted and not any(fnmatchcase(case.id, pattern) for pattern in wanted):
+        elif wanted and not any(fnmatchcase(case.id, pattern.partition("@")[0]) for pattern in wanted):
             left.append((case, "not selected"))
         elif not wanted and profile == "smoke" and not case.smoke:
             left.append((case, "not in the smoke profile"))
@@ -58,7 +58,7 @@ def within_budget(
 
 def must_match(patterns: Iterable[str], names: Sequence[str]) -> None:
     """Raises UnknownSelection for the first pattern that matches none of the names."""
-    for pattern in patterns:
+    for pattern in (pattern.partition("@")[0] for pattern in patterns):
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownSelection(f"There is no case `{pattern}`.", _nearest(pattern, names))
 

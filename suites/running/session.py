@@ -247,7 +247,9 @@ class TargetSession:
     def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome:
         """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin."""
         folder = self.run_dir / folder_of(case, number)
-        case_context = self.case_context(case.id, number, member, went_away)
+        case_context = msgspec.structs.replace(
+            self.case_context(case.id, number, member, went_away), situation=case.situation
+        )
         liveness = member or self.liveness
         try:
             if case.kind == "wire":

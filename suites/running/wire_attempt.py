@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import msgspec
 
 from brokertrial.faults.journal import JOURNALS
 from brokertrial.faults.journaled_node import journaled
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
 from brokertrial.suites.case import Case
@@ -17,8 +19,10 @@ from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.permission_check import learn
-from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.transcript import TranscriptWriter
+from brokertrial.suites.running.disturbance import Disturbance
+from brokertrial.suites.situations import situation_of
 
 if TYPE_CHECKING:
     from brokertrial.suites.running.crowd import Member
@@ -37,16 +41,27 @@ def attempt_wire(
         look = None if liveness.blind else liveness.look
         try:
             if not case.hurts:
-                return attempt(case, wire, exchanger, {}, session.target.alive, look, closing_look)
+                situate = _situate(session, case, {}, liveness)
+                return attempt(case, wire, exchanger, {}, session.target.alive, look, closing_look, situate)
             with journaled(
                 session.node_controls(), session.run_dir / JOURNALS / f"{folder.name}.jsonl"
             ) as node_controls:
-                return attempt(case, wire, exchanger, node_controls, session.target.alive, look, closing_look)
+                situate = _situate(session, case, node_controls, liveness)
+                return attempt(case, wire, exchanger, node_controls, session.target.alive, look, closing_look, situate)
         finally:
             exchanger.close_all()
             tape.close()
             learn(session, wire.permissions)
             session.tidy(wire)
+
+
+def _situate(
+    session: TargetSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | Member
+) -> Situate | None:
+    if (draw := case.situation) is None:
+        return None
+    disturb = liveness.disturbing(Disturbance(node_controls, lambda: session.unrecorded("settling")))
+    return lambda wire: situation_of(draw, case.plain_id, wire, disturb)
 
 
 def _header(session: TargetSession, case: Case, case_context: CaseContext) -> Header:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any
 
-from brokertrial.suites.probe.core import fitted
+from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
 from brokertrial.wire.messages import Struct, request

@@ -1,0 +1,36 @@
+"""What a situation may do to all nodes of the target: one after the other, and each is back before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
+
+DONE = "done"
+
+
+class Disturbance:
+    """`Disturbance(nodes, probe)("stop")` returns "done", or a sentence on what did not work."""
+
+    def __init__(self, node_controls: Mapping[int, NodeControl], probe: Callable[[], Wire]) -> None:
+        self._node_controls = node_controls
+        self._probe = probe
+
+    def __call__(self, act: str) -> str:
+        try:
+            for number in sorted(self._node_controls):
+                self._once(self._node_controls[number], act)
+        except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
+            return f"{type(error).__name__}: {error}"
+        return DONE
+
+    def _once(self, node: NodeControl, act: str) -> None:
+        if act == "stop":
+            node.terminate()
+        else:
+            node.kill()
+        node.restart()
+        if len(self._node_controls) > 1:
+            restore_preferred_leaders(self._probe(), len(self._node_controls))

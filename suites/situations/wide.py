@@ -1,0 +1,47 @@
+"""The case is not alone: other partitions, producers, transactions and groups were there before it, beside its own.
+
+draw 1    two more partitions, written by plain and idempotent producers
+draw 2    the same, and a transaction that stays open in one of them
+draw 3    the same, with a topic beside it whose name begins alike, and a group that has committed in all of them
+"""
+
+from __future__ import annotations
+
+from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.situations.acting import ActingSituation
+
+MORE = 2
+OPEN_FOR_MS = 60_000
+TRANSACTIONS = ("InitProducerId", "EndTxn")
+
+
+class Wide(ActingSituation):
+    """What is beside the case is its own doing: the case neither sees it nor names it."""
+
+    def topic_made(self, topic: str, partitions: int) -> None:
+        wire = self.wire
+        if not wire.versions("CreatePartitions"):
+            return
+        wire.create_partitions(topic, partitions + MORE).must_succeed()
+        wire.await_topic(topic)
+        wire.produce(topic, batch("beside 1", "beside 2"), partition=partitions).must_succeed()
+        if wire.versions("InitProducerId"):
+            wire.producer().send(topic, "beside 3", partition=partitions + 1).must_succeed()
+        if self.number > 1 and all(map(wire.versions, TRANSACTIONS)):
+            beside = wire.producer(wire.name("beside-x"), timeout_ms=OPEN_FOR_MS)
+            beside.send(topic, "beside 4", partition=partitions).must_succeed()
+        if self.number > 2:
+            self._make_others(topic, partitions + MORE)
+        self.effects += 1
+
+    def _make_others(self, topic: str, partitions: int) -> None:
+        """A topic and a group that are nobody's; their names begin as those of the case do."""
+        wire, other = self.wire, f"{topic}-beside"
+        wire.create_topic(other).must_succeed()
+        wire.await_topic(other)
+        wire.produce(other, batch("beside 5")).must_succeed()
+        places = {(topic, partition): 7 + partition for partition in range(partitions)}
+        wire.commit_all(other, {**places, (other, 0): 1}).must_succeed()
+
+
+SITUATION = Wide
