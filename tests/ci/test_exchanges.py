@@ -55,7 +55,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             writer(entry)
         writer.close()
     for module in (rejudge, command):
-        monkeypatch.setattr(module, "by_id", lambda: {CASE.id: CASE})
+        monkeypatch.setattr(module, "case_named", {CASE.id: CASE}.get)
     return folder
 
 
