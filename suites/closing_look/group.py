@@ -33,7 +33,7 @@ class GroupLook:
     def _judge_offsets(self) -> None:
         wire, group = self._wire, self._group
         whole = wire.committed_all(group, via=VIA)
-        if whole.error in (errors.GROUP_ID_NOT_FOUND, errors.INVALID_GROUP_ID):
+        if whole.error in (errors.GROUP_ID_NOT_FOUND, errors.INVALID_GROUP_ID) and not self._acknowledged:
             return
         by_name = self._of_topics_that_are_known(whole)
         for place, offset in self._acknowledged.items():
@@ -59,8 +59,9 @@ class GroupLook:
 
     def _judge_lists(self) -> None:
         """The state of a group is the same in its description and in the lists, whole and filtered."""
-        wire, coordinator = self._wire, self._wire.coordinator(self._group)
+        wire = self._wire
         described = wire.describe_group(self._group, via=VIA)
+        coordinator = wire.coordinator(self._group)  # after it: one that has moved was looked up by then
         if described.error:  # a consumer group (KIP-848) has a description of its own
             return
         row = described.struct.groups[0]

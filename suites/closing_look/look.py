@@ -21,7 +21,7 @@ from brokertrial.suites.result import CaseResult
 from brokertrial.suites.signature import signature
 from brokertrial.wire import errors
 
-SETTLES_S = 10.0
+SETTLES_S = 20.0
 SETTLES_BESIDE_OTHERS_S = 0.5
 """While other cases are under way: what does not fit then is looked at again, alone."""
 MOST_PARTITIONS = 3

@@ -102,7 +102,7 @@ def _judged_to_the_end(
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
     if outcome.verdict is Verdict.PASS:
-        outcome = _judged(wire.situation.at_the_end, wire, exchanger, target)
+        outcome = with_parts(_judged(wire.situation.at_the_end, wire, exchanger, target), wire)
     if case.situation is not None and outcome.verdict is Verdict.PASS and not wire.situation.effects:
         return not_applicable(NO_EFFECT, f"the situation {case.situation.situation} changes nothing in this case")
     if look is not None and outcome.verdict is Verdict.PASS:

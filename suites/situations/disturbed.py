@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import ClassVar
 
+from brokertrial.suites.closing_look.picture import must_be_as_before, picture_of
 from brokertrial.suites.probe.failures import Unclear
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.situations.acting import ActingSituation
@@ -35,7 +36,9 @@ class Disturbed(ActingSituation):
         fair = not self.wire.traffic.raw and is_fair(self.wire.traffic.exchanges or ())
         if self._moment.is_at_the_end and fair and not self._may_forget:
             with self.suspended():
+                before = picture_of(self.wire)
                 self._disturb()
+                must_be_as_before(self.wire, before, f"a {self.act} of all nodes")
 
     @property
     def _may_forget(self) -> bool:
