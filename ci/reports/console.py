@@ -96,7 +96,9 @@ class ConsoleWriter:
         takes = f"about {duration(run.estimate_s)} on a healthy target"
         if run.limit_s > run.estimate_s:
             takes += f", at most {duration(run.limit_s)} on one that fails"
-        self._say(f"{len(run.cases)} cases, profile {run.profile}, {takes}; {self._state.place}")
+        pairs = sum("@" in entry.case for entry in run.cases)
+        count = f"{len(run.cases) - pairs} cases" + (f", {pairs} times one in a situation" if pairs else "")
+        self._say(f"{count}, profile {run.profile}, {takes}; {self._state.place}")
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
                 f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
@@ -112,7 +114,8 @@ class ConsoleWriter:
             self._say(headline(result, "known"), STYLE[Verdict.INCONCLUSIVE])
             return
         if result.verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE):
-            self._say(headline(result), STYLE[result.verdict])
+            if "@" not in result.case:  # of pairs there are too many: they are counted
+                self._say(headline(result), STYLE[result.verdict])
             return
         if result.verdict is Verdict.FAIL:
             key = ways_of(result)[0][0]

@@ -45,6 +45,11 @@ class LogModel:
         later = (batch.header.base_offset for batch in self.batches if batch.header.leader_epoch > epoch)
         return max(next(later, self.end), self.start)
 
+    def epoch_end_at_least(self, epoch: int) -> int:
+        """The same of a log whose first batches of the next epoch may have been compacted away."""
+        of_it = (batch.header.last_offset + 1 for batch in self.batches if batch.header.leader_epoch <= epoch)
+        return max(of_it, default=self.start)
+
     def gap(self) -> tuple[int, int] | None:
         """The first place where offsets are missing between two batches, or at the end."""
         expected = None

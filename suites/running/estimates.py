@@ -37,7 +37,7 @@ class RepeatBudget:
 
 def healthy_s(case: Case, profile: str) -> float:
     """Seconds on a healthy target."""
-    if (known := measured().get(case.id)) is not None:
+    if (known := measured().get(case.plain_id)) is not None:
         return known
     if case.kind == "wire":
         return WIRE_S

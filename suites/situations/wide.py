@@ -8,7 +8,9 @@ draw 3    the same, with a topic beside it whose name begins alike, and a group 
 from __future__ import annotations
 
 from brokertrial.suites.probe.produce import batch
+from brokertrial.suites.probe.topics import READY_S
 from brokertrial.suites.situations.acting import ActingSituation
+from brokertrial.wire.messages import request
 
 MORE = 2
 OPEN_FOR_MS = 60_000
@@ -23,7 +25,7 @@ class Wide(ActingSituation):
         if not wire.versions("CreatePartitions"):
             return
         wire.create_partitions(topic, partitions + MORE).must_succeed()
-        wire.await_topic(topic)
+        self._await_partitions(topic, partitions + MORE)
         wire.produce(topic, batch("beside 1", "beside 2"), partition=partitions).must_succeed()
         if wire.versions("InitProducerId"):
             wire.producer().send(topic, "beside 3", partition=partitions + 1).must_succeed()
@@ -33,6 +35,19 @@ class Wide(ActingSituation):
         if self.number > 2:
             self._make_others(topic, partitions + MORE)
         self.effects += 1
+
+    def _await_partitions(self, topic: str, count: int) -> None:
+        """Every node knows all of them: a leader that has not heard of its partition yet refuses a write."""
+        asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=False)
+
+        def known(node: int) -> bool:
+            rows = self.wire.ask(asked, to=node).must_succeed().struct.topics
+            return bool(rows) and len(rows[0].partitions) == count
+
+        self.wire.until(
+            lambda: all(map(known, self.wire.nodes)), within=READY_S, what=f"every node knows {count} partitions"
+        )
+        self.wire.await_topic(topic)
 
     def _make_others(self, topic: str, partitions: int) -> None:
         """A topic and a group that are nobody's; their names begin as those of the case do."""

@@ -137,6 +137,11 @@ def test_after_a_deletion_no_commit_is_demanded() -> None:
     assert subjects([commit(1, 2, 5), deleted], ["t"], ["g"], {}).acknowledged == {}
 
 
+def test_where_an_epoch_ended_may_be_compacted_away() -> None:
+    compacted = model(plain(0, 0, epoch=0), plain(13, 1, epoch=1))
+    assert (compacted.epoch_end_at_least(0), compacted.epoch_end(0)) == (1, 13)
+
+
 # bugs that a case about something else passes by
 
 
