@@ -5,6 +5,7 @@ Nobody asked for a change meanwhile, so nothing may be lost, altered or invented
     the start    rises by retention (cleanup.policy=delete) and falls never
     the end      rises by the marker of a transaction that timed out (transaction.timeout.ms)
     stable       rises with it
+    members      go when their session is over (session.timeout.ms), with a new epoch or another state of the group
     batches      of a compacted topic are cleaned by and by; those of any other are, byte by byte, what they were
 
 Settings, partitions, topic ids and committed offsets are what they were.
@@ -18,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from brokertrial.suites.closing_look.group import GONE
 from brokertrial.suites.closing_look.partition import MOST_RECORDS, VIA
 from brokertrial.suites.closing_look.subjects import Place, subjects
 from brokertrial.suites.probe.admin import TOPIC
@@ -26,10 +28,11 @@ from brokertrial.suites.probe.fetch import COMMITTED
 from brokertrial.suites.probe.list_offsets import Listed
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 MOST = 12
 """Subjects of one kind."""
-COMPACT = "compact"
+COMPACT, CLASSIC = "compact", "classic"
 ALTERED = (
     "AlterConfigs",
     "IncrementalAlterConfigs",
@@ -59,12 +62,23 @@ class TopicPicture(msgspec.Struct, frozen=True):
     partitions: dict[int, PartitionPicture]
 
 
+class GroupPicture(msgspec.Struct, frozen=True):
+    """One group, as it is described."""
+
+    protocol: str
+    state: str
+    epoch: int
+    """Of a consumer group (KIP-848); -1 of a classic one."""
+    members: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """By name; `answers` show each subject (`t`, `t-0`, `group g`)."""
 
     topics: dict[str, TopicPicture] = field(default_factory=dict)
     committed: dict[str, dict[Place, int]] = field(default_factory=dict)
+    groups: dict[str, GroupPicture] = field(default_factory=dict)
     answers: dict[str, tuple[Response, ...]] = field(default_factory=dict)
 
 
@@ -80,6 +94,8 @@ def picture_of(wire: Wire) -> Picture:
             made.topics[topic] = _topic(wire, topic, made)
     for group in found.groups[:MOST] if wire.versions("OffsetFetch") and not altered else ():
         made.committed[group] = _committed(wire, group, made)
+        if (described := _described(wire, group, made)) is not None:
+            made.groups[group] = described
     return made
 
 
@@ -104,6 +120,21 @@ def changes(before: Picture, after: Picture) -> Iterator[tuple[str, str]]:
             found = after.committed.get(group, {}).get(place, -1)
             if found != offset:
                 yield f"group {group}", f"its offset of {place[0]}-{place[1]} was {offset} and is {found}"
+    for group, described in before.groups.items():
+        for sentence in group_changes(described, after.groups.get(group)):
+            yield f"group {group}", sentence
+
+
+def group_changes(was: GroupPicture, now: GroupPicture | None) -> Iterator[str]:
+    """The same of one group: members whose session is over are gone, which a new epoch or another state shows."""
+    if now is None and was.protocol == CLASSIC and not was.members:
+        return  # nothing was written of it yet: its offsets are compared by themselves
+    if now is None or now.protocol != was.protocol:
+        yield f"it was {was.state}, and is not known any more"
+    elif now.epoch < was.epoch:
+        yield f"its epoch was {was.epoch} and is {now.epoch}"
+    elif (now.epoch, now.state) == (was.epoch, was.state) and now.members != was.members:
+        yield f"its members were {sorted(was.members)} and are {sorted(now.members)}"
 
 
 def partition_changes(was: PartitionPicture, now: PartitionPicture) -> Iterator[str]:
@@ -165,4 +196,27 @@ def _committed(wire: Wire, group: str, made: Picture) -> dict[Place, int]:
     made.answers[f"group {group}"] = (answer,)
     if answer.error in (errors.GROUP_ID_NOT_FOUND, errors.INVALID_GROUP_ID):
         return {}
-    return {(str(topic), index): offset for (topic, index), offset in answer.offsets.items()}
+    names = {str(topic_id): topic for topic, topic_id in wire.topic_ids.items()}
+    return {(names.get(str(topic), str(topic)), index): at for (topic, index), at in answer.offsets.items()}
+
+
+def _described(wire: Wire, group: str, made: Picture) -> GroupPicture | None:
+    """A group of either protocol; None where there is none."""
+    if wire.versions("ConsumerGroupDescribe"):
+        answer = wire.ask(
+            request("ConsumerGroupDescribe", group_ids=[group]), to=lambda: wire.coordinator(group), via=VIA
+        )
+        row = answer.struct.groups[0]
+        if not answer.error:
+            made.answers[f"group {group}"] += (answer,)
+            return GroupPicture(
+                "consumer", row.group_state, row.group_epoch, frozenset(one.member_id for one in row.members)
+            )
+    if not wire.versions("DescribeGroups"):
+        return None
+    described = wire.describe_group(group, via=VIA)
+    found = described.struct.groups[0]
+    if described.error or found.group_state in GONE:
+        return None
+    made.answers[f"group {group}"] += (described,)
+    return GroupPicture(CLASSIC, found.group_state, -1, frozenset(one.member_id for one in found.members))

@@ -11,8 +11,11 @@ from brokertrial.suites.probe.produce import batch
 from brokertrial.suites.probe.topics import READY_S
 from brokertrial.suites.situations.acting import ActingSituation
 from brokertrial.wire.messages import request
+from brokertrial.wire.records import Record
 
 MORE = 2
+BESIDE = (Record(b"beside-1", b"of nobody"), Record(b"beside-2", b"of nobody"))
+"""With keys, for a compacted topic takes no others."""
 OPEN_FOR_MS = 60_000
 TRANSACTIONS = ("InitProducerId", "EndTxn")
 
@@ -26,12 +29,12 @@ class Wide(ActingSituation):
             return
         wire.create_partitions(topic, partitions + MORE).must_succeed()
         self._await_partitions(topic, partitions + MORE)
-        wire.produce(topic, batch("beside 1", "beside 2"), partition=partitions).must_succeed()
+        wire.produce(topic, batch(records=BESIDE), partition=partitions).must_succeed()
         if wire.versions("InitProducerId"):
-            wire.producer().send(topic, "beside 3", partition=partitions + 1).must_succeed()
+            wire.producer().send(topic, records=BESIDE, partition=partitions + 1).must_succeed()
         if self.number > 1 and all(map(wire.versions, TRANSACTIONS)):
             beside = wire.producer(wire.name("beside-x"), timeout_ms=OPEN_FOR_MS)
-            beside.send(topic, "beside 4", partition=partitions).must_succeed()
+            beside.send(topic, records=BESIDE, partition=partitions).must_succeed()
         if self.number > 2:
             self._make_others(topic, partitions + MORE)
         self.effects += 1
@@ -54,7 +57,7 @@ class Wide(ActingSituation):
         wire, other = self.wire, f"{topic}-beside"
         wire.create_topic(other).must_succeed()
         wire.await_topic(other)
-        wire.produce(other, batch("beside 5")).must_succeed()
+        wire.produce(other, batch(records=BESIDE)).must_succeed()
         places = {(topic, partition): 7 + partition for partition in range(partitions)}
         wire.commit_all(other, {**places, (other, 0): 1}).must_succeed()
 

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from brokertrial.suites.closing_look.picture import (
+    GroupPicture,
     PartitionPicture,
     Picture,
     TopicPicture,
     changes,
+    group_changes,
     partition_changes,
 )
 
@@ -50,6 +52,33 @@ def test_a_topic_keeps_what_it_was(now: dict[str, TopicPicture], sentence: str) 
     ((subject, said),) = changes(Picture(topics={"t": TOPIC}), Picture(topics=now))
     assert subject == "t" and sentence in said
     assert not list(changes(Picture(topics={"t": TOPIC}), Picture(topics={"t": TOPIC, "other": TOPIC})))
+
+
+STABLE = GroupPicture("consumer", "Stable", 3, frozenset({"a", "b"}))
+
+
+@pytest.mark.parametrize(
+    ("now", "sentence"),
+    [
+        (STABLE, ""),
+        (replace(STABLE, epoch=4, members=frozenset({"a"})), ""),
+        (replace(STABLE, state="Empty", members=frozenset()), ""),
+        (None, "not known any more"),
+        (replace(STABLE, protocol="classic"), "not known any more"),
+        (replace(STABLE, epoch=2), "its epoch was 3 and is 2"),
+        (replace(STABLE, members=frozenset({"a"})), "its members were"),
+    ],
+    ids=["the same", "a session over", "all sessions over", "gone", "of the other protocol", "an older epoch", "lost"],
+)
+def test_a_group_is_the_group_that_it_was(now: GroupPicture | None, sentence: str) -> None:
+    found = list(group_changes(STABLE, now))
+    assert len(found) == bool(sentence) and all(sentence in said for said in found)
+
+
+def test_a_classic_group_of_which_nothing_was_written_may_go() -> None:
+    empty = GroupPicture("classic", "Empty", -1, frozenset())
+    assert not list(group_changes(empty, None))
+    assert list(group_changes(replace(empty, members=frozenset({"a"})), None))
 
 
 def test_a_group_keeps_its_offsets() -> None:

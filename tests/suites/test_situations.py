@@ -203,3 +203,19 @@ def test_what_fails_as_it_is_written_is_not_tried_in_situations(tmp_path: Path) 
     found = results_of(f"reference?mutant={bug}", tmp_path / "run", f"{TRIED}@cold-1")
     assert found[TRIED].verdict is Verdict.FAIL
     assert found[f"{TRIED}@cold-1"].verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("bug", "pair_id", "sentence"),
+    [
+        ("M03", "records/round-trip@crash-2", "the batch at offset 0 is gone"),
+        ("M21", "commits/round-trip@crash-2", "its offset of t1-0 was"),
+        ("M19b", "transactions/offsets-with-the-commit@crash-1", "committed_offset is 1; it must be 5"),
+        ("M24g", "groups/consumer-joins@stop-2", "is not known any more"),
+    ],
+)
+def test_a_bug_that_only_a_situation_brings_out_is_found(bug: str, pair_id: str, sentence: str, tmp_path: Path) -> None:
+    found = results_of(f"reference?mutant={bug}", tmp_path / "run", pair_id)
+    plain, met = found[pair_id.partition("@")[0]], found[pair_id]
+    assert plain.verdict is Verdict.PASS
+    assert met.verdict is Verdict.FAIL and met.reason is not None and sentence in met.reason.sentence
