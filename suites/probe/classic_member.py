@@ -9,6 +9,9 @@ from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.groups import Joined, Synced
 from brokertrial.wire import errors
 
+BEGINS_AGAIN = 2
+"""How often a new id of one member may be unknown already."""
+
 
 class Member:
     """`wire.member(group)`: has its own connection, keeps its member id and generation.
@@ -25,6 +28,9 @@ class Member:
         self.generation = -1
         self.protocol: str | None = None
         self.joined: Joined | None = None
+        self._is_new = False
+        """Whether it was given its id for the join that is under way."""
+        self._begins_again = BEGINS_AGAIN
 
     def join(self) -> Joined:
         """Joins and waits for the end of the rebalance; rejoins by itself when asked to bring its id (KIP-394)."""
@@ -37,7 +43,7 @@ class Member:
             return
         first = self.wire.join_group(self.group, via=self.name, **self.settings)
         if first.error == errors.MEMBER_ID_REQUIRED:
-            self.id = first.member_id
+            self.id, self._is_new = first.member_id, True
         else:
             self.joined = first
             self.finish_join()
@@ -48,9 +54,20 @@ class Member:
         self.joined = self.wire.join_group(self.group, member_id=self.id, via=self.name, wait=False, **self.settings)
 
     def finish_join(self) -> Joined:
-        """The answer to `begin_join`; takes over id and generation."""
+        """The answer to `begin_join`; takes over id and generation.
+
+        A member whose new id is unknown already begins anew, as clients do: up to 3.9 the deletion of any topic removes
+        groups that are empty, also when somebody is about to join (GroupMetadataManager.cleanupGroupMetadata).
+        """
         assert self.joined is not None, "begin_join() first"
         answer = self.joined
+        while self._is_new and self._begins_again and answer.asked.wait().error_code == errors.UNKNOWN_MEMBER_ID:
+            answer.examined = True
+            self._begins_again -= 1
+            self.id = ""
+            self.begin_join()
+            answer = self.joined
+        self._is_new = False
         if answer.asked.wait().error_code == 0:
             struct = answer.asked.wait()
             self.id, self.generation, self.protocol = struct.member_id, struct.generation_id, struct.protocol_name
