@@ -17,7 +17,7 @@ from brokertrial.extensions import BrokenExtension
 from brokertrial.suites.case import CASES, Case, all_cases
 from brokertrial.suites.result_text import text
 from brokertrial.suites.running.bad_options import BadOptions
-from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.options import NONE, RunOptions
 from brokertrial.suites.running.pytest_workers import NAME, Workers
 from brokertrial.suites.running.run import Run
 from brokertrial.suites.targets import TargetProblem
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     words = {name: config.getoption(name) for name in (*VALUES, *FLAGS, "select", "deselect", "cases")}
     words = {name: word for name, word in words.items() if word} | getattr(config, "workerinput", {}).get(NAME, {})
     try:
-        options = RunOptions.parsed(jobs=1, **{"profile": "full", **words}).validated().in_folder()
+        options = RunOptions.parsed(jobs=1, situation=NONE, **{"profile": "full", **words}).validated().in_folder()
     except (BadOptions, BrokenExtension, TargetProblem) as error:
         raise pytest.UsageError(str(error)) from error
     for name in sorted({name for case in all_cases() for name in _markers(case)}):

@@ -96,7 +96,7 @@ def somebody_elses(tmp_path):
 
 def test_one_that_goes_away_of_the_same_again_is_accused(somebody_elses, tmp_path, monkeypatch):
     kills = case("tests/kills", deletes)
-    monkeypatch.setattr("brokertrial.suites.running.rejudge.by_id", lambda: {kills.id: kills})
+    monkeypatch.setattr("brokertrial.suites.running.rejudge.case_named", {kills.id: kills}.get)
     found = results_of(somebody_elses, tmp_path / "run", [CASES[0], kills, CASES[2]])
     died = found["tests/kills"]
     assert died.is_failure and [one.signature for one in died.failures] == ["died"]

@@ -133,7 +133,7 @@ def test_a_stored_case_knows_how_many_addresses_it_had(tmp_path, monkeypatch):
         for entry in exchanger.tape:
             writer(entry)
         writer.close()
-    monkeypatch.setattr("brokertrial.suites.running.rejudge.by_id", lambda: {case.id: case})
+    monkeypatch.setattr("brokertrial.suites.running.rejudge.case_named", {case.id: case}.get)
     again = judge_stored(tmp_path / "h")
     assert (again.verdict, again.reason) == (live.verdict, live.reason)
 

@@ -27,7 +27,9 @@ def verdicts(tmp_path: Path, broker: str, *cases: str, require: str = "core") ->
     (tmp_path / "broker.toml").write_text(broker)
     selected = [word for case in cases for word in ("--select", case)]
     selected += ["--require", require]
-    done = brokertrial(tmp_path, "run", "--target", "file:broker.toml", "--profile", "full", *selected)
+    done = brokertrial(
+        tmp_path, "run", "--target", "file:broker.toml", "--profile", "full", "--situation", "none", *selected
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in (only_run(tmp_path) / "results.jsonl").read_text().splitlines()]
     results = [line["result"] for line in lines if line["line"] == "result"]
