@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.txn.state import TopicPartition
 from brokertrial.wire import errors
@@ -43,6 +44,9 @@ def _codes(
     node = context.node
     missing = [p for p in wanted if not node.topics.has(*p)]
     if missing:
+        if bugs.on("Q02"):
+            there = [p for p in wanted if p not in missing]
+            node.transactions.add_partitions(transactional_id, producer_id, epoch, there)
         codes = dict.fromkeys(wanted, errors.OPERATION_NOT_ATTEMPTED)
         return codes | dict.fromkeys(missing, errors.UNKNOWN_TOPIC_OR_PARTITION)
     if verify_only:

@@ -21,7 +21,7 @@ def list_groups(request: Struct, context: Context) -> Struct:
     if context.node.groups.loads:
         return response("ListGroups", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = {state.lower() for state in request.states_filter}
-    types = {kind.lower() for kind in request.types_filter}
+    types = set() if states and bugs.on("Q08") else {kind.lower() for kind in request.types_filter}
     groups = [
         {
             "group_id": group.group_id,

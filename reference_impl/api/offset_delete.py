@@ -41,5 +41,7 @@ def offset_delete(request: Struct, context: Context) -> Struct:
                 gone.append(key)
             partitions.append({"partition_index": index, "error_code": code})
         answered.append({"name": asked.name, "partitions": partitions})
+    if bugs.on("Q05"):
+        gone = [key for key in there if key.topic in {each.topic for each in gone}]
     groups.forget(request.group_id, gone)
     return response("OffsetDelete", topics=answered)

@@ -62,6 +62,8 @@ def sync(
     if not group.awaited:
         group.deadlines.pop(_SYNC, None)
     if group.state is GroupState.STABLE:
+        if assignments and bugs.on("Q06"):
+            member.assignment = assignments.get(member_id, b"")
         return [SyncResult(ticket, errors.NONE, group.protocol_type, group.protocol, member.assignment)]
     member.sync = ticket
     if group.leader != member_id:

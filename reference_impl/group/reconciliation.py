@@ -37,7 +37,7 @@ def _next(
     revoking = member.assigned - kept
     if revoking and _still_owns(owned, revoking):
         return _moved(member, epoch, MemberState.UNREVOKED, kept, revoking)
-    wanted = target - kept
+    wanted = NOTHING if member.epoch and not member.assigned and bugs.on("Q07") else target - kept
     free = frozenset(part for part in wanted if part not in owners or bugs.on("M24b"))
     progress = MemberState.UNRELEASED if free != wanted else MemberState.STABLE
     return _moved(member, target_epoch, progress, kept | free, NOTHING)

@@ -125,7 +125,8 @@ class ProducerTable:
             return None
         known = entry.batches[-1:] if bugs.on("M10") else entry.batches
         for earlier in known:
-            if earlier.first_sequence == batch.base_sequence and earlier.last_sequence == batch.last_sequence:
+            whole = earlier.last_sequence == batch.last_sequence
+            if earlier.first_sequence == batch.base_sequence and (whole or bugs.on("Q04")):
                 return earlier
         return None
 

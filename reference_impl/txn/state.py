@@ -100,7 +100,7 @@ def init_producer(
     if t.epoch == NONE or expected[1] == t.epoch:
         return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=t.epoch))
     if expected[1] == t.last_epoch:
-        return Transition(fresh)
+        return Transition(replace(fresh, epoch=t.epoch + 1) if bugs.on("Q03") else fresh)
     return Transition(t, errors.PRODUCER_FENCED)
 
 
@@ -172,7 +172,7 @@ def complete(t: Transaction, now: int) -> Transaction:
     return replace(
         t,
         state=done,
-        partitions=frozenset(),
+        partitions=t.partitions if bugs.on("Q01") else frozenset(),
         updated_ms=now,
         previous_producer_id=t.producer_id if t.client_version >= 2 else t.previous_producer_id,
         last_epoch=t.epoch if rotated else t.last_epoch,
