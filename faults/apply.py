@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from brokertrial.faults.clock import OperationTicks
 from brokertrial.faults.journal import FaultJournal
+from brokertrial.faults.kinds import schedule_text, window_text
 from brokertrial.faults.process_faults import ProcessFaults
 from brokertrial.faults.proxy_process import FaultProxy, ProxyFailed
 from brokertrial.faults.schedule import Schedule, Window
@@ -93,7 +94,7 @@ class Applied:
     def active(self) -> list[str]:
         """The windows that are open now, for people."""
         with self._wake:
-            return [window.text() for window in self._open.values()]
+            return [window_text(window) for window in self._open.values()]
 
     @property
     def holds_a_node(self) -> bool:
@@ -116,7 +117,7 @@ class Applied:
                 self._links.arm(window)
             else:
                 self._watch(window, window.begin)
-        self._history.event("schedule", text=self.schedule.text())
+        self._history.event("schedule", text=schedule_text(self.schedule))
         self._thread.start()
 
     def stop_and_heal(self, within_s: float) -> None:
@@ -210,7 +211,7 @@ class Applied:
             self._hits[window.id] += len(nodes)
             self._edge(window.id, "begin", now_ns())
             self._edge(window.id, "hit", now_ns())
-            self._tell("window-begin", window, **_who(nodes), text=window.text())
+            self._tell("window-begin", window, **_who(nodes), text=window_text(window))
             for number, node in enumerate(nodes, 1):
                 self._tell("hit", window, node=node, decision=window.kind, n=number)
             self._watch(window, window.end)
@@ -283,7 +284,7 @@ class Applied:
             self._wake.notify_all()
         self._drain()
         if edge != "hit":
-            self._tell(f"window-{edge}", window, at_ns=ns, **({"text": window.text()} if edge == "begin" else {}))
+            self._tell(f"window-{edge}", window, at_ns=ns, **({"text": window_text(window)} if edge == "begin" else {}))
 
     def _on_reached(self, window_id: str, condition: str) -> None:
         with self._wake:

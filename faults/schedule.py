@@ -1,5 +1,4 @@
-"""A schedule: a flat, seeded list of windows, each a disturbance with a begin and an end. Plain data that reads like a
-story."""
+"""A schedule: a flat, seeded list of windows, each a disturbance with a begin and an end. Plain data."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, Self
@@ -30,13 +29,6 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     end: Trigger = AT_HEAL
     model: FaultModel = "omission"
     needs: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """One line for people: `at op 200: drop 1 Produce response from leader(t,0) after 6`."""
-        from brokertrial.faults.kinds import kind_of  # the kinds are made of windows; only their words are wanted here
-
-        end = "" if self.end == AT_HEAL else f", until {self.end.words().removeprefix('at ')}"
-        return f"{self.begin.words()}: {kind_of(self.kind).words(self)}{end}"
 
     def json(self) -> str:
         """As JSON text."""
@@ -96,10 +88,6 @@ class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
         for word, name in names.items():
             text = text.replace("{" + word + "}", name)
         return type(self).from_json(text)
-
-    def text(self) -> str:
-        """For people, one window a line."""
-        return "\n".join(f"{window.id}  {window.text()}" for window in self.windows)
 
     def needs(self) -> frozenset[str]:
         """Every capability that its windows need of the target or of this machine."""

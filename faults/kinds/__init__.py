@@ -22,7 +22,8 @@ from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.kinds.restart import restart
 from brokertrial.faults.kinds.terminate import terminate
-from brokertrial.faults.schedule import BadSchedule, Window
+from brokertrial.faults.schedule import BadSchedule, Schedule, Window
+from brokertrial.faults.triggers import AT_HEAL
 
 __all__ = [
     "all_kinds",
@@ -40,7 +41,9 @@ __all__ = [
     "kind_of",
     "pause",
     "restart",
+    "schedule_text",
     "terminate",
+    "window_text",
 ]
 
 
@@ -70,3 +73,14 @@ def fault_of(window: Window) -> MessageFault | ProcessFault:
         return msgspec.convert(window.params, kind_of(window.kind))
     except msgspec.ValidationError as problem:
         raise BadSchedule(f"window {window.id!r}: {window.kind} {problem}.") from problem
+
+
+def window_text(window: Window) -> str:
+    """One line for people: `at op 200: drop 1 Produce response from leader(t,0) after 6`."""
+    end = "" if window.end == AT_HEAL else f", until {window.end.words().removeprefix('at ')}"
+    return f"{window.begin.words()}: {kind_of(window.kind).words(window)}{end}"
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """For people, one window a line, each with its id."""
+    return "\n".join(f"{window.id}  {window_text(window)}" for window in schedule)

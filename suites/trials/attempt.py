@@ -10,6 +10,7 @@ import msgspec
 from msgspec import structs
 
 from brokertrial.faults.journal import JOURNALS
+from brokertrial.faults.kinds import schedule_text
 from brokertrial.faults.proxy_process import ProxyFailed
 from brokertrial.faults.schedule import Schedule
 from brokertrial.histories.header import Header, HistoryWriteFailed
@@ -155,7 +156,7 @@ def _run(
             "content": case.content_hash,
             "length": trial.length,
             "during_faults": trial.during_faults,
-            "schedule_text": schedule.text(),
+            "schedule_text": schedule_text(schedule),
             "named": wire.named,
             "checks": list(trial.checks),
             "observations": trial.observations,
