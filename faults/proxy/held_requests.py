@@ -1,16 +1,18 @@
 """Requests that a window holds although their client is gone; they are delivered when it ends."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
+from brokertrial.faults.channel import Setup
 from brokertrial.faults.proxy.active_faults import ActiveFault
 from brokertrial.faults.proxy.exchange import ProxiedExchange
 from brokertrial.faults.proxy.framing import Frames
 from brokertrial.faults.proxy.hits import broker_code
-
-if TYPE_CHECKING:
-    from brokertrial.faults.proxy.proxy import Proxy
+from brokertrial.faults.proxy.node_listeners import NodeListeners
+from brokertrial.faults.proxy.observer import Observer
+from brokertrial.faults.proxy.outbox import Outbox
 
 ANSWER_SECONDS = 10.0
 
@@ -28,15 +30,27 @@ class HeldRequest:
 class HeldRequests:
     """Bounded in bytes: what does not fit any more is lost, and that is told."""
 
-    def __init__(self, proxy: "Proxy") -> None:
-        self._proxy = proxy
+    def __init__(
+        self,
+        setup: Setup,
+        nodes: NodeListeners,
+        observer: Observer,
+        outbox: Outbox,
+        run: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        """`run`: starts what goes on beside, and ends it with the proxy."""
+        self._setup = setup
+        self._nodes = nodes
+        self._observer = observer
+        self._outbox = outbox
+        self._run = run
         self._parked: list[HeldRequest] = []
         self._under_way = 0
 
     def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
         """Keeps a request until its window ends."""
-        if sum(len(p.frame) for p in self._parked) + len(frame) > self._proxy.setup.park_limit:
-            self._proxy.tell("held-overflow", window=window.window.id, node=node, fields={"bytes": len(frame)})
+        if sum(len(p.frame) for p in self._parked) + len(frame) > self._setup.park_limit:
+            self._outbox.event("held-overflow", window=window.window.id, node=node, fields={"bytes": len(frame)})
             return
         self._parked.append(HeldRequest(window, node, frame, message))
 
@@ -46,27 +60,27 @@ class HeldRequests:
         self._parked = [parked for parked in self._parked if parked.window is not window]
         for parked in due:
             self._under_way += 1
-            self._proxy.run(self._deliver(parked))
+            self._run(self._deliver(parked))
 
     def __len__(self) -> int:
         return len(self._parked) + self._under_way
 
     async def _deliver(self, parked: HeldRequest) -> None:
-        upstream = self._proxy.nodes.upstream(parked.node)
+        upstream = self._nodes.upstream(parked.node)
         message = parked.message
         fields = {"api": message.api, "correlation_id": message.correlation_id, "connection": message.connection}
         try:
             if upstream is None:
                 raise ConnectionRefusedError("the node is not known")
             async with asyncio.timeout(ANSWER_SECONDS):
-                message.answer_frame = await _exchange(upstream, parked.frame, self._proxy.setup.frame_limit)
+                message.answer_frame = await _exchange(upstream, parked.frame, self._setup.frame_limit)
             fields["code"] = str(broker_code(message))
-            self._proxy.observer.saw_answer(message)
+            self._observer.saw_answer(message)
         except OSError as problem:
             fields["why"] = str(problem) or "no answer"
         finally:
             self._under_way -= 1
-        self._proxy.tell(
+        self._outbox.event(
             "delivered-late", window=parked.window.window.id, node=parked.node, client=message.client, fields=fields
         )
 

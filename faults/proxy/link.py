@@ -3,22 +3,24 @@
 import asyncio
 import struct
 from collections import deque
+from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from brokertrial.faults.actions import Drop
+from brokertrial.faults.channel import Setup
+from brokertrial.faults.client_aliases import ClientAliases
+from brokertrial.faults.proxy.active_faults import ActiveFault
 from brokertrial.faults.proxy.address_rewriting import API_VERSIONS, versions_refused
-from brokertrial.faults.proxy.delivery_plan import DeliveryPlan, decision, has_effect
+from brokertrial.faults.proxy.delivery_plan import DeliveryPlan
 from brokertrial.faults.proxy.exchange import ProxiedExchange
 from brokertrial.faults.proxy.framing import Frames, NotAKafkaFrame
+from brokertrial.faults.proxy.interceptor import Interceptor
 from brokertrial.faults.proxy.node_listeners import NodeListener
+from brokertrial.faults.proxy.outbox import Outbox
 from brokertrial.faults.proxy.send_queue import SendQueue
 from brokertrial.faults.proxy.sockets import LinkSocket, Sockets
 from brokertrial.histories.clock import now_ns
 from brokertrial.wire import apis
-
-if TYPE_CHECKING:
-    from brokertrial.faults.proxy.proxy import Proxy
 
 PRODUCE = 0
 HEAD = struct.Struct(">hhih")
@@ -27,18 +29,36 @@ SHORTEST_HEADER = 14
 _APIS = {api.key: api for api in apis.ALL}
 
 
+class LinkOwner(Protocol):
+    """What a link asks of the proxy that accepted it."""
+
+    setup: Setup
+    aliases: ClientAliases
+
+    def joined(self, link: "Link") -> None: ...
+    def left(self, link: "Link") -> None: ...
+    def count(self, node: int, client: str) -> None: ...
+    def run(self, work: Coroutine[Any, Any, None]) -> None: ...
+    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None: ...
+
+
 class Link:
     """Requests and answers of one client connection. The answers leave in the order of the requests, as Kafka's
     clients demand."""
 
-    def __init__(self, proxy: "Proxy", node_listener: NodeListener, number: int) -> None:
+    def __init__(
+        self, owner: LinkOwner, interceptor: Interceptor, outbox: Outbox, node_listener: NodeListener, number: int
+    ) -> None:
         self.number = number
         self.client_id = ""
-        self._proxy = proxy
+        self._owner = owner
+        self._interceptor = interceptor
+        self._active_faults = interceptor.active_faults
+        self._outbox = outbox
         self._listener = node_listener
         self._loop = asyncio.get_running_loop()
         self.sockets = Sockets()
-        limit = proxy.setup.frame_limit
+        limit = owner.setup.frame_limit
         self._requests = Frames(limit, 0)
         self._answers = Frames(limit, 4)
         self._pending: deque[ProxiedExchange] = deque()
@@ -47,9 +67,10 @@ class Link:
         self._requests_blackholed_by: Any = None
         self._responses_blackholed_by: Any = None
         self._client_closed = False
+        self._is_over = False
         self._copies = 0
         self._disorder_reported = False
-        ends, queue = self.sockets, proxy.setup.queue_limit
+        ends, queue = self.sockets, owner.setup.queue_limit
         self.up = SendQueue(ends.write_upstream, ends.close_upstream, partial(ends.press, "lane", True), queue)
         self.down = SendQueue(ends.write_client, ends.close_client, partial(ends.press, "lane", False), queue)
 
@@ -61,17 +82,17 @@ class Link:
 
     def client_made(self, transport: asyncio.Transport) -> None:
         self.sockets.set_client(transport)
-        self._proxy.links.add(self)
-        self._proxy.run(self._connect())
+        self._owner.joined(self)
+        self._owner.run(self._connect())
 
     async def _connect(self) -> None:
         host, port = self._listener.upstream
         try:
-            async with asyncio.timeout(self._proxy.setup.connect_timeout_s):
+            async with asyncio.timeout(self._owner.setup.connect_timeout_s):
                 await asyncio.get_running_loop().create_connection(lambda: LinkSocket(self, False), host, port)
         except OSError as problem:  # TimeoutError is one
             why = "no answer" if isinstance(problem, TimeoutError) else problem.strerror or str(problem)
-            self._proxy.tell("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
+            self._outbox.event("upstream-down", node=self.node, fields={"address": f"{host}:{port}", "why": why})
             self.sockets.abort()
 
     def upstream_made(self, transport: asyncio.Transport) -> None:
@@ -89,10 +110,10 @@ class Link:
             self.up.push(rest)
         for waiting in self.up.waiting():
             if waiting.held and waiting.gate is not None and not waiting.gate.ended:
-                self._proxy.hold(waiting.gate, self.node, waiting.data or b"", waiting.about)
+                self._owner.hold(waiting.gate, self.node, waiting.data or b"", waiting.about)
                 if waiting.about in self._pending:
                     self._pending.remove(waiting.about)
-                self._proxy.hits.settle(waiting.about)
+                self._interceptor.settle(waiting.about)
         self.up.keep_timed_only()
         self.up.push(None)
         if self.sockets.upstream is None:
@@ -106,7 +127,7 @@ class Link:
         if self._client_closed:
             self._forget()
             return
-        gate = next((w for w in self._proxy.active_faults.gates if self._bars_answers(w)), None)
+        gate = next((w for w in self._active_faults.gates if self._bars_answers(w)), None)
         self.down.push(None, gate=gate)
 
     def _bars_answers(self, window: Any) -> bool:
@@ -115,10 +136,10 @@ class Link:
 
     def _forget(self) -> None:
         for message in self._pending:
-            self._proxy.observer.unanswered(message)
-            self._proxy.hits.settle(message)
+            self._interceptor.unanswered(message)
         self._pending.clear()
-        self._proxy.links.discard(self)
+        self._is_over = True
+        self._owner.left(self)
 
     def window_ended(self, window: Any) -> None:
         """Lets go what the window kept; a connection that lost messages to it is of no use and closes."""
@@ -152,7 +173,7 @@ class Link:
             return
         key, version, correlation, _ = HEAD.unpack_from(frame, 4)
         self._read_client_id(frame)
-        self._proxy.count(self.node, self.client_id)
+        self._owner.count(self.node, self.client_id)
         api = _APIS.get(key)
         readable = api is not None and api.min_version <= version <= api.max_version
         message = ProxiedExchange(
@@ -160,9 +181,9 @@ class Link:
         )
         if not readable:
             self._unreadable(message)
-        elif key == PRODUCE and self._proxy.active_faults.quiet:
+        elif key == PRODUCE and self._active_faults.quiet:
             self._forward_produce_first(message)
-        elif key == PRODUCE or self._proxy.observer.wants(key, version) or self._proxy.active_faults.concerns(key):
+        elif key == PRODUCE or self._interceptor.concerns(key, version):
             message.intercepted = True
             self._intercept_request(message)
         else:
@@ -176,7 +197,7 @@ class Link:
             self._pending.append(message)
             self._flush()
             return
-        self._proxy.report_once(
+        self._outbox.event_once(
             "unknown-api", (message.key, message.version), {"api": message.key, "version": message.version}
         )
         assert message.frame is not None
@@ -192,31 +213,17 @@ class Link:
         self._loop.call_soon(self._inspect_forwarded, message)
 
     def _inspect_forwarded(self, message: ProxiedExchange) -> None:
-        unanswered = self._proxy.observer.saw_produce(message)
-        self._let_go_of_frame(message)
-        if self not in self._proxy.links:  # closed meanwhile: its pending requests were told of without their batches
-            self._proxy.observer.unanswered(message)
+        unanswered = self._interceptor.saw_produce(message)
+        self._interceptor.let_go_of_frame(message)
+        if self._is_over:  # closed meanwhile: its pending requests were told of without their batches
+            self._interceptor.unanswered(message)
         elif unanswered:
             self._pending.remove(message)
             self._flush()
 
-    def _let_go_of_frame(self, message: ProxiedExchange) -> None:
-        if not message.windows and not message.batches and not self._proxy.observer.wants(message.key, message.version):
-            message.frame = None
-
     def _intercept_request(self, message: ProxiedExchange) -> None:
-        answered = not (message.key == PRODUCE and self._proxy.observer.saw_produce(message))
-        plan = DeliveryPlan()
-        active_faults = self._proxy.active_faults
-        if not active_faults.quiet:
-            for windows in (active_faults.picked(message), active_faults.gating(message)):
-                for window in windows:
-                    action = self._proxy.decide(window, message)
-                    if has_effect(action):
-                        self._proxy.hits.record(window, message, decision(action), later=not isinstance(action, Drop))
-                    if not window.fault.in_flight:
-                        message.windows.append((window, message.draws))
-                    plan.take(window, action)
+        answered = not (message.key == PRODUCE and self._interceptor.saw_produce(message))
+        plan = self._interceptor.on_request(message)
         self._carry_out(message, plan, answered)
 
     def _carry_out(self, message: ProxiedExchange, plan: DeliveryPlan, answered: bool) -> None:
@@ -231,7 +238,7 @@ class Link:
         elif plan.answer is not None:
             message.answered = message.local_answer(plan.answer)
             message.delay = plan.delay
-            self._proxy.hits.settle(message)
+            self._interceptor.settle(message)
             if answered:
                 self._pending.append(message)
                 self._flush()
@@ -246,7 +253,7 @@ class Link:
         if answered:
             self._pending.append(message)
         else:
-            self._proxy.hits.settle(message)
+            self._interceptor.settle(message)
         self.up.push(frame, plan.delay, plan.gate, plan.held, message)
         if plan.duplicate is not None:
             copy = self._copy_of(message)
@@ -256,14 +263,14 @@ class Link:
                 self._pending.append(copy)
             assert copy.frame is not None
             self.up.push(copy.frame, plan.delay, plan.gate, plan.held, copy)
-        self._let_go_of_frame(message)
+        self._interceptor.let_go_of_frame(message)
 
     def _copy_of(self, message: ProxiedExchange) -> ProxiedExchange:
         """The same request under a correlation id that no client uses."""
         self._copies += 1
         copy = message.copied(-(1 << 30) - self._copies, now_ns())
         if message.batches:
-            self._proxy.observer.saw_produce(copy)
+            self._interceptor.saw_produce(copy)
         return copy
 
     # --- answers
@@ -289,13 +296,12 @@ class Link:
         pending = self._pending
         message = pending[0] if pending and pending[0].correlation_id == correlation else self._find(correlation)
         if message is None:
-            self._proxy.tell(
+            self._outbox.event(
                 "unknown-correlation", node=self.node, client=self.client_id, fields={"correlation_id": correlation}
             )
             self.down.push(frame)
             return
-        gated = self._proxy.active_faults.gates
-        if message.intercepted or gated:
+        if message.intercepted or self._active_faults.gates:
             self._careful_answer(message, frame)
         else:
             message.answered = frame
@@ -323,28 +329,13 @@ class Link:
                 "correlation_id": message.correlation_id,
                 "expected": self._pending[0].correlation_id,
             }
-            self._proxy.tell("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
+            self._outbox.event("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
         return True
 
     def _careful_answer(self, message: ProxiedExchange, frame: bytes) -> None:
         message.answer_frame = frame
         message.is_response = True
-        self._proxy.observer.saw_answer(message)
-        plan = DeliveryPlan()
-        for window, draws in message.windows:
-            message.draws = draws
-            action = self._proxy.decide(window, message) if not window.ended else None
-            if action is not None and has_effect(action):
-                self._proxy.hits.record(window, message, decision(action), later=True)
-                plan.take(window, action)
-            elif window.window.id not in message.hit_by:
-                window.missed()
-        for window in self._proxy.active_faults.gating(message):
-            action = self._proxy.decide(window, message)
-            if has_effect(action):
-                self._proxy.hits.record(window, message, decision(action), later=True)
-            plan.take(window, action)
-        self._proxy.hits.settle(message)
+        plan = self._interceptor.on_response(message)
         self._finish(message, plan)
 
     def _finish(self, message: ProxiedExchange, plan: DeliveryPlan) -> None:
@@ -358,7 +349,7 @@ class Link:
             self._responses_blackholed_by = plan.dropped_by
         if plan.replace is not None:
             message.replace_answer(plan.replace)
-        message.answered = self._proxy.answer_bytes(message)
+        message.answered = self._interceptor.answer_bytes(message)
         if message.client_correlation_id is not None:
             message.answered = (
                 message.answered[:4] + CORRELATION.pack(message.client_correlation_id) + message.answered[8:]
@@ -385,11 +376,11 @@ class Link:
         raw = frame[14 : 14 + max(length, 0)]
         if raw != self._client_id_bytes:
             self._client_id_bytes = raw
-            self.client_id = self._proxy.aliases.show(raw.decode("utf-8", "replace"))
+            self.client_id = self._owner.aliases.show(raw.decode("utf-8", "replace"))
 
     def _foreign(self, problem: NotAKafkaFrame, who: str) -> None:
         """No Kafka: say so, and from here on pass bytes as they are: both ends see what they would have seen."""
         self._opaque = True
-        self._proxy.tell(
+        self._outbox.event(
             problem.kind, node=self.node, client=self.client_id, fields={"who": who, "what": f"From {who}: {problem}"}
         )

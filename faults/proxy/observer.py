@@ -3,25 +3,27 @@ addresses in."""
 
 import fnmatch
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from brokertrial.faults.channel import Setup
 from brokertrial.faults.proxy import address_rewriting
 from brokertrial.faults.proxy.commit_observer import OFFSET_COMMIT, CommitObserver
 from brokertrial.faults.proxy.exchange import ProxiedExchange, UndecodableMessage
 from brokertrial.faults.proxy.membership_observer import MembershipObserver
+from brokertrial.faults.proxy.observed_cluster import ObservedCluster
+from brokertrial.faults.proxy.outbox import Outbox
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Batch
 from brokertrial.wire.records import RecordsMalformed, batches
-
-if TYPE_CHECKING:
-    from brokertrial.faults.proxy.proxy import Proxy
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
 _GROUP_APIS = frozenset({13, 14, 68})
 """LeaveGroup, SyncGroup, ConsumerGroupHeartbeat."""
 _TOLD_APIS = _GROUP_APIS | {OFFSET_COMMIT}
+Place = Callable[[int, str, int], tuple[str, int]]
+"""Where clients shall go for a node that advertises this host and port."""
 
 
 @dataclass(slots=True)
@@ -46,15 +48,17 @@ class SentBatch:
 class Observer:
     """Looks at every message that it `wants`, and at every Produce."""
 
-    def __init__(self, proxy: "Proxy") -> None:
-        self._proxy = proxy
-        patterns = proxy.setup.record
+    def __init__(self, setup: Setup, facts: ObservedCluster, outbox: Outbox, place: Place) -> None:
+        self._facts = facts
+        self._outbox = outbox
+        self._place = place
+        patterns = setup.record
         self._everything = "*" in patterns
         self._records_topic = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match if patterns else None
-        self.memberships = MembershipObserver(proxy.facts, lambda row: proxy.outbox.add(row))
-        self._commits = CommitObserver(proxy.facts, self._is_recorded, lambda row: proxy.outbox.add(row))
-        self._rewrites = proxy.setup.addresses != "leak"
-        self._strips = proxy.setup.addresses == "strip"
+        self.memberships = MembershipObserver(facts, outbox.add)
+        self._commits = CommitObserver(facts, self._is_recorded, outbox.add)
+        self._rewrites = setup.addresses != "leak"
+        self._strips = setup.addresses == "strip"
 
     def wants(self, key: int, version: int) -> bool:
         """Whether the answer to this request must be looked at."""
@@ -82,7 +86,7 @@ class Observer:
         try:
             answer = message.answer
         except UndecodableMessage as problem:
-            self._proxy.tell(
+            self._outbox.event(
                 "unreadable-answer", node=message.node, client=message.client, fields={"why": str(problem)}
             )
             return
@@ -101,17 +105,17 @@ class Observer:
             return address_rewriting.cap_versions(answer)
         if not address_rewriting.carries_addresses(key, version) or not self._rewrites:
             return False
-        return address_rewriting.rewrite_addresses(answer, key, version, self._proxy.nodes.place, self._strips)
+        return address_rewriting.rewrite_addresses(answer, key, version, self._place, self._strips)
 
     def _learn(self, message: ProxiedExchange, answer: Any) -> None:
-        facts = self._proxy.facts
+        facts = self._facts
         if message.key == METADATA:
             for topic, partition, leader, epoch in facts.saw_metadata(answer):
-                self._proxy.report_leader(topic, partition, leader, epoch)
+                self._report_leader(topic, partition, leader, epoch)
         elif message.key == FIND_COORDINATOR:
             for kind, name, node in facts.saw_coordinators(message.request, answer, message.version):
                 fields = {"kind": kind, "key": name}
-                self._proxy.tell("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
+                self._outbox.event("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
         elif message.key == PRODUCE:
             self._learn_from_produce(message, answer)
         elif message.key in _GROUP_APIS:
@@ -120,7 +124,7 @@ class Observer:
             self._commits.saw(message, answer)
 
     def _learn_from_produce(self, message: ProxiedExchange, answer: Any) -> None:
-        facts = self._proxy.facts
+        facts = self._facts
         outcome = {}
         for topic in answer.responses:
             name = topic.name or facts.topic_name(topic.topic_id)
@@ -132,14 +136,19 @@ class Observer:
                     and hint.leader_id >= 0
                     and facts.saw_leader(name, part.index, hint.leader_id, hint.leader_epoch)
                 ):
-                    self._proxy.report_leader(name, part.index, hint.leader_id, hint.leader_epoch)
+                    self._report_leader(name, part.index, hint.leader_id, hint.leader_epoch)
         for sent in message.batches:
             self._tell(message, sent, outcome.get((sent.topic, sent.partition)))
         message.batches_reported = True
 
+    def _report_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
+        """A leader that is news."""
+        epoch_known = epoch if epoch >= 0 else None
+        self._outbox.event("leader", node=leader, topic=topic, partition=partition, leader_epoch=epoch_known)
+
     def _batches(self, request: Any) -> Iterator[SentBatch]:
         for topic in request.topic_data:
-            name = topic.name or self._proxy.facts.topic_name(topic.topic_id) or str(topic.topic_id)
+            name = topic.name or self._facts.topic_name(topic.topic_id) or str(topic.topic_id)
             if not self._is_recorded(name):
                 continue
             for part in topic.partition_data:
@@ -154,7 +163,7 @@ class Observer:
         header = sent.header
         good = outcome is not None and outcome.error_code == 0
         base = outcome.base_offset if good else -1
-        self._proxy.outbox.add(
+        self._outbox.add(
             Batch(
                 topic=sent.topic,
                 partition=sent.partition,

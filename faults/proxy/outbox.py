@@ -24,6 +24,7 @@ class Outbox:
         self._loop = asyncio.get_running_loop()
         self._send = send
         self._rows: list[tuple[str, msgspec.Raw]] = []
+        self._reported: set[object] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, row: Batch | Event | Membership | Operation) -> None:
@@ -40,6 +41,12 @@ class Outbox:
         """An event of the history, now unless `at_ns` says when."""
         text = msgspec.json.encode(fields).decode() if fields else None
         self.add(Event(kind=kind, at_ns=at_ns or now_ns(), fields=text, **columns))
+
+    def event_once(self, kind: str, what: object, fields: dict[str, Any]) -> None:
+        """The same, but not again for the same thing."""
+        if (kind, what) not in self._reported:
+            self._reported.add((kind, what))
+            self.event(kind, fields=fields)
 
     def reached(self, window: str, condition: str) -> None:
         """A message condition that a window waits for came true."""

@@ -1,21 +1,19 @@
 """The proxy as a whole: its links, listeners, windows and what it has seen."""
 
 import asyncio
-import traceback
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
 
-from brokertrial.faults.actions import FORWARD, Action
 from brokertrial.faults.channel import ControlReport, Setup
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.match import resolve
 from brokertrial.faults.proxy.active_faults import ActiveFault, ActiveFaults
-from brokertrial.faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from brokertrial.faults.proxy.exchange import ProxiedExchange
 from brokertrial.faults.proxy.held_requests import HeldRequests
-from brokertrial.faults.proxy.hits import Hits
+from brokertrial.faults.proxy.interceptor import Interceptor
 from brokertrial.faults.proxy.lag import LagMeter
 from brokertrial.faults.proxy.link import Link
 from brokertrial.faults.proxy.node_listeners import NodeListener, NodeListeners
@@ -38,14 +36,13 @@ class Proxy:
         self.active_faults = ActiveFaults(self.facts, setup.seed, lambda window: self.outbox.edge(window, "hit"))
         self.nodes = NodeListeners(setup, self._accept, self._listener_opened)
         self.links: set[Link] = set()
-        self.held_requests = HeldRequests(self)
-        self.hits = Hits(self.outbox)
-        self.observer = Observer(self)
+        self.observer = Observer(setup, self.facts, self.outbox, self.nodes.place)
+        self.held_requests = HeldRequests(setup, self.nodes, self.observer, self.outbox, self.run)
+        self.interceptor = Interceptor(self.active_faults, self.observer, self.outbox)
         self.lag = LagMeter()
         self.requests: Counter[tuple[int, str]] = Counter()
         self.connections = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._reported: set[object] = set()
 
     def open(self) -> None:
         """Binds what is known and starts the lag meter."""
@@ -95,49 +92,19 @@ class Proxy:
         assert condition.msg is not None, "only conditions on messages are waited for here"
         self.active_faults.watch(window_id, condition.msg, condition.n, lambda: self.outbox.reached(window_id, text))
 
-    def decide(self, window: ActiveFault, message: ProxiedExchange) -> Action:
-        """Asks a fault; a message that it cannot read passes, and so does one on which it fails (told as our own
-        error)."""
-        try:
-            return window.fault.decide(message)
-        except UndecodableMessage:
-            return FORWARD
-        except Exception:  # noqa: BLE001 - a bug in a fault must not look like one of the broker
-            self.tell("proxy-error", window=window.window.id, fields={"traceback": traceback.format_exc()})
-            return FORWARD
+    # --- what links and held requests ask for
 
-    def answer_bytes(self, message: ProxiedExchange) -> bytes:
-        """The frame for the client; an edit that cannot be encoded is our own error, and the broker's bytes pass."""
-        try:
-            return message.answer_bytes()
-        except ValueError:
-            self.tell("proxy-error", node=message.node, fields={"traceback": traceback.format_exc()})
-            assert message.answer_frame is not None
-            return message.answer_frame
+    def joined(self, link: Link) -> None:
+        """A link has its client."""
+        self.links.add(link)
+
+    def left(self, link: Link) -> None:
+        """Both ends of a link are gone."""
+        self.links.discard(link)
 
     def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
         """Keeps a held request whose client is gone."""
         self.held_requests.hold(window, node, frame, message)
-
-    # --- telling
-
-    def tell(self, kind: str, *, fields: dict[str, Any] | None = None, **columns: Any) -> None:
-        """An event of the history."""
-        self.outbox.event(kind, fields=fields, **columns)
-
-    def report_once(self, kind: str, what: object, fields: dict[str, Any]) -> None:
-        """The same, but not again for the same thing."""
-        if (kind, what) not in self._reported:
-            self._reported.add((kind, what))
-            self.tell(kind, fields=fields)
-
-    def report_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
-        """A leader that is news."""
-        self.tell("leader", node=leader, topic=topic, partition=partition, leader_epoch=epoch if epoch >= 0 else None)
-
-    def report_open_memberships(self) -> None:
-        """What group members own at the end of a case."""
-        self.observer.memberships.report_open_memberships()
 
     def count(self, node: int, client: str) -> None:
         """One request seen; the leak detector compares."""
@@ -148,6 +115,12 @@ class Proxy:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    # --- what the harness asks for
+
+    def report_open_memberships(self) -> None:
+        """What group members own at the end of a case."""
+        self.observer.memberships.report_open_memberships()
 
     def resolve(self, selector: str) -> tuple[int, ...] | None:
         """The nodes that a selector names now."""
@@ -165,11 +138,11 @@ class Proxy:
 
     def _accept(self, node_listener: NodeListener) -> asyncio.Protocol:
         self.connections += 1
-        return LinkSocket(Link(self, node_listener, self.connections), True)
+        return LinkSocket(Link(self, self.interceptor, self.outbox, node_listener, self.connections), True)
 
     def _listener_opened(self, node_listener: NodeListener) -> None:
         host, port = node_listener.upstream
-        self.tell(
+        self.outbox.event(
             "proxy-node", node=node_listener.node, fields={"port": node_listener.port, "upstream": f"{host}:{port}"}
         )
 
