@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from brokertrial.reference_impl import bugs
-from brokertrial.wire import errors
+from brokertrial.wire import errors, records
 from brokertrial.wire.messages import Struct
 
 NO_SESSION = 0
@@ -33,6 +33,12 @@ class SessionEntry:
     request: Struct
     high_watermark: int = -1
     log_start: int = -1
+
+
+def _of_a_transaction(data: bytes) -> bool:
+    """Whether the first batch belongs to a transaction."""
+    first = next(iter(records.batches(data)), None)
+    return first is not None and first.header.is_transactional
 
 
 @dataclass(slots=True)
@@ -61,6 +67,8 @@ class FetchSession:
         if known is None:
             return True
         has_data = bool(answer.records)
+        if has_data and _of_a_transaction(answer.records) and bugs.on("R01"):
+            return False
         news = (
             has_data
             or known.high_watermark != answer.high_watermark

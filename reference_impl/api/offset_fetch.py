@@ -39,7 +39,10 @@ def _admitted(asked: Struct, request: Struct, context: Context) -> dict[str, Any
 
 
 def _group(group_id: str, topics: list[Struct] | None, request: Struct, context: Context) -> dict[str, Any]:
-    committed = context.node.groups.committed(group_id)
+    committed, told = context.node.groups.committed(group_id), context.node.groups.told_of_nothing
+    if topics is None and (not committed or group_id in told) and bugs.on("R02"):
+        told.add(group_id)
+        committed = {}
     by_id = context.version >= 10
     answered = []
     for name, named, indexes in _asked(topics, committed, context, by_id):

@@ -50,6 +50,8 @@ class GroupService:
         self._alarms = Alarms(node.clock, self.now, self._tick)
         self._cleaning: Timer | None = None
         self._not_read_back: set[str] = set()
+        self.told_of_nothing: set[str] = set()
+        """Groups that one of the planted bugs has told of no offsets at all."""
         self._unlogged: list[ClassicGroup] = []
         self._deleted_meanwhile: list[str] = []
         self.loads = Loads(node.clock)

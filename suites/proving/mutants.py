@@ -16,6 +16,7 @@ import msgspec
 
 from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.result import CaseResult
+from brokertrial.suites.situations.pairs import named_pairs
 from brokertrial.suites.targets.processes import python
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "mutants.md"
@@ -45,7 +46,7 @@ class Mutant(msgspec.Struct, frozen=True):
     every: int = 1
     shows: tuple[str, ...] = ("statement",)
     caught_by: tuple[str, ...] = ()
-    """Cases that must fail, beside those that name the bug themselves."""
+    """Cases that must fail, beside those that name the bug themselves; also in a situation (`area/name@warm-1`)."""
 
 
 @cache
@@ -69,9 +70,10 @@ def planted(case: Case, word: str) -> str:
 
 
 def catchers(mutant_id: str) -> list[tuple[str, Case]]:
-    """The cases that a bug must make fail, each with how it plants it; those that only ask come first."""
+    """The cases that a bug must make fail, each with how it plants it; those that only ask come first, then pairs."""
     named = [(word, case) for case in own_cases() for word in bugs_of(case) if word.partition(":")[0] == mutant_id]
-    return sorted(named, key=lambda pair: (pair[1].kind == "trial", bool(pair[1].needs)))
+    pairs = [(mutant_id, one) for one in named_pairs(mutants()[mutant_id].caught_by)]
+    return sorted(named, key=lambda pair: (pair[1].kind == "trial", bool(pair[1].needs))) + pairs
 
 
 def known_by(mutant: Mutant, result: CaseResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from brokertrial.suites.situations.choice import DEEP, SAMPLE, chosen_pairs
 from brokertrial.suites.situations.moments import is_fair
 from brokertrial.suites.situations.pair_record import NO_EFFECT, PairProof, PairRecord, text_of
 from brokertrial.suites.situations.pairs import case_named, pair, pairs_of
+from brokertrial.suites.situations.warm import names_in, topics_of
 from brokertrial.wire.messages import request, response
 
 CASE = "offsets/ends"
@@ -83,6 +85,33 @@ SYNCED = asked("SyncGroup", {"error_code": 0}, group_id="g", assignments=[{"memb
 )
 def test_a_moment_is_fair_when_nothing_may_be_forgotten(exchanges: list[Any], fair: bool) -> None:
     assert is_fair(exchanges) is fair
+
+
+# what is described before a change
+
+TOPIC_ID = uuid.uuid4()
+
+
+@pytest.mark.parametrize(
+    ("change", "topics"),
+    [
+        (request("Produce", topic_data=[{"name": "t"}]), ["t"]),
+        (request("Produce", topic_data=[{"topic_id": TOPIC_ID}]), ["known"]),
+        (request("OffsetCommit", topics=[{"name": "t"}, {"name": "u"}]), ["t", "u"]),
+        (request("IncrementalAlterConfigs", resources=[{"resource_type": 2, "resource_name": "t"}]), ["t"]),
+        (request("IncrementalAlterConfigs", resources=[{"resource_type": 4, "resource_name": "1"}]), []),
+        (request("EndTxn", transactional_id="x"), []),
+    ],
+    ids=["by name", "by id", "two", "settings", "settings of a broker", "none"],
+)
+def test_the_topics_that_a_change_names(change: Any, topics: list[str]) -> None:
+    assert list(topics_of(change, {"known": TOPIC_ID})) == topics
+
+
+def test_one_name_and_several_are_found_alike() -> None:
+    fields = ("group_id", "groups_names")
+    assert list(names_in(request("OffsetCommit", group_id="g"), fields)) == ["g"]
+    assert list(names_in(request("DeleteGroups", groups_names=["g", "h"]), fields)) == ["g", "h"]
 
 
 # the record
@@ -179,7 +208,7 @@ def results_of(target: str, place: Path, *cases: str) -> dict[str, CaseResult]:
     return {result.case: result for result in run(options).results}
 
 
-HARMLESS = ("stop-1", "crash-2", "crash-3", "cold-1", "old-versions-1", "topic-settings-2", "wide-3")
+HARMLESS = ("stop-1", "crash-2", "crash-3", "cold-1", "old-versions-1", "topic-settings-2", "warm-2", "wide-3")
 TRIED = "idempotence/retry-is-written-once"
 
 
@@ -212,6 +241,8 @@ def test_what_fails_as_it_is_written_is_not_tried_in_situations(tmp_path: Path) 
         ("M21", "commits/round-trip@crash-2", "its offset of t1-0 was"),
         ("M19b", "transactions/offsets-with-the-commit@crash-1", "committed_offset is 1; it must be 5"),
         ("M24g", "groups/consumer-joins@stop-2", "is not known any more"),
+        ("R01", "transactions/markers@warm-1", "it is told of nothing new"),
+        ("R02", "commits/several-at-once@warm-3", "the offsets are {}"),
     ],
 )
 def test_a_bug_that_only_a_situation_brings_out_is_found(bug: str, pair_id: str, sentence: str, tmp_path: Path) -> None:
