@@ -1,45 +1,18 @@
-"""What one attempt at a case came to, before it is dressed up as a CaseResult."""
+"""How the outcome of an attempt is made, and the failures that it lists."""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterable
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.result import Evidence, Failure, Reason
+from brokertrial.suites.result import NO_PROGRESS, Evidence, Failure, Outcome, Reason
 from brokertrial.suites.signature import signature
 
-FATAL = ("died", "sick")
-NO_PROGRESS = "no-progress-after-heal"
-"""The anomaly of a target that lives, and lets neither the clients of a workload nor fresh ones get anywhere."""
 LATE_TAKEOVER = "late-takeover"
 HANGING = "hanging-transaction"
 TIMED = frozenset({NO_PROGRESS, LATE_TAKEOVER, HANGING, "no-progress", "orphan-partition"})
 """Anomalies of something that took longer than it may, which a busy machine can bring about too."""
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """A verdict with its reason and its proof."""
-
-    verdict: Verdict
-    reason: Reason | None = None
-    evidence: tuple[Evidence, ...] = ()
-    anomalies: tuple[Anomaly, ...] = ()
-    permitted: tuple[Anomaly, ...] = ()
-    warnings: tuple[str, ...] = ()
-    facts: dict[str, str | int | float] = {}
-    schedule: str = ""
-    failures: tuple[Failure, ...] = ()
-
-    @property
-    def fatal(self) -> bool:
-        """Whether a failure is about the target and no statement of the case: whatever request does this is one."""
-        return self.verdict is Verdict.FAIL and self.reason is not None and self.reason.kind in FATAL
-
-    @property
-    def is_stuck(self) -> bool:
-        """Whether the target was found to let nobody get anywhere: it need not be waited for as long again."""
-        return any(anomaly.name == NO_PROGRESS for anomaly in self.anomalies)
 
 
 def passed() -> Outcome:
@@ -60,3 +33,17 @@ def inconclusive(kind: str, sentence: str, evidence: tuple[Evidence, ...] = ()) 
 
 def not_applicable(kind: str, sentence: str) -> Outcome:
     return Outcome(Verdict.NOT_APPLICABLE, Reason(kind, sentence))
+
+
+def of_anomalies(anomalies: Iterable[Anomaly]) -> tuple[Failure, ...]:
+    """One failure a kind of anomaly, told by the first of its kind."""
+    first = {anomaly.name: anomaly for anomaly in reversed(list(anomalies))}
+    return tuple(Failure(f"anomaly:{name}", first[name].sentence) for name in reversed(first))
+
+
+def derived(reason: Reason | None, anomalies: Iterable[Anomaly]) -> tuple[Failure, ...]:
+    """The failures of a verdict that does not list them: what its anomalies or its reason say."""
+    if found := of_anomalies(anomalies):
+        return found
+    told = reason or Reason("anomaly", "")
+    return (Failure(signature(told.kind, told.sentence), told.sentence),)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 
-if TYPE_CHECKING:
-    from brokertrial.suites.outcome import Outcome
-
 NOTHING: Mapping[str, str | int | float] = {}
+FATAL = ("died", "sick")
+NO_PROGRESS = "no-progress-after-heal"
+"""The anomaly of a target that lives, and lets neither the clients of a workload nor fresh ones get anywhere."""
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -90,6 +90,30 @@ class Attempt(msgspec.Struct, frozen=True):
     history: str
     anomalies: tuple[Anomaly, ...] = ()
     """What it saw and no client can be shown to have done, also where it came to no verdict."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one attempt at a case came to: a verdict with its reason and its proof."""
+
+    verdict: Verdict
+    reason: Reason | None = None
+    evidence: tuple[Evidence, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    permitted: tuple[Anomaly, ...] = ()
+    warnings: tuple[str, ...] = ()
+    facts: dict[str, str | int | float] = {}
+    schedule: str = ""
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def fatal(self) -> bool:
+        """Whether a failure is about the target and no statement of the case: whatever request does this is one."""
+        return self.verdict is Verdict.FAIL and self.reason is not None and self.reason.kind in FATAL
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the target was found to let nobody get anywhere: it need not be waited for as long again."""
+        return any(anomaly.name == NO_PROGRESS for anomaly in self.anomalies)
 
 
 class Subject(Protocol):

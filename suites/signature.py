@@ -10,10 +10,6 @@ A signature holds no names, ids, offsets or times: `#` stands for them. An entry
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from brokertrial.checkers.anomaly import Anomaly
-from brokertrial.suites.result import Failure, Reason
 
 LONGEST = 240
 API = re.compile(r"(?P<api>[A-Z][A-Za-z]+) v\d+:? ")
@@ -57,17 +53,3 @@ def normalised(sentence: str, ours: str = "") -> str:
 def _side(told: re.Match[str]) -> str:
     """An offset that is too low is another failure than one that is too high: records are gone, or were never there."""
     return f"is {'too low' if int(told[1]) < int(told[2]) else 'too high'}; it must be #"
-
-
-def of_anomalies(anomalies: Iterable[Anomaly]) -> tuple[Failure, ...]:
-    """One failure a kind of anomaly, told by the first of its kind."""
-    first = {anomaly.name: anomaly for anomaly in reversed(list(anomalies))}
-    return tuple(Failure(f"anomaly:{name}", first[name].sentence) for name in reversed(first))
-
-
-def derived(reason: Reason | None, anomalies: Iterable[Anomaly]) -> tuple[Failure, ...]:
-    """The failures of a verdict that does not list them: what its anomalies or its reason say."""
-    if found := of_anomalies(anomalies):
-        return found
-    told = reason or Reason("anomaly", "")
-    return (Failure(signature(told.kind, told.sentence), told.sentence),)

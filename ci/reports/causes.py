@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.suites.outcome import derived
 from brokertrial.suites.result import CaseResult, Failure
-from brokertrial.suites.signature import derived
 
 
 class Harm(IntEnum):

@@ -25,8 +25,8 @@ from typing import Any
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.errors import UserError, nearest
+from brokertrial.suites.outcome import derived
 from brokertrial.suites.result import CaseResult, Failure
-from brokertrial.suites.signature import derived
 
 KEYS = {"case", "failure", "anomaly", "reason", "issue", "expires"}
 WITHOUT_DETAIL = ("died", "no-answer", "protocol")

@@ -15,8 +15,7 @@ import msgspec
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.histories.reader import History
-from brokertrial.suites.outcome import Outcome
-from brokertrial.suites.result import Evidence, Failure, Reason
+from brokertrial.suites.result import Evidence, Failure, Outcome, Reason
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 WORDS = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").split()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.failures import BrokerAtFault
 from brokertrial.suites.probe.prerequisites import step_of
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.result import Failure, Reason
+from brokertrial.suites.result import Failure, Outcome, Reason
 from brokertrial.suites.signature import signature
 
 SHOWN = 8

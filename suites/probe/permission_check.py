@@ -8,31 +8,45 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING
 
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, StatementFalse, Unclear
 from brokertrial.suites.probe.permission import Permissions, wants
 from brokertrial.suites.probe.wire import Wire
 
-if TYPE_CHECKING:
-    from brokertrial.suites.running.session import TargetSession
-
 IN_TRANSACTION, PLAIN = "InitProducerId with a transactional id", "InitProducerId"
 UNKNOWN_EPOCH = 1
 
 
-def not_permitted(session: TargetSession, wire: Wire, apis: Collection[str], topics: Iterable[str]) -> str:
+class RunPermissions:
+    """What the clients of a run were permitted and denied, in whichever case."""
+
+    def __init__(self) -> None:
+        self.permitted: set[str] = set()
+        self.denied: dict[str, str] = {}
+
+    def learn(self, permissions: Permissions) -> None:
+        """What this client was allowed once is not taken for forbidden by a later case."""
+        self.permitted |= permissions.permitted
+        denied = self.denied | permissions.denied
+        self.denied = {thing: why for thing, why in denied.items() if thing not in self.permitted}
+
+    def knows(self, thing: str) -> bool:
+        """Whether it was asked for before."""
+        return thing in self.permitted or thing in self.denied
+
+
+def not_permitted(known: RunPermissions, wire: Wire, apis: Collection[str], topics: Iterable[str]) -> str:
     """The permission that a trial with these APIs lacks; empty where it lacks none. StatementFalse: a required one."""
     for thing, ask in _questions(wire, apis, next(iter(topics), "")).items():
-        if thing not in session.permitted and thing not in session.denied:
+        if not known.knows(thing):
             with contextlib.suppress(BrokerAtFault, NotApplicable, Unclear):  # why else it fails, the trial says
                 ask().examined = True
-    learn(session, wire.permissions)
+    known.learn(wire.permissions)
     if told := next(iter(wire.permissions.held_against.values()), ""):
         raise StatementFalse(f"refused for want of permission: {told}; what is required must be permitted")
-    thing = wants(session.denied, apis)
-    return session.denied[thing] if thing else ""
+    thing = wants(known.denied, apis)
+    return known.denied[thing] if thing else ""
 
 
 def _questions(wire: Wire, apis: Collection[str], topic: str) -> dict[str, Callable[[], Response]]:
@@ -50,10 +64,3 @@ def _questions(wire: Wire, apis: Collection[str], topic: str) -> dict[str, Calla
     if "ConsumerGroupHeartbeat" in apis:
         found["ConsumerGroupHeartbeat"] = lambda: wire.consumer_group_heartbeat(group, wire.name("m"), UNKNOWN_EPOCH)
     return found
-
-
-def learn(session: TargetSession, permissions: Permissions) -> None:
-    """What this client was allowed once is not taken for forbidden by a later case."""
-    session.permitted |= permissions.permitted
-    denied = session.denied | permissions.denied
-    session.denied = {thing: why for thing, why in denied.items() if thing not in session.permitted}

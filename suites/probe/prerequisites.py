@@ -15,10 +15,10 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome, not_applicable
+from brokertrial.suites.outcome import not_applicable
 from brokertrial.suites.probe.failures import BrokerAtFault
 from brokertrial.suites.probe.known import Known, Met
-from brokertrial.suites.result import CaseResult, Failure, Reason
+from brokertrial.suites.result import CaseResult, Failure, Outcome, Reason
 from brokertrial.suites.signature import signature
 
 NEEDS = "needs"

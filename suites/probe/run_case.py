@@ -15,7 +15,7 @@ import msgspec
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome, failed, inconclusive, not_applicable, passed
+from brokertrial.suites.outcome import failed, inconclusive, not_applicable, passed
 from brokertrial.suites.probe.core import SOFTWARE
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
@@ -28,7 +28,7 @@ from brokertrial.suites.probe.produce import case_time
 from brokertrial.suites.probe.situation import Situation
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.result import Evidence, Reason
+from brokertrial.suites.result import Evidence, Outcome, Reason
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
 

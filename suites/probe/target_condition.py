@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import FATAL, Outcome, failed, inconclusive
+from brokertrial.suites.outcome import failed, inconclusive
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.traffic import SentFrame, Traffic
-from brokertrial.suites.result import Evidence, Failure, Reason
+from brokertrial.suites.result import FATAL, Evidence, Failure, Outcome, Reason
 
 CROWDED = "crowded"
 """The reason of an attempt that came to no verdict because others were under way: the next one is made alone."""

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 import msgspec
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.target_condition import CROWDED, WENT_AWAY
-from brokertrial.suites.result import Attempt, Reason
+from brokertrial.suites.result import Attempt, Outcome, Reason
 
 NEEDS = "needs"
 SHOWN = 10

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import threading
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.outcome import derived, inconclusive
 from brokertrial.suites.proving.proof_record import proof_of
-from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Outcome
 from brokertrial.suites.running.attempts import severity
 from brokertrial.suites.running.log_lines import folded
-from brokertrial.suites.signature import derived
 from brokertrial.suites.situations.pair_record import record
 from brokertrial.suites.targets import Target
-
-if TYPE_CHECKING:
-    from brokertrial.suites.running.session import TargetSession
 
 LOG_LINES_KEPT = 60
 ALARMS_SHOWN = 5
@@ -30,16 +26,28 @@ PROOFS = threading.Lock()
 
 
 def result_of(
-    session: TargetSession, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int
+    case: Case,
+    outcome: Outcome,
+    attempts: Sequence[Attempt],
+    *,
+    target: Target,
+    nodes: int,
+    began: int,
+    seed: int,
+    facts: Mapping[str, str | int | float],
+    only_proven_accuse: bool,
 ) -> CaseResult:
-    """What the `number` attempts at a case came to; one that is not proven can only warn."""
-    ended, target = now_ns(), session.target
+    """What the attempts at a case came to, the last of them with this seed; begun at `began`, ended now.
+
+    `only_proven_accuse`: one that is not proven on Apache Kafka with so many nodes can only warn.
+    """
+    ended = now_ns()
     with PROOFS:
-        proof = proof_of(case, session.offer.nodes)
+        proof = proof_of(case, nodes)
     level, warnings = severity(case.level, outcome), list(outcome.warnings)
     warnings += [f"node {line.node}: {line.text}" for line in target.alarms(began, ended)][:ALARMS_SHOWN]
-    accuses = outcome.verdict is Verdict.FAIL and session.unproven == "warn" and level == "must" and not outcome.fatal
-    if accuses and (why := _not_proven(case, proof, session.offer.nodes)):
+    accuses = outcome.verdict is Verdict.FAIL and only_proven_accuse and level == "must" and not outcome.fatal
+    if accuses and (why := _not_proven(case, proof, nodes)):
         level = "should"
         warnings.append(f"{why}: it can only warn")
     return CaseResult.of(
@@ -47,11 +55,11 @@ def result_of(
         msgspec.structs.replace(outcome, warnings=tuple(warnings), failures=_failures(outcome)),
         level=level,
         attempts=attempts,
-        seed=session.seed + number - 1,
+        seed=seed,
         started_ns=began,
         ended_ns=ended,
         history=attempts[-1].history if attempts else "",
-        facts={"latency_ms": round(session.health.latency_ms, 3)},
+        facts=facts,
         log_lines=_log_lines(target, began, ended) if outcome.verdict is Verdict.FAIL else (),
         proof=proof,
     )

@@ -7,34 +7,57 @@ way side by side; every other one has the target to itself.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
-from brokertrial.suites.events import CaseStarted
-from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.events import CaseStarted, RunEvent
+from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.probe.promptness import SLOW
 from brokertrial.suites.probe.target_condition import WENT_AWAY
-from brokertrial.suites.result import Attempt, CaseResult
+from brokertrial.suites.result import Attempt, CaseResult, Outcome
 from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.crowd import Member
-from brokertrial.suites.running.support import unmet_need
-
-if TYPE_CHECKING:
-    from brokertrial.suites.running.session import TargetSession
+from brokertrial.suites.running.estimates import RepeatBudget
+from brokertrial.suites.running.health import Health
+from brokertrial.suites.running.interruption import Interruption
+from brokertrial.suites.running.liveness import Liveness
+from brokertrial.suites.running.run_wide_faults import RunWideFaults
+from brokertrial.suites.running.support import TargetSupport, unmet_need
 
 ATTEMPTS = 3
 NO_MORE_REPEATS = "it was not tried again: the second and third attempts of this run have taken as long as they may"
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
 
 
+class CaseSession(Protocol):
+    """The part of a TargetSession that brings a case to its verdict; see there."""
+
+    seed: int
+    offer: TargetSupport
+    liveness: Liveness
+    health: Health
+    repeats: RepeatBudget
+    interruption: Interruption
+
+    @property
+    def emit(self) -> Callable[[RunEvent], None]: ...
+    @property
+    def run_wide_faults(self) -> RunWideFaults | None: ...
+    def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome: ...
+    def bring_back(self) -> None: ...
+    def restore(self, case: Case | None = None, failed_in: str = "") -> tuple[str, ...]: ...
+    def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult: ...
+
+
 class CaseRun:
     """A case of a run: `try_once` until it `is_over`, then `finish`."""
 
-    def __init__(self, session: TargetSession, case: Case, index: int, total: int, estimate_s: float = 0.0) -> None:
+    def __init__(self, session: CaseSession, case: Case, index: int, total: int, estimate_s: float = 0.0) -> None:
         self.case = case
         self.attempts: list[Attempt] = []
         self._session = session

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import TIMED, Outcome
+from brokertrial.suites.outcome import TIMED
 from brokertrial.suites.probe.target_condition import CROWDED, THIS_CASE, WELL, Condition
-from brokertrial.suites.result import Reason
+from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.situations import Disturb
 
 if TYPE_CHECKING:

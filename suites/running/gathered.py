@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.target_condition import WELL, Condition
-from brokertrial.suites.result import CaseResult, Reason
+from brokertrial.suites.result import CaseResult, Outcome, Reason
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.crowd import Member, unless_late
 from brokertrial.suites.running.session import TargetSession

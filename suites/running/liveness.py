@@ -14,9 +14,8 @@ from contextlib import suppress
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
 from brokertrial.suites.exit_status import NEEDS_A_RECORD
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone
-from brokertrial.suites.result import Reason
+from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.running.death_watch import DeathWatch, Place
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
 from brokertrial.suites.situations import Disturb

@@ -12,7 +12,7 @@ from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look
-from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
@@ -23,7 +23,7 @@ from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.target_condition import WELL
 from brokertrial.suites.probe.transcript import read_transcript
 from brokertrial.suites.proving.proof_record import proof_of
-from brokertrial.suites.result import CaseResult, Evidence, Reason
+from brokertrial.suites.result import CaseResult, Evidence, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, severity
 from brokertrial.suites.situations import situation_of
 from brokertrial.suites.situations.pairs import case_named

@@ -18,7 +18,7 @@ from brokertrial.histories.header import HistoryWriteFailed
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import failed_in_several
 from brokertrial.suites.events import CaseFinished, RunEvent
-from brokertrial.suites.outcome import Outcome, inconclusive
+from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.probe import naming
 from brokertrial.suites.probe.cluster_settings import (
     ClusterSettings,
@@ -31,9 +31,10 @@ from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.known import Known
+from brokertrial.suites.probe.permission_check import RunPermissions
 from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.result import Attempt, CaseResult, Evidence
+from brokertrial.suites.result import Attempt, CaseResult, Evidence, Outcome
 from brokertrial.suites.running.case_result import lost, result_of
 from brokertrial.suites.running.case_run import UNWRITTEN, CaseRun, folder_of
 from brokertrial.suites.running.claims import broken_promises, unkept_promises
@@ -105,8 +106,7 @@ class TargetSession:
         self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
         self.required: tuple[str, ...] = ()
         self.topic_policy = False
-        self.permitted: set[str] = set()
-        self.denied: dict[str, str] = {}
+        self.permissions = RunPermissions()
         self.set_up = ClusterSettings()
         self.version = ""
         self.offer = TargetSupport({}, {}, frozenset(), 0)
@@ -217,7 +217,7 @@ class TargetSession:
             chosen=tuple(sorted(self.target.chosen)),
             topic_policy=self.topic_policy,
             required=self.required,
-            permitted=tuple(sorted(self.permitted)),
+            permitted=tuple(sorted(self.permissions.permitted)),
             went_away=went_away,
             crowded=member is not None,
             closing_look=not self._alone,
@@ -265,6 +265,11 @@ class TargetSession:
             trace = Evidence("exception", traceback.format_exc())
             return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether answers are edited on purpose, so that what is seen of the target proves nothing."""
+        return self.liveness.blind
+
     def node_controls(self) -> dict[int, NodeControl]:
         """The nodes that may be hurt."""
         return dict(self.target.nodes)
@@ -302,7 +307,18 @@ class TargetSession:
 
     def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
         """The result of a case, told to everybody."""
-        return self.tell(result_of(self, case, began, attempts, outcome, number))
+        result = result_of(
+            case,
+            outcome,
+            attempts,
+            target=self.target,
+            nodes=self.offer.nodes,
+            began=began,
+            seed=self.seed + number - 1,
+            facts={"latency_ms": round(self.health.latency_ms, 3)},
+            only_proven_accuse=self.unproven == "warn",
+        )
+        return self.tell(result)
 
     def tell(self, result: CaseResult) -> CaseResult:
         """Keeps a result and tells everybody."""

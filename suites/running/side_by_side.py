@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import FATAL
 from brokertrial.suites.probe.target_condition import THIS_CASE
-from brokertrial.suites.result import CaseResult
+from brokertrial.suites.result import FATAL, CaseResult
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.claims import REQUIRES, broken
 from brokertrial.suites.running.crowd import SEVERAL, Crowd, Member

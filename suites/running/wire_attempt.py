@@ -15,23 +15,22 @@ from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
-from brokertrial.suites.probe.permission_check import learn
 from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.transcript import TranscriptWriter
+from brokertrial.suites.result import Outcome
+from brokertrial.suites.running.attempt_session import AttemptSession
 from brokertrial.suites.running.disturbance import Disturbance
 from brokertrial.suites.situations import situation_of
 
 if TYPE_CHECKING:
     from brokertrial.suites.running.crowd import Member
     from brokertrial.suites.running.liveness import Liveness
-    from brokertrial.suites.running.session import TargetSession
 
 
 def attempt_wire(
-    session: TargetSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
 ) -> Outcome:
     """Runs it against the target; everything that it saw is on the tape in the folder."""
     with Recorder.create(folder, _header(session, case, case_context)) as recorder:
@@ -51,12 +50,12 @@ def attempt_wire(
         finally:
             exchanger.close_all()
             tape.close()
-            learn(session, wire.permissions)
+            session.permissions.learn(wire.permissions)
             session.tidy(wire)
 
 
 def _situate(
-    session: TargetSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | Member
+    session: AttemptSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | Member
 ) -> Situate | None:
     if (draw := case.situation) is None:
         return None
@@ -64,7 +63,7 @@ def _situate(
     return lambda wire: situation_of(draw, case.plain_id, wire, disturb)
 
 
-def _header(session: TargetSession, case: Case, case_context: CaseContext) -> Header:
+def _header(session: AttemptSession, case: Case, case_context: CaseContext) -> Header:
     return Header(
         case=case.id,
         target=session.target.name,
@@ -79,6 +78,6 @@ def _header(session: TargetSession, case: Case, case_context: CaseContext) -> He
             "content": case.content_hash,
             "addresses": len(session.bootstrap()),
             "set_up": msgspec.to_builtins(session.set_up),
-            "watched": not session.liveness.blind,
+            "watched": not session.is_blind,
         },
     )

@@ -17,7 +17,7 @@ from brokertrial.histories.header import Header, HistoryWriteFailed
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
 from brokertrial.suites.case import Case, by_id
-from brokertrial.suites.outcome import NO_PROGRESS, Outcome, failed, inconclusive, not_applicable
+from brokertrial.suites.outcome import failed, inconclusive, not_applicable
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.naming import shortened
@@ -25,7 +25,8 @@ from brokertrial.suites.probe.permission_check import not_permitted
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.promptness import counted_ms
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.result import Evidence
+from brokertrial.suites.result import NO_PROGRESS, Evidence, Outcome
+from brokertrial.suites.running.attempt_session import AttemptSession
 from brokertrial.suites.running.support import unsupported_apis
 from brokertrial.suites.trials.context import TrialContext
 from brokertrial.suites.trials.facts import KIND
@@ -39,13 +40,12 @@ from brokertrial.suites.workloads.workload import Workload
 if TYPE_CHECKING:
     from brokertrial.suites.running.crowd import Member
     from brokertrial.suites.running.liveness import Liveness
-    from brokertrial.suites.running.session import TargetSession
 
 SYSTEM = frozenset({"proxy"})
 
 
 def attempt_trial(
-    session: TargetSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
 ) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
     wire = session.probe(case_context)
@@ -57,7 +57,7 @@ def attempt_trial(
             wire.needs_setting(name, at_most=at_most)
         liveness.expect_faults(trial.schedule.needs())
         topics, names = _names(trial, wire)
-        if lack_of := not_permitted(session, wire, trial.workload.apis, topics):
+        if lack_of := not_permitted(session.permissions, wire, trial.workload.apis, topics):
             return not_applicable("no-permission", f"no permission: {lack_of}")
         nodes = {f"node{number}": str(node) for number, node in enumerate(wire.nodes, 1)}
         schedule = trial.schedule.with_seed(case_context.seed).naming(**names, **nodes)
@@ -93,7 +93,7 @@ def _trial_of(case: Case) -> Trial:
     return trial
 
 
-def _lacks(case: Case, trial: Trial, session: TargetSession) -> Outcome | None:
+def _lacks(case: Case, trial: Trial, session: AttemptSession) -> Outcome | None:
     if (reason := unsupported_apis(case.id, trial.workload.apis, session.offer)) is not None:
         return not_applicable(reason.kind, reason.sentence)
     if (failed_in := _never_began(trial.workload, session)) is not None:
@@ -103,7 +103,7 @@ def _lacks(case: Case, trial: Trial, session: TargetSession) -> Outcome | None:
     return None
 
 
-def _never_began(workload: Workload, session: TargetSession) -> str | None:
+def _never_began(workload: Workload, session: AttemptSession) -> str | None:
     """The case that failed before its first fault, for nothing moved, with clients of the same kind."""
     for result in session.results:
         stuck = any(a.name == NO_PROGRESS and a.sentence.startswith(UNDISTURBED) for a in result.anomalies)
@@ -130,7 +130,7 @@ def _names(trial: Trial, wire: Wire) -> tuple[dict[str, int], dict[str, str]]:
 
 
 def _run(
-    session: TargetSession,
+    session: AttemptSession,
     case: Case,
     case_context: CaseContext,
     folder: Path,

@@ -16,12 +16,11 @@ from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Event, Membership, Operation
 from brokertrial.histories.windows import FaultWindow, fault_windows
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import HANGING, NO_PROGRESS, Outcome, failed, inconclusive
+from brokertrial.suites.outcome import HANGING, failed, inconclusive, of_anomalies
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import SLOW, is_slow, said_of
 from brokertrial.suites.probe.target_condition import gone
-from brokertrial.suites.result import Evidence, Reason
-from brokertrial.suites.signature import of_anomalies
+from brokertrial.suites.result import NO_PROGRESS, Evidence, Outcome, Reason
 from brokertrial.suites.trials.facts import KIND, TrialFacts
 from brokertrial.suites.trials.late_reassignment import late_reassignments
 from brokertrial.suites.trials.observations import Counts, observed, spans, told, undecided

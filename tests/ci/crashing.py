@@ -12,7 +12,7 @@ from typing import Any
 
 from brokertrial.ci import run_process
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
+from brokertrial.suites.result import Outcome
 from brokertrial.suites.running.session import TargetSession
 
 PATIENCE_S = 20.0

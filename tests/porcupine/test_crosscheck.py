@@ -160,7 +160,7 @@ def test_no_end_confirms_nothing_and_a_disagreement_is_ours(told, monkeypatch, a
 
 
 def test_a_stored_failure_is_shown_with_the_second_opinion(told, monkeypatch, program):
-    from brokertrial.suites.outcome import Outcome
+    from brokertrial.suites.result import Outcome
     from brokertrial.suites.running import rejudge
     from brokertrial.suites.trials import verdict
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("wire", "histories", "checkers", "faults", "reference_impl", "suites", "spark_analysis", "ci")
 Graph = Mapping[str, set[str]]
 
 
@@ -48,7 +49,7 @@ def _reached(graph: Graph, start: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("folder", ["faults"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_circle_of_imports(folder: str) -> None:
     known = modules(folder)
     graph = {name: set(imports(path.read_text(encoding="utf-8"), known)) for name, path in known.items()}

@@ -20,11 +20,11 @@ from brokertrial.reference_impl.clock import ManualClock
 from brokertrial.reference_impl.net.server import ClientConnection
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Outcome
 
 NODE = 1
 STEP_S = 0.05

@@ -6,8 +6,7 @@ import pytest
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.suites.outcome import Outcome
-from brokertrial.suites.result import Reason
+from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, concluded, severity
 
 PHANTOM = Anomaly(

@@ -14,9 +14,9 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import by_id
 from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent, RunStarted
-from brokertrial.suites.outcome import NO_PROGRESS, TIMED, Outcome, failed, passed
+from brokertrial.suites.outcome import TIMED, failed, of_anomalies, passed
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, Condition
-from brokertrial.suites.result import CaseResult, Reason
+from brokertrial.suites.result import NO_PROGRESS, CaseResult, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.crowd import Crowd, Member
@@ -25,7 +25,6 @@ from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.running.side_by_side import SET, SideBySide
-from brokertrial.suites.signature import of_anomalies
 
 IDS = ("offsets/ends", "offsets/by-time-after-the-last", "protocol/no-client-id")
 CASES = [by_id()[name] for name in IDS]

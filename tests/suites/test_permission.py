@@ -7,10 +7,10 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.permission import wants, what
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Outcome
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request, response
 from tests.suites.scripted import SCENE, ScriptedExchanger

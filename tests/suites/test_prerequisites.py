@@ -9,11 +9,11 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import all_cases, by_id
-from brokertrial.suites.outcome import Outcome, failed
+from brokertrial.suites.outcome import failed
 from brokertrial.suites.probe import prerequisites
 from brokertrial.suites.probe.known import Known, Met
 from brokertrial.suites.probe.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
-from brokertrial.suites.result import CaseResult, Failure, Reason
+from brokertrial.suites.result import CaseResult, Failure, Outcome, Reason
 from brokertrial.suites.running.rejudge import judge_stored
 from tests.suites import bad_broker
 from tests.suites.running import results_of

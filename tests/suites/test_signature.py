@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from brokertrial.suites.outcome import failed
-from brokertrial.suites.signature import derived, normalised, signature
+from brokertrial.suites.outcome import derived, failed
+from brokertrial.suites.signature import normalised, signature
 
 PREFIX = "kzqr7"
 

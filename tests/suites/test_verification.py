@@ -8,10 +8,10 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import by_id
-from brokertrial.suites.outcome import Outcome
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Outcome
 from brokertrial.wire import errors
 from brokertrial.wire.frames import decode_request, encode_response
 from brokertrial.wire.messages import response
