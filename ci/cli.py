@@ -199,6 +199,34 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
 
 
 @cli.command()
+@click.option(
+    "--target", required=True, metavar="TARGET", help="Broker to explore; `brokertrial targets` lists the forms."
+)
+@click.option(
+    "--against",
+    metavar="TARGET",
+    help="Broker that is known to be good (default: Apache Kafka where there is Java, else `reference`).",
+)
+@click.option("--minutes", type=click.FloatRange(0.05), default=30.0, help="How long.", show_default=True)
+@click.option("--seed", type=int, help="Random seed. If omitted, one is chosen, printed and stored.")
+@click.option("--only", metavar="FAMILY,...", default="", help="Only these families of requests, such as transactions.")
+@click.option(
+    "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known differences (TOML), which fail nothing."
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=4, help="Sequences side by side.", show_default=True)
+@click.option(
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
+)
+def explore(**options: Any) -> None:
+    """Send random sequences of requests alike to a broker and to one that is known to be good, and compare the
+    answers."""
+    from brokertrial.ci.commands.explore import Wanted
+    from brokertrial.ci.commands.explore import explore as command
+
+    sys.exit(command(Wanted(**options)))
+
+
+@cli.command()
 @click.option("--example", is_flag=True, help="Print a commented broker.toml for `file:` targets.")
 def targets(example: bool) -> None:
     """List what --target takes."""

@@ -1,16 +1,16 @@
-"""What a sequence knows of the brokers so far: topics, producers, groups; from it requests are made that make sense."""
+"""What a sequence knows of the brokers so far: topics, producers, groups. Rules make sensible requests from it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import TypeVar
 
-from tests.differential.step import Step, Symbol
+from brokertrial.suites.explore.choices import Choices
+from brokertrial.suites.explore.step import Step, Symbol
 
 T = TypeVar("T")
-LINES = 3
+CONNECTIONS = 3
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Producer:
 @dataclass(slots=True)
 class Member:
     member: Symbol
-    line: int
+    connection: int
     instance: str | None = None
     generation: int = -1
     leads: bool = False
@@ -80,17 +80,18 @@ class ConsumerGroup:
     joined: int = 0
 
 
-class World:
-    """The model; `ours` is in every name, so that sequences never meet."""
+class Model:
+    """`prefix` is in every name, so that sequences never meet; `ranges` are the versions that both brokers offer."""
 
-    def __init__(self, ours: str, rng: Random, now_ms: int, ranges: dict[str, tuple[int, int]]) -> None:
-        self.ours, self.rng, self.now_ms, self._ranges = ours, rng, now_ms, ranges
+    def __init__(self, prefix: str, choices: Choices, now_ms: int, ranges: Mapping[str, tuple[int, int]]) -> None:
+        self.prefix, self._choices, self.now_ms, self._ranges = prefix, choices, now_ms, ranges
         self.topics: list[Topic] = []
         self.changes = 0
+        self._tags = 0
         self.producers: list[Producer] = []
-        self.groups = [Group(f"{ours}-g{number}") for number in range(2)]
-        self.consumers = ConsumerGroup(f"{ours}-k", rng.choice(("uniform", "range")))
-        self.transactional_ids = [f"{ours}-x{number}" for number in range(2)]
+        self.groups = [Group(f"{prefix}-g{number}") for number in range(2)]
+        self.consumers = ConsumerGroup(f"{prefix}-k", "uniform")
+        self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, Step] = {}
         self.sessions: list[tuple[Symbol, int]] = []
@@ -98,21 +99,40 @@ class World:
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
         """A version that both brokers offer, within limits; the newest more often."""
         least, most = self._ranges[api]
-        least, most = max(least, low), min(most, high)
-        return most if self.rng.random() < 0.4 else self.rng.randint(least, most)
+        least, most = min(max(least, low), most), min(most, high)
+        return most if least >= most or self.chance(0.6) else most - self.below(most - least + 1)
 
     def offers(self, api: str) -> bool:
         return api in self._ranges
 
     def chance(self, probability: float) -> bool:
-        return self.rng.random() < probability
+        """Whether something comes about; the likelier is the plainer."""
+        part = round(100 * probability)
+        return self._choices.below(100) < part if part >= 50 else self._choices.below(100) >= 100 - part
+
+    def below(self, limit: int) -> int:
+        return self._choices.below(limit)
+
+    def between(self, least: int, most: int) -> int:
+        return least + self._choices.below(most - least + 1)
 
     def pick(self, options: Sequence[T]) -> T:
-        return self.rng.choice(options)
+        """One of several options; the first is the plainest."""
+        return options[self._choices.below(len(options))]
 
-    def line(self) -> int:
+    def sample(self, options: Sequence[T], count: int) -> list[T]:
+        """So many different ones."""
+        left = list(options)
+        return [left.pop(self._choices.below(len(left))) for _ in range(count)]
+
+    def connection(self) -> int:
         """A connection that is not held by a request."""
-        return self.pick([number for number in range(LINES) if number not in self.busy] or [LINES])
+        return self.pick([number for number in range(CONNECTIONS) if number not in self.busy] or [CONNECTIONS])
+
+    def tag(self) -> int:
+        """A number that no other batch of the sequence has."""
+        self._tags += 1
+        return self._tags
 
     def topic(self) -> Topic | None:
         alive = [topic for topic in self.topics if topic.alive]
@@ -121,16 +141,28 @@ class World:
     def some_group(self, *more: str) -> str:
         """A group's name, of either kind; at times one that is not there."""
         own = [each.name for each in self.groups]
-        return self.pick([*own * 3, self.consumers.name, self.consumers.name, f"{self.ours}-nobody", *more])
+        return self.pick([*own * 3, self.consumers.name, self.consumers.name, f"{self.prefix}-nobody", *more])
 
-    def some_topic(self, wrong: float = 0.1) -> tuple[str, int]:
+    def some_partition(self, wrong: float = 0.1) -> tuple[str, int]:
         """A topic's name and a partition of it; at times one that is not there."""
         topic = self.topic()
         if topic is None or self.chance(wrong / 2):
-            return f"{self.ours}-none", 0
+            return f"{self.prefix}-none", 0
         if self.chance(wrong / 2):
             return topic.name, self.pick([topic.partitions, 99, -1])
-        return topic.name, self.rng.randrange(topic.partitions)
+        return topic.name, self.below(topic.partitions)
 
     def named(self, name: str) -> Topic | None:
         return next((topic for topic in self.topics if topic.name == name and topic.alive), None)
+
+    def state(self, step: Step) -> str:
+        """What a request meets, in a word or two: coverage tells the same request in another state apart."""
+        words = []
+        if "transactional_id" in step.fields and self.producers:
+            words.append("in transaction" if any(each.open for each in self.producers) else "idle")
+        if (group := step.fields.get("group_id")) is not None:
+            members = next((each.members for each in self.groups if each.name == group), self.consumers.members)
+            words.append(f"{len(members)} members")
+        if step.api in ("Fetch", "ListOffsets", "Produce"):
+            words.append("transaction open" if any(each.open for each in self.producers) else "plain")
+        return ", ".join(words)

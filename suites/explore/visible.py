@@ -3,99 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic, sleep
 
+from brokertrial.suites.explore.normalise import OWN_SETTING
+from brokertrial.suites.explore.peer import Peer
+from brokertrial.suites.explore.step import Visible
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct
-from tests.differential.side import Side
-from tests.differential.step import Settled
-from tests.differential.telling import OWN_SETTING
 
-WITHIN_S = 20.0
+WITHIN_S = 10.0
 LATEST = -1
 TOPIC_RESOURCE, APPEND, SUBTRACT = 2, 2, 3
 SCRATCH, SCRATCH_MS = "file.delete.delay.ms", 60_000
 
 
-def settle(side: Side, what: Settled) -> bool:
-    """Returns once the broker shows it; False when it does not come to."""
-    seen = LOOKS[what.kind]
+def becomes_visible(peer: Peer, what: Visible) -> bool:
+    """Returns True once the broker shows it, False where it does not in time."""
+    look = LOOKS[what.kind]
+    if not peer.offers(*look.apis):
+        return True
     deadline = monotonic() + WITHIN_S
-    while not seen(side, what):
+    while not look.seen(peer, what):
         if monotonic() > deadline:
             return False
         sleep(0.005)  # paced polling up to the deadline above
     return True
 
 
-def _topic(side: Side, what: Settled) -> bool:
+def _topic(peer: Peer, what: Visible) -> bool:
     """A topic with so many partitions that all serve."""
-    answer = side.ask("Metadata", 8, topics=[{"name": what.name}], allow_auto_topic_creation=False)
+    answer = peer.ask("Metadata", 8, topics=[{"name": what.name}], allow_auto_topic_creation=False)
     (topic,) = answer.topics
     if topic.error_code or len(topic.partitions) != what.value or any(p.leader_id < 0 for p in topic.partitions):
         return False
     asked = [{"partition_index": n, "timestamp": LATEST} for n in range(what.value)]
-    ends = side.ask("ListOffsets", 5, replica_id=-1, topics=[{"name": what.name, "partitions": asked}])
+    ends = peer.ask("ListOffsets", 5, replica_id=-1, topics=[{"name": what.name, "partitions": asked}])
     return not any(p.error_code for p in ends.topics[0].partitions)
 
 
-def _gone(side: Side, what: Settled) -> bool:
-    answer = side.ask("Metadata", 8, topics=[{"name": what.name}], allow_auto_topic_creation=False)
+def _gone(peer: Peer, what: Visible) -> bool:
+    answer = peer.ask("Metadata", 8, topics=[{"name": what.name}], allow_auto_topic_creation=False)
     return bool(answer.topics[0].error_code == errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _setting(side: Side, what: Settled) -> bool:
+def _setting(peer: Peer, what: Visible) -> bool:
     """A topic's setting: a value, or None for its default; of a list, what was added or taken away."""
     key, operation, value = what.value
-    own = _own(side, what.name, key)
+    own = _own(peer, what.name, key)
     if operation == APPEND:
         return own is not None and value in own.split(",")
     if operation == SUBTRACT:
         return own is None or value not in own.split(",")
-    return own == value
+    return bool(own == value)
 
 
-def _applied(side: Side, what: Settled) -> bool:
+def _applied(peer: Peer, what: Visible) -> bool:
     """Whatever was changed before holds: a later change of the metadata, made here, is visible.
 
     Kafka shows a setting a moment before its logs obey it, and takes up one change after the other.
     """
     value = str(SCRATCH_MS + what.value)
-    if _own(side, what.name, SCRATCH) != value:
+    if _own(peer, what.name, SCRATCH) != value:
         change = {"name": SCRATCH, "config_operation": 0, "value": value}
         resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": what.name, "configs": [change]}]
-        side.ask("IncrementalAlterConfigs", 1, resources=resources)
-    return _own(side, what.name, SCRATCH) == value
+        peer.ask("IncrementalAlterConfigs", 1, resources=resources)
+    return _own(peer, what.name, SCRATCH) == value
 
 
-def _own(side: Side, topic: str, key: str) -> str | None:
+def _own(peer: Peer, topic: str, key: str) -> str | None:
     """A setting of the topic's own; None where it has the default."""
     resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": topic, "configuration_keys": [key]}]
-    found = side.ask("DescribeConfigs", 1, resources=resources).results[0].configs
+    found = peer.ask("DescribeConfigs", 1, resources=resources).results[0].configs
     return next((str(each.value) for each in found if each.config_source == OWN_SETTING), None)
 
 
-def _ended(side: Side, what: Settled) -> bool:
+def _ended(peer: Peer, what: Visible) -> bool:
     """A transaction whose markers are written."""
-    (found,) = side.ask("DescribeTransactions", 0, transactional_ids=[what.name]).transaction_states
+    (found,) = peer.ask("DescribeTransactions", 0, transactional_ids=[what.name]).transaction_states
     return not found.transaction_state.startswith(("Prepare", "Ongoing"))
 
 
-def _forgotten(side: Side, what: Settled) -> bool:
+def _forgotten(peer: Peer, what: Visible) -> bool:
     """A topic that is gone, and of which no group owns or has committed anything: Kafka tells its coordinators last."""
     asked = [{"group_id": group, "topics": None} for group in what.value]
-    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.value[0]]).groups
-    groups = side.ask("OffsetFetch", 8, groups=asked, require_stable=False).groups
-    owned = {topic.topic_name for member in group.members for topic in member.assignment.topic_partitions}
+    owned = set()
+    if peer.offers("ConsumerGroupDescribe"):
+        (group,) = peer.ask("ConsumerGroupDescribe", 0, group_ids=[what.value[0]]).groups
+        owned = {topic.topic_name for member in group.members for topic in member.assignment.topic_partitions}
+    groups = peer.ask("OffsetFetch", 8, groups=asked, require_stable=False).groups
     return what.name not in owned | {topic.name for group in groups for topic in group.topics}
 
 
-def _consumers(side: Side, what: Settled) -> bool:
+def _consumers(peer: Peer, what: Visible) -> bool:
     """A KIP-848 group whose members have, together, every partition that they want, and nothing left to give back."""
     members, wanted = what.value
     for member, instance in members:
-        side.beat(what.name, member, instance)
-    (group,) = side.ask("ConsumerGroupDescribe", 0, group_ids=[what.name]).groups
+        peer.heartbeat(what.name, member, instance)
+    (group,) = peer.ask("ConsumerGroupDescribe", 0, group_ids=[what.name]).groups
     owned = [_parts(member.assignment) for member in group.members]
     return (
         len(group.members) == len(members)
@@ -110,12 +115,20 @@ def _parts(assignment: Struct) -> set[tuple[object, int]]:
     return {(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions}
 
 
-LOOKS: dict[str, Callable[[Side, Settled], bool]] = {
-    "topic": _topic,
-    "gone": _gone,
-    "setting": _setting,
-    "applied": _applied,
-    "ended": _ended,
-    "forgotten": _forgotten,
-    "consumers": _consumers,
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Whether something can be seen, and the APIs that it takes to see it."""
+
+    seen: Callable[[Peer, Visible], bool]
+    apis: tuple[str, ...]
+
+
+LOOKS: dict[str, Look] = {
+    "topic": Look(_topic, ("Metadata", "ListOffsets")),
+    "gone": Look(_gone, ("Metadata",)),
+    "setting": Look(_setting, ("DescribeConfigs",)),
+    "applied": Look(_applied, ("DescribeConfigs", "IncrementalAlterConfigs")),
+    "ended": Look(_ended, ("DescribeTransactions",)),
+    "forgotten": Look(_forgotten, ("OffsetFetch",)),
+    "consumers": Look(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
 }

@@ -1,22 +1,22 @@
-"""What one broker told the members of its KIP-848 groups last: epochs and partitions differ from broker to broker."""
+"""What one broker last answered the members of its KIP-848 groups: epochs and partitions differ between brokers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.suites.explore.step import MemberState
 from brokertrial.wire.messages import Struct
-from tests.differential.step import Kept
 
 
-class Consumers:
+class Members:
     """By group and member, as this broker calls them."""
 
     def __init__(self) -> None:
         self._epochs: dict[tuple[str, str], int] = {}
         self._owned: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
-    def hear(self, group: str, answer: Struct) -> None:
-        """Takes over what a heartbeat was answered."""
+    def take(self, group: str, answer: Struct) -> None:
+        """Keeps what a heartbeat was answered."""
         if answer.error_code:
             return
         member = (group, answer.member_id)
@@ -27,11 +27,11 @@ class Consumers:
                 for each in answer.assignment.topic_partitions
             ]
 
-    def said(self, kept: Kept, member: str) -> Any:
-        """The value that a request means."""
-        if kept.what == "owned":
-            return self.owned(kept.group, member)
-        return self.epoch(kept.group, member) + kept.plus
+    def value(self, state: MemberState, member: str) -> Any:
+        """What a request stands for."""
+        if state.what == "owned":
+            return self.owned(state.group, member)
+        return self.epoch(state.group, member) + state.plus
 
     def epoch(self, group: str, member: str) -> int:
         return self._epochs.get((group, member), 0)

@@ -22,8 +22,11 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchOf:
-    """A record batch; built for each broker alone, for a batch names its producer by id."""
+class Batch:
+    """A record batch; built for each broker alone, for a batch names its producer by id.
+
+    `tag` makes the values differ from those of other batches; `shape` is plain, null (no values) or headers.
+    """
 
     count: int
     producer: Symbol | int = -1
@@ -34,11 +37,13 @@ class BatchOf:
     key: bytes | None = None
     timestamp: int = 0
     size: int = 8
+    tag: int = 0
+    shape: str = "plain"
     wrong: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MemberState:
     """What a broker last told a member of a KIP-848 group: its `epoch` (or so many more), or what it has `owned`."""
 
     what: str
@@ -48,8 +53,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What has to be visible on a broker before the next request: `kind` names a wait in settling.py."""
+class Visible:
+    """What has to be visible on a broker before the next request: `kind` names a look in visible.py."""
 
     kind: str
     name: str
@@ -58,16 +63,16 @@ class Settled:
 
 @dataclass(slots=True)
 class Step:
-    """One request: which API in which version, on which connection, with which fields (Symbol, Kept, BatchOf inside).
+    """One request: which API in which version, on which connection; its fields hold Symbol, MemberState and Batch.
 
-    `learn` takes what the judge's broker answered into the model of the world; `settle` says what both brokers must
-    show first. `blocks` marks a request that a broker may hold back until something else happens.
+    `learn` takes what the oracle answered into the model; `until` says what both brokers must show before the next
+    request. `blocks` marks a request that a broker may hold back until something else happens.
     """
 
     api: str
     version: int
     fields: dict[str, Any]
-    line: int = 0
+    connection: int = 0
     blocks: bool = False
     learn: Learn | None = None
-    settle: list[Settled] = field(default_factory=list)
+    until: list[Visible] = field(default_factory=list)

@@ -1,0 +1,1 @@
+"""`brokertrial explore`: random sequences of requests, put alike to a broker and to one that is known to be good."""

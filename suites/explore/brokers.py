@@ -1,0 +1,96 @@
+"""The oracle and the target of an exploration, started, and started again where one dies under a sequence."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from brokertrial.suites.explore.choices import Choices
+from brokertrial.suites.explore.comparison import Difference, Place
+from brokertrial.suites.explore.oracles import opened
+from brokertrial.suites.explore.pair import PATIENCE_S, Pair, common_ranges
+from brokertrial.suites.explore.peer import CLOSED, SILENT, Reply
+from brokertrial.suites.explore.sequence import Exchange, Ignored, Outcome, allowed_rules, nothing
+from brokertrial.suites.targets.base import Target
+from brokertrial.wire.conversation import ConnectionFailed
+
+DIED = "ended"
+
+
+class Disturbed(Exception):
+    """A sequence came to nothing, for a broker was being started again under it."""
+
+
+class Brokers:
+    """A context manager: entering starts both, leaving ends both. Several threads may play at once."""
+
+    def __init__(self, oracle: str, target: str, workdir: Path, only: frozenset[str] = frozenset()) -> None:
+        self._texts, self._workdir, self._only = (oracle, target), workdir, only
+        self._ends = ExitStack()
+        self._repairing = threading.Lock()
+        self._incarnation = 0
+
+    def __enter__(self) -> Self:
+        with self._ends:
+            self.oracle, self.target = (
+                self._ends.enter_context(opened(text, self._workdir / name))
+                for text, name in zip(self._texts, ("oracle", "target"), strict=True)
+            )
+            ranges = common_ranges(_first(self.oracle), _first(self.target))
+            self.pair = Pair(_first(self.oracle), _first(self.target), ranges, allowed_rules(ranges, self._only))
+            self._ends = self._ends.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def play(self, choices: Choices, patience_s: float = PATIENCE_S, ignored: Ignored = nothing) -> Outcome:
+        """Puts a sequence to both. Raises Disturbed where a broker went away, and not of this sequence.
+
+        A target that dies of a sequence is a difference, and is started again with its data.
+        """
+        before = self._incarnation
+        outcome = Outcome()
+        try:
+            outcome = self.pair.play(choices, patience_s, ignored, outcome)
+        except (ConnectionFailed, OSError) as error:
+            self._repair(before)
+            if outcome.asking is None:
+                raise Disturbed(str(error)) from error
+            self._died(outcome, choices)
+        else:
+            if _unanswered(outcome) and not self.target.alive():
+                self._repair(before)
+                self._died(outcome, choices)
+        return outcome
+
+    def _died(self, outcome: Outcome, choices: Choices) -> None:
+        step = outcome.asking
+        assert step is not None
+        if not outcome.exchanges or outcome.exchanges[-1].step is not step:
+            outcome.exchanges.append(Exchange(step, Reply("not compared"), Reply(CLOSED)))
+        outcome.choices = choices.recorded
+        outcome.difference = Difference(step.api, step.version, (Place("process", "runs", DIED),))
+
+    def _repair(self, before: int) -> None:
+        """Starts again what has died; Disturbed where nothing has, or another thread has seen to it."""
+        with self._repairing:
+            if self._incarnation != before or self.target.alive():
+                if not self.oracle.alive():
+                    self.oracle.restart()
+                raise Disturbed("a connection failed")
+            self._incarnation += 1
+            self.target.restart()
+
+
+def _unanswered(outcome: Outcome) -> bool:
+    return outcome.difference is not None and any(
+        place.target in (CLOSED, SILENT) for place in outcome.difference.places
+    )
+
+
+def _first(target: Target) -> tuple[str, int]:
+    host, port = target.bootstrap.split(",")[0].rsplit(":", 1)
+    return host, int(port)

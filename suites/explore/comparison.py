@@ -1,0 +1,85 @@
+"""Where two answers to the same request part, and what differences of one cause have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from brokertrial.suites.explore.peer import Reply
+from brokertrial.wire import errors
+
+_INDEX = re.compile(r"\[\d+\]")
+NOT_SHOWN = "not visible in time"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One field of an answer in which the two brokers differ."""
+
+    path: str
+    oracle: Any
+    target: Any
+
+    @property
+    def field(self) -> str:
+        """The field without the numbers of entries in lists."""
+        return _INDEX.sub("", self.path)
+
+    @property
+    def words(self) -> str:
+        """The field and, where they are error codes, what either is called."""
+        if self.path.endswith("error_code"):
+            return f"{self.field} {_code(self.oracle)} / {_code(self.target)}"
+        if self.path in ("answer", "late"):
+            return f"{_kind(self.oracle)} / {_kind(self.target)}"
+        return self.field
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A request that two brokers answer otherwise: its API, its version, and the fields that differ."""
+
+    api: str
+    version: int
+    places: tuple[Place, ...]
+
+    @property
+    def cause(self) -> str:
+        """What differences of one cause have in common: error codes where some differ, else the first field."""
+        named = [place.words for place in self.places if place.path.endswith("error_code")]
+        return f"{self.api}: {', '.join(sorted(set(named))) if named else self.places[0].words}"
+
+
+def compared(api: str, version: int, oracle: Reply, target: Reply) -> Difference | None:
+    """The difference between two answers; None where they are alike."""
+    if oracle == target:
+        return None
+    places = tuple(_places("", oracle.answer, target.answer)) or (Place("late", oracle.late, target.late),)
+    return Difference(api, version, places)
+
+
+def _places(where: str, oracle: Any, target: Any) -> Iterator[Place]:
+    if isinstance(oracle, dict) and isinstance(target, dict) and oracle.keys() == target.keys():
+        for key in oracle:
+            yield from _places(f"{where}.{key}" if where else key, oracle[key], target[key])
+    elif isinstance(oracle, list) and isinstance(target, list) and len(oracle) == len(target):
+        for number, pair in enumerate(zip(oracle, target, strict=True)):
+            yield from _places(f"{where}[{number}]", *pair)
+    elif oracle != target:
+        yield Place(where or "answer", oracle, target)
+
+
+def _code(code: Any) -> str:
+    return errors.name(code) if isinstance(code, int) else str(code)
+
+
+def _kind(answer: Any) -> str:
+    """What stands for a whole answer: a word for none, or its error codes."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, dict):
+        found = sorted({_code(code) for code in Reply(answer).codes()})
+        return f"answered {', '.join(found)}" if found else "answered"
+    return f"{len(answer)} late answers" if isinstance(answer, list) else "nothing"

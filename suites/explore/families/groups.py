@@ -1,0 +1,217 @@
+"""Classic groups and committed offsets: members join, follow, leave; offsets are committed, fetched, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brokertrial.suites.explore.families import rule
+from brokertrial.suites.explore.model import Group, Member, Model
+from brokertrial.suites.explore.step import Step, Symbol
+
+SESSION_MS = 300_000
+
+
+def _member(model: Model) -> tuple[Group, Member] | None:
+    groups = [group for group in model.groups if group.members]
+    if not groups:
+        return None
+    group = model.pick(groups)
+    return group, model.pick(group.members)
+
+
+def _others(model: Model, group: Group, member: Member) -> set[int]:
+    """The connections of the other members, also of those whose JoinGroup is held back."""
+    joining = {held for held, step in model.waiting.items() if step.fields.get("group_id") == group.name}
+    return ({each.connection for each in group.members} | joining) - {member.connection}
+
+
+def _joining(group: Group, member: Any, model: Model) -> dict[str, Any]:
+    protocols = [
+        {"name": name, "metadata": memoryview(b"m")}
+        for name in model.pick([["range"], ["range", "rr"], ["rr", "range"]])
+    ]
+    return {
+        "group_id": group.name, "member_id": member,
+        "session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": SESSION_MS,
+        "protocol_type": "consumer", "protocols": protocols,
+    }  # fmt: skip
+
+
+@rule("JoinGroup", 3.0)
+def join(model: Model) -> Step | None:
+    """A new member, or one that joins again."""
+    group = model.pick(model.groups)
+    idle = [each for each in group.members if each.connection not in model.busy]
+    if idle and model.chance(0.6):
+        return _join(model, group, model.pick(idle))
+    if len(group.members) >= 3:
+        return None
+    used = {each.connection for each in group.members} | model.busy
+    free = [number for number in range(3) if number not in used]
+    return _join(model, group, Member(Symbol("M", 0), model.pick(free))) if free else None
+
+
+def _join(model: Model, group: Group, member: Member) -> Step:
+    new = member not in group.members
+    fields = _joining(group, "" if new else member.member, model)
+    version = model.version("JoinGroup")
+    kind = model.pick(["good"] * 9 + ["timeout", "type", "none", "stranger", "empty"])
+    if kind == "timeout":
+        fields["session_timeout_ms"] = model.pick([10, 10**9])
+    elif kind == "type" and group.members:
+        fields["protocol_type"] = "connect"
+    elif kind == "none":
+        fields["protocols"] = []
+    elif kind == "stranger":
+        fields["member_id"] = f"{model.prefix}-stranger"
+    elif kind == "empty":
+        fields["group_id"] = ""
+    step = Step("JoinGroup", version, fields, member.connection, blocks=True)
+
+    def learn(answer: dict[str, Any]) -> None:
+        code = answer["error_code"]
+        if isinstance(answer["member_id"], Symbol) and code in (0, 79):
+            member.member = answer["member_id"]
+            if new and member not in group.members:
+                group.members.append(member)
+        if code == 0:
+            member.generation = answer["generation_id"]
+            member.leads = answer["leader"] == answer["member_id"]
+            member.others = [each["member_id"] for each in answer["members"]]
+
+    step.learn = learn
+    return step
+
+
+@rule("SyncGroup", 3.0)
+def sync(model: Model) -> Step | None:
+    found = _member(model)
+    if found is None or found[1].connection in model.busy:
+        return None
+    group, member = found
+    assignments = (
+        [{"member_id": each, "assignment": memoryview(b"a")} for each in member.others] if member.leads else []
+    )
+    fields: dict[str, Any] = {
+        "group_id": group.name, "generation_id": member.generation + model.pick([0] * 8 + [1]),
+        "member_id": member.member if model.chance(0.95) else f"{model.prefix}-stranger", "assignments": assignments,
+        "protocol_type": model.pick(["consumer"] * 8 + ["connect"]), "protocol_name": None,
+    }  # fmt: skip
+    if model.chance(0.05):
+        fields["protocol_name"] = "other"
+    return Step("SyncGroup", model.version("SyncGroup", 0, 4), fields, member.connection, blocks=True)
+
+
+@rule("Heartbeat", 2.0)
+def heartbeat(model: Model) -> Step | None:
+    found = _member(model)
+    if found is None:
+        return None
+    group, member = found
+    fields = {
+        "group_id": group.name if model.chance(0.95) else "",
+        "generation_id": member.generation + model.pick([0] * 6 + [1, -1]),
+        "member_id": member.member if model.chance(0.9) else f"{model.prefix}-stranger",
+    }
+    return Step("Heartbeat", model.version("Heartbeat"), fields, model.connection())
+
+
+@rule("LeaveGroup", 1.0)
+def leave(model: Model) -> Step | None:
+    found = _member(model)
+    if found is None:
+        return None
+    group, member = found
+    if member.leads and len(_others(model, group, member)) > 1:
+        return None  # which of them leads then is nobody's promise: Kafka takes the first of a hash map
+    version = model.version("LeaveGroup")
+    who: Any = member.member if model.chance(0.8) else f"{model.prefix}-stranger"
+    fields = {"group_id": group.name, "member_id": who, "members": [{"member_id": who}]}
+    step = Step("LeaveGroup", version, fields, model.connection())
+
+    def learn(answer: dict[str, Any]) -> None:
+        codes = [answer["error_code"], *[each["error_code"] for each in answer.get("members", [])]]
+        if not any(codes) and who == member.member and member in group.members:
+            group.members.remove(member)
+
+    step.learn = learn
+    return step
+
+
+@rule("OffsetCommit", 2.5)
+def commit(model: Model) -> Step | None:
+    name, partition = model.some_partition(0.1)
+    group = model.pick(model.groups)
+    offset = model.pick([0, 1, 5, 10**12, -1])
+    place = {
+        "partition_index": partition,
+        "committed_offset": offset,
+        "committed_metadata": model.pick(["", "here", None, "x" * 5_000]),
+    }
+    fields: dict[str, Any] = {"group_id": group.name, "topics": [{"name": name, "partitions": [place]}]}
+    if group.members and model.chance(0.8):
+        member = model.pick(group.members)
+        fields |= {
+            "member_id": member.member,
+            "generation_id_or_member_epoch": member.generation + model.pick([0] * 5 + [1]),
+        }
+    return Step("OffsetCommit", model.version("OffsetCommit", 2, 9), fields, model.connection())
+
+
+@rule("OffsetFetch", 2.0)
+def fetch(model: Model) -> Step | None:
+    name, partition = model.some_partition(0.1)
+    group = model.some_group()
+    topics: Any = [{"name": name, "partition_indexes": [partition]}]
+    version = model.version("OffsetFetch", 1, 9)
+    if version >= 2 and model.chance(0.3):
+        topics = None
+    stable = model.chance(0.5)
+    fields = {
+        "group_id": group,
+        "topics": topics,
+        "groups": [{"group_id": group, "topics": topics}],
+        "require_stable": stable,
+    }
+    return Step("OffsetFetch", version, fields, model.connection())
+
+
+@rule("OffsetDelete", 0.8)
+def offset_delete(model: Model) -> Step | None:
+    name, partition = model.some_partition(0.1)
+    group = model.some_group()
+    topics = [{"name": name, "partitions": [{"partition_index": partition}]}]
+    return Step("OffsetDelete", 0, {"group_id": group, "topics": topics}, model.connection())
+
+
+@rule("FindCoordinator", 1.0)
+def coordinator(model: Model) -> Step | None:
+    kind = model.pick([0, 0, 0, 1, 1, 9])
+    key = model.pick([model.groups[0].name, model.transactional_ids[0], ""])
+    fields = {"key": key, "key_type": kind, "coordinator_keys": [key]}
+    return Step(
+        "FindCoordinator", model.version("FindCoordinator", 0 if kind == 0 else 1, 5), fields, model.connection()
+    )
+
+
+@rule("DescribeGroups", 1.2)
+def describe(model: Model) -> Step | None:
+    group = model.some_group("")
+    return Step("DescribeGroups", model.version("DescribeGroups"), {"groups": [group]}, model.connection())
+
+
+@rule("ListGroups", 0.7)
+def listing(model: Model) -> Step | None:
+    states = model.pick([[], [], ["Stable"], ["Empty", "PreparingRebalance"], ["stable"]])
+    return Step(
+        "ListGroups",
+        model.version("ListGroups"),
+        {"states_filter": states, "types_filter": model.pick([[], ["classic"], ["consumer"]])},
+        model.connection(),
+    )
+
+
+@rule("DeleteGroups", 0.8)
+def delete(model: Model) -> Step | None:
+    group = model.some_group("")
+    return Step("DeleteGroups", model.version("DeleteGroups", 0, 2), {"groups_names": [group]}, model.connection())

@@ -1,0 +1,82 @@
+"""An oracle and a target, both serving: plays sequences on them, several at a time, and cleans up after each."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from brokertrial.suites.explore.choices import Choices
+from brokertrial.suites.explore.families import Rule
+from brokertrial.suites.explore.model import Model
+from brokertrial.suites.explore.peer import ANSWER_WITHIN_S, Peer
+from brokertrial.suites.explore.sequence import Ignored, Outcome, Sequence
+from brokertrial.wire.apis import ALL
+from brokertrial.wire.client import Connection
+from brokertrial.wire.codec import Malformed
+from brokertrial.wire.conversation import ConnectionFailed
+
+PATIENCE_S = 0.15
+#: A difference that does not show with so much more patience was only slowness.
+MORE_PATIENCE = 10
+#: No time that a broker takes from its own clock falls among those that records have and that are asked for.
+SLOW_BY_MS = 20 * 60_000
+Ranges = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Where both are, and what both offer."""
+
+    oracle: tuple[str, int]
+    target: tuple[str, int]
+    ranges: Ranges
+    rules: tuple[Rule, ...]
+
+    def play(self, choices: Choices, patience_s: float, ignored: Ignored, outcome: Outcome) -> Outcome:
+        """Puts a sequence to both, under names that nothing else has; raises ConnectionFailed where one is gone.
+
+        `outcome` is filled and given back, so that it says how far a sequence came that was cut off.
+        """
+        prefix = f"explore-{uuid.uuid4().hex[:8]}"
+        model = Model(prefix, choices, int(time.time() * 1000) - SLOW_BY_MS, self.ranges)
+        with (
+            Peer(self.oracle, prefix, patience_s, self.ranges) as oracle,
+            Peer(self.target, prefix, patience_s, self.ranges) as target,
+        ):
+            try:
+                return Sequence(choices, (oracle, target), model, self.rules, ignored, outcome).run()
+            finally:
+                for peer in (oracle, target):
+                    _clean(peer, model)
+
+
+def _clean(peer: Peer, model: Model) -> None:
+    """Removes what a sequence made, as far as that can be done."""
+    with suppress(ConnectionFailed, Malformed, OSError):
+        peer.disconnect()
+        names = sorted({topic.name for topic in model.topics})
+        if names and peer.offers("DeleteTopics"):
+            topics = [{"name": name} for name in names]
+            peer.ask("DeleteTopics", 5, topic_names=names, topics=topics, timeout_ms=5_000)
+        if peer.offers("DeleteGroups"):
+            groups = [*(group.name for group in model.groups), model.consumers.name]
+            peer.ask("DeleteGroups", 1, groups_names=groups)
+
+
+def common_ranges(*addresses: tuple[str, int]) -> dict[str, tuple[int, int]]:
+    """The versions that all offer, by API; those that Kafka marks as unstable left out."""
+    offers = []
+    for host, port in addresses:
+        with Connection(host, port, timeout_s=ANSWER_WITHIN_S) as connection:
+            offers.append(connection.offered())
+    found = {}
+    for api in ALL:
+        if all(api.key in offer for offer in offers):
+            least = max(offer[api.key][0] for offer in offers)
+            most = min(*(offer[api.key][1] for offer in offers), api.newest)
+            if least <= most:
+                found[api.name] = (least, most)
+    return found

@@ -1,0 +1,209 @@
+"""One sequence of requests, put to the oracle and to the target, request by request, until they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from brokertrial.suites.explore.choices import Choices, Recorded
+from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, Place, compared
+from brokertrial.suites.explore.families import Rule, rules
+from brokertrial.suites.explore.model import CONNECTIONS, Model
+from brokertrial.suites.explore.normalise import UnknownId
+from brokertrial.suites.explore.peer import HELD, Peer, Reply
+from brokertrial.suites.explore.step import Step, Visible
+from brokertrial.suites.explore.visible import becomes_visible
+from brokertrial.wire import errors
+
+SLOWER_BY_S = 10.0
+#: How Kafka refuses a batch whose transaction is not open, where it asks the coordinator for several producers at once.
+NOT_OPEN = frozenset({errors.TRANSACTION_ABORTABLE, errors.INVALID_TXN_STATE})
+ASKED_AGAIN = 5
+#: Topics and producers first, so that most of what follows has something to be about.
+FIRST = ("CreateTopics", "CreateTopics", "InitProducerId", "InitProducerId")
+Tuple = tuple[str, int, str, str]
+"""API, version, error code, state of the model: what coverage counts."""
+
+
+Ignored = Callable[[Difference], bool]
+"""Differences after which a sequence goes on."""
+
+
+def nothing(_: Difference) -> bool:
+    """No difference is ignored."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and what both brokers answered."""
+
+    step: Step
+    oracle: Reply
+    target: Reply
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one sequence asked, reached, and where it ended early."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    tuples: list[frozenset[Tuple]] = field(default_factory=list)
+    difference: Difference | None = None
+    choices: Recorded = ()
+    asking: Step | None = None
+    """The last request that was made, whatever became of it."""
+
+    @property
+    def reached(self) -> Counter[Tuple]:
+        """How many requests reached what."""
+        return Counter(each for reached in self.tuples for each in reached)
+
+    def last_new(self, new: Set[Tuple]) -> int:
+        """After how many requests the last of these was reached."""
+        numbers = [number for number, each in enumerate(self.tuples, 1) if each & new]
+        return max(numbers, default=0)
+
+    @property
+    def requests(self) -> int:
+        """How many were made."""
+        return len(self.exchanges)
+
+    @property
+    def accepted(self) -> int:
+        """How many requests were answered without an error."""
+        answered = [each.oracle for each in self.exchanges if isinstance(each.oracle.answer, dict)]
+        return sum(not any(reply.codes()) for reply in answered)
+
+
+class Sequence:
+    """Puts one sequence to both; ends at the first difference, for from there on the two are in different states.
+
+    `peers` are the oracle and the target; `outcome` is filled while the sequence runs.
+    """
+
+    def __init__(
+        self,
+        choices: Choices,
+        peers: tuple[Peer, Peer],
+        model: Model,
+        allowed: tuple[Rule, ...],
+        ignored: Ignored,
+        outcome: Outcome,
+    ) -> None:
+        oracle, target = peers
+        self._choices, self._oracle, self._target, self._model = choices, oracle, target, model
+        self._ignored = ignored
+        self._rules = allowed
+        self._preferred = {
+            api: [number for number, rule in enumerate(allowed) if rule.api == api] for api in set(FIRST)
+        }
+        self._weights = [rule.weight for rule in allowed]
+        self.outcome = outcome
+
+    def run(self) -> Outcome:
+        """All requests that the choices make."""
+        with suppress(UnknownId):  # of an answer that differed and was ignored
+            while self.outcome.difference is None and (made := self._choices.request(self._next)) is not None:
+                if made.step is None:
+                    self._choices.discard()
+                else:
+                    self._put(made.step)
+        self.outcome.choices = self._choices.recorded
+        return self.outcome
+
+    def _next(self) -> _Made:
+        number = self.outcome.requests
+        preferred = self._preferred[FIRST[number]] if number < len(FIRST) else []
+        step = self._rules[self._choices.rule(self._weights, preferred)].make(self._model)
+        busy = step is not None and step.connection in self._model.busy and step.connection < CONNECTIONS
+        return _Made(None if busy else step)
+
+    def _put(self, step: Step) -> None:
+        state = self._model.state(step)
+        self.outcome.asking = step
+        oracle, target = self._replies(step)
+        for _ in range(ASKED_AGAIN):
+            if not refused_in_other_words(oracle, target):
+                break
+            again = self._replies(step)
+            oracle, target = _joined(oracle, again[0]), _joined(target, again[1])
+        self.outcome.exchanges.append(Exchange(step, oracle, target))
+        words = {oracle.answer} if isinstance(oracle.answer, str) else {errors.name(code) for code in oracle.codes()}
+        self.outcome.tuples.append(frozenset((step.api, step.version, word, state) for word in words or {"NONE"}))
+        difference = compared(step.api, step.version, oracle, target)
+        if difference is None or self._ignored(difference):
+            self._learn(step, oracle)
+            self._wait(step)
+        else:
+            self.outcome.difference = difference
+
+    def _replies(self, step: Step) -> tuple[Reply, Reply]:
+        oracle, target = self._oracle.put(step), self._target.put(step)
+        _wait_for_the_slower(step.connection, self._oracle, oracle, target)
+        _wait_for_the_slower(step.connection, self._target, target, oracle)
+        return oracle, target
+
+    def _wait(self, step: Step) -> None:
+        """Until both brokers show what the request changed."""
+        for what in step.until:
+            shown = [becomes_visible(peer, what) for peer in (self._oracle, self._target)]
+            if shown[0] != shown[1]:
+                self.outcome.difference = _not_shown(step, what, *shown)
+                return
+
+    def _learn(self, step: Step, reply: Reply) -> None:
+        if reply.answer == HELD:
+            self._model.busy.add(step.connection)
+            self._model.waiting[step.connection] = step
+        elif isinstance(reply.answer, dict) and step.learn is not None:
+            step.learn(reply.answer)
+        for connection, answer in reply.late:
+            self._model.busy.discard(connection)
+            held = self._model.waiting.pop(connection)
+            if isinstance(answer, dict) and held.learn is not None:
+                held.learn(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a rule made: a request, or nothing."""
+
+    step: Step | None
+
+
+def allowed_rules(ranges: Mapping[str, tuple[int, int]], only: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
+    """The rules of APIs that both brokers offer; `only` names families, of which others keep what they need."""
+    offered = tuple(rule for rule in rules() if rule.api in ranges)
+    return tuple(rule for rule in offered if not only or rule.family in only or rule.api in FIRST)
+
+
+def refused_in_other_words(oracle: Reply, target: Reply) -> bool:
+    """Whether both refuse for want of an open transaction, and only the code differs.
+
+    Kafka asks the coordinator for all producers that want to know at a time, and answers all of them in the words that
+    the first of their requests understands; a refusal leaves nothing behind, so that it can be asked again.
+    """
+    pairs = list(zip(oracle.codes(), target.codes(), strict=False))
+    return len(oracle.codes()) == len(target.codes()) and any({one, other} == NOT_OPEN for one, other in pairs)
+
+
+def _joined(before: Reply, now: Reply) -> Reply:
+    return Reply(now.answer, [*before.late, *now.late], now.sent, now.received)
+
+
+def _wait_for_the_slower(connection: int, peer: Peer, own: Reply, other: Reply) -> None:
+    """What one broker has answered the other gets time for: only two that both wait are alike at once."""
+    if own.answer == HELD and other.answer != HELD:
+        own.answer = peer.hear(connection, SLOWER_BY_S)
+    for late, _ in other.late:
+        if peer.waits(late) and (answer := peer.hear(late, SLOWER_BY_S)) != HELD:
+            own.late.append((late, answer))
+    own.late.sort(key=lambda one: one[0])
+
+
+def _not_shown(step: Step, what: Visible, oracle: bool, target: bool) -> Difference:
+    words = ["shown" if shown else NOT_SHOWN for shown in (oracle, target)]
+    return Difference(step.api, step.version, (Place(f"afterwards: {what.kind}", *words),))

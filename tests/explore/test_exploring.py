@@ -1,0 +1,46 @@
+"""An exploration of a few seconds finds a planted bug and makes it small; the healthy broker has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from brokertrial.ci.cli import cli
+from brokertrial.suites.explore.record import Record
+
+
+def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str) -> tuple[str, Record, Path]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = ["explore", "--target", target, "--against", "reference", "--runs", str(tmp_path / "runs"), *more]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    (folder,) = (tmp_path / "runs").iterdir()
+    return result.output, msgspec.json.decode((folder / "findings.json").read_bytes(), type=Record), folder
+
+
+def test_a_planted_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P53: any number of acks counts as one."""
+    output, record, folder = explored(
+        tmp_path, monkeypatch, "reference?mutant=P53", "--minutes", "0.15", "--seed", "1", "--only", "records"
+    )
+    (finding,) = [each for each in record.findings if each.api == "Produce"]
+    assert [each.api for each in finding.story] == ["CreateTopics", "Produce"]
+    assert "INVALID_REQUIRED_ACKS" in finding.cause
+    assert finding.reproduced == finding.checks
+    assert "break a guarantee" in output
+    for page in ("report.md", "report.html"):
+        assert "INVALID_REQUIRED_ACKS" in (folder / page).read_text("utf-8")
+
+
+def test_the_healthy_broker_answers_as_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, record, _ = explored(tmp_path, monkeypatch, "reference", "--minutes", "0.08", "--seed", "2")
+    assert record.findings == ()
+    assert record.requests > 20
+
+
+def test_a_family_that_is_not_there_is_a_usage_error() -> None:
+    result = CliRunner().invoke(cli, ["explore", "--target", "reference", "--only", "transaction"])
+    assert "transactions" in str(result.exception)
