@@ -1,0 +1,1 @@
+"""For developers: bugs that released brokers had, and which cases find them."""
