@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from brokertrial.suites.case import Case, all_cases
+from brokertrial.suites.exit_status import ExitStatus
 
 BUGS = ("M01a", "M05", "M06", "M07a", "M09", "M15a", "M17", "M19a", "M21", "M23", "M30a", "M37a")
 SHARE = 0.9
@@ -68,7 +69,7 @@ def _tried(bug: str, times: int, seed: int, scratch: Path) -> Row:
         "run", "--target", f"reference?mutant={bug}", "--select", case.id, "--seed", str(seed), "--runs", str(runs)
     )
     found = sorted(runs.glob("*/results.jsonl"))
-    if status == FAILED and found:
+    if status == ExitStatus.FAILED and found:
         place = f"{found[0].parent}/{case.id}"
         row.judgements = len({_brokertrial("check", place) for _ in range(times)})
         _, said = _brokertrial("replay", place, "--times", str(times), "--runs", str(runs / "again"))

@@ -17,8 +17,9 @@ from types import FrameType
 from typing import Self
 
 from brokertrial.ci import crash
-from brokertrial.ci.errors import INTERNAL, INTERRUPTED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import heal_run
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.earlier import Earlier
 
 FORGET = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
@@ -54,7 +55,7 @@ def run(run_dir: Path) -> int:
                 raise UserError(
                     f"The run was ended by {ended.name}.",
                     f"What it had written is in {run_dir}",
-                    INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else INTERNAL,
+                    ExitStatus.INTERRUPTED if ended in (signal.SIGINT, signal.SIGTERM) else ExitStatus.INTERNAL,
                 )
             print(f"brokertrial: the client library crashed ({ended.name}): {_next(following)}", file=sys.stderr)
             earlier = following

@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from brokertrial.ci.errors import INTERNAL, INTERRUPTED, MEANING, PASSED, USAGE, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.extensions import BrokenExtension, use_folders
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.targets.base import TargetProblem
 
-STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {meaning}" for status, meaning in sorted(MEANING.items()))
+STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {status.meaning}" for status in ExitStatus)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 118}, epilog=STATUSES)
@@ -297,25 +298,25 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         cli.main(arguments, prog_name="brokertrial", standalone_mode=False)
     except click.exceptions.Abort:
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitStatus.INTERRUPTED)
     except click.ClickException as error:
         where = (
             f" {error.ctx.info_name}" if isinstance(error, click.UsageError) and error.ctx and error.ctx.parent else ""
         )
         click.echo(f"brokertrial{where}: {error.format_message()}\n  `brokertrial{where} --help` says more.", err=True)
-        sys.exit(USAGE)
+        sys.exit(ExitStatus.USAGE)
     except UserError as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
     except (BadOptions, BrokenExtension) as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
-        sys.exit(USAGE)
+        sys.exit(ExitStatus.USAGE)
     except TargetProblem as problem:
         click.echo(f"brokertrial: {problem}", err=True)
         sys.exit(problem.exit_status)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(PASSED)
+        sys.exit(ExitStatus.PASSED)
     except Exception:  # noqa: BLE001  status 1 would accuse the broker of our own mistake
         traceback.print_exc()
-        sys.exit(INTERNAL)
+        sys.exit(ExitStatus.INTERNAL)

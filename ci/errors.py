@@ -5,24 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-PASSED, FAILED, INTERRUPTED, INTERNAL, USAGE, NOTHING_JUDGED, INCONCLUSIVE, NOT_READY = range(8)
-
-MEANING = {
-    PASSED: "passed",
-    FAILED: "a guarantee was violated, or known.toml is out of date",
-    INTERRUPTED: "interrupted",
-    INTERNAL: "internal error",
-    USAGE: "usage error",
-    NOTHING_JUDGED: "no case was decided",
-    INCONCLUSIVE: "only inconclusive results",
-    NOT_READY: "the target never became ready",
-}
+from brokertrial.suites.exit_status import ExitStatus
 
 
 class UserError(Exception):
     """One clear sentence, what to do about it, and the exit status."""
 
-    def __init__(self, sentence: str, hint: str = "", status: int = USAGE) -> None:
+    def __init__(self, sentence: str, hint: str = "", status: int = ExitStatus.USAGE) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.hint = hint

@@ -16,6 +16,7 @@ from brokertrial.reference_impl.broker import cluster
 from brokertrial.reference_impl.broker.node import Node
 from brokertrial.reference_impl.log import open_files, powercut
 from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.wire.addresses import parsed
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -99,10 +100,10 @@ def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
 def _address(text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError(f"--controller {text}: needs HOST:PORT")
-    return host, int(port)
+    try:
+        return parsed(text)
+    except ValueError:
+        raise ValueError(f"--controller {text}: needs HOST:PORT") from None
 
 
 def _setting(text: str) -> tuple[str, str]:

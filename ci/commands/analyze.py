@@ -13,8 +13,9 @@ import click
 
 from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, NOTHING_JUDGED, PASSED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.tally import WORDS
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.situations.pairs import case_named
 from brokertrial.suites.trials.verdict import judged
@@ -96,12 +97,12 @@ def status(found: Results) -> int:
     """As for `run`: a failed `must` outranks all else; a check that missed its canary makes the job our own error."""
     kinds = {case.verdict for case in found.cases}
     if any(_must(case.anomalies) or not case.anomalies for case in found.cases if case.verdict == "fail"):
-        return FAILED
+        return ExitStatus.FAILED
     if found.wrong:
-        return INTERNAL
+        return ExitStatus.INTERNAL
     if "inconclusive" in kinds or found.refused:
-        return INCONCLUSIVE
-    return PASSED if kinds & {"pass", "fail"} else NOTHING_JUDGED
+        return ExitStatus.INCONCLUSIVE
+    return ExitStatus.PASSED if kinds & {"pass", "fail"} else ExitStatus.NOTHING_JUDGED
 
 
 def _must(anomalies: Sequence[object]) -> bool:

@@ -13,13 +13,14 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import manifest
 from brokertrial.ci.commands.check_foreign import check_foreign
-from brokertrial.ci.errors import NOTHING_JUDGED, PASSED, UserError, nearest
+from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.details import details, headline
 from brokertrial.ci.reports.findings import STATUS, STRICT, Finding, Findings
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.ci.run_folder import find
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.rejudge import judge_stored
 
@@ -54,7 +55,7 @@ def check(
         judged = [_again(place.run, _one(place.run, place.case, judging), judging, as_json)]
     tally = Tally.of(judged)
     kept = place.run is None or any(_kept(place.run, result) for result in judged)
-    status = tally.status() or (PASSED if kept else NOTHING_JUDGED)
+    status = tally.status() or (ExitStatus.PASSED if kept else ExitStatus.NOTHING_JUDGED)
     if as_json:
         click.echo(judging.findings(judged, status).as_json())
         return status

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from brokertrial.ci import manifest
-from brokertrial.ci.errors import FAILED, NOT_READY, PASSED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import heal_run
 from brokertrial.histories import tempdirs
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.running import extended
 from brokertrial.suites.targets import doctor as ward
@@ -28,7 +29,7 @@ def doctor(target: str | None, clean: str | None) -> int:
         click.echo(f"{'extension':<14} {'works':<11} {place} ({held})")
     if left := tempdirs.left_behind():
         click.echo(f"{'leftovers':<14} {len(left)} temporary folders of processes that were killed: doctor --clean")
-    return FAILED if target and any(finding.state == "does not" for finding in found) else PASSED
+    return ExitStatus.FAILED if target and any(finding.state == "does not" for finding in found) else ExitStatus.PASSED
 
 
 def _clean(run: str) -> int:
@@ -37,7 +38,7 @@ def _clean(run: str) -> int:
         _must_be_over(Path(run))
     removed = sum(map(tempdirs.remove, tempdirs.left_behind()))
     click.echo(f"Removed temporary folders of processes that were killed: {removed}.")
-    return _clean_run(Path(run)) if run else PASSED
+    return _clean_run(Path(run)) if run else ExitStatus.PASSED
 
 
 def _must_be_over(run: Path) -> None:
@@ -59,9 +60,9 @@ def _clean_run(run: Path) -> int:
     try:
         topics, groups = clean_run(run)
     except (BrokerAtFault, NotApplicable, Unclear, OSError) as problem:
-        raise UserError(f"The cluster of {run} cannot be cleaned: {problem}.", status=NOT_READY) from None
+        raise UserError(f"The cluster of {run} cannot be cleaned: {problem}.", status=ExitStatus.NOT_READY) from None
     for kind, names in (("topic", topics), ("group", groups)):
         for name in names:
             click.echo(f"removed {kind} {name}")
     click.echo(f"{len(topics)} topics and {len(groups)} groups of this run were there; nothing else was touched.")
-    return PASSED
+    return ExitStatus.PASSED

@@ -17,7 +17,7 @@ from brokertrial.checkers.judge import judge
 from brokertrial.checkers.linearizability.crosscheck import CrossCheck, cross_checks
 from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised
 from brokertrial.ci.commands.explain_exchanges import explain_exchanges
-from brokertrial.ci.errors import PASSED, UserError, nearest
+from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports.counterexample import smallest
 from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
 from brokertrial.ci.reports.evidence_picture import draw
@@ -26,6 +26,7 @@ from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.run_folder import RunLocation, find
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.probe.naming import shortening_of
 from brokertrial.suites.situations.pairs import case_named
@@ -50,11 +51,11 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
     if (case := case_named(history.header.case)) is not None and case.kind == "wire":
         page = _page_of(html, place, history, "")
         explain_exchanges(text, history, which, page)
-        return PASSED
+        return ExitStatus.PASSED
     anomalies = _anomalies(history)
     if which is None:
         _list(text, anomalies)
-        return PASSED
+        return ExitStatus.PASSED
     number = chosen(which, [anomaly for anomaly, _ in anomalies])
     explanation = Explanation(text, history, *anomalies[number], number + 1, len(anomalies))
     page = _page_of(html, place, history, f"-{number + 1}")
@@ -65,7 +66,7 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
     click.echo(f"Page\n{INDENT}{page}")
     if explanation.drawn is not None:
         click.echo(f"{INDENT}{explanation.drawn}  (Porcupine visualisation)")
-    return PASSED
+    return ExitStatus.PASSED
 
 
 def _page_of(html: Path | None, place: RunLocation, history: History, number: str) -> Path:

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import manifest
-from brokertrial.ci.errors import NOTHING_JUDGED, PASSED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import results as stored
 from brokertrial.extensions import source_of
 from brokertrial.histories.reader import History
 from brokertrial.suites.case import Case, by_id
 from brokertrial.suites.events import RunStarted
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.proving.proof_record import NAME, KafkaPass, ProofRecord, read, write
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.targets.address import Address
@@ -34,7 +35,7 @@ def prove(runs: Sequence[str]) -> int:
     for folder, record in records.items():
         write(folder / NAME, record)
         click.echo(f"Written: {folder / NAME}")
-    return PASSED if records else NOTHING_JUDGED
+    return ExitStatus.PASSED if records else ExitStatus.NOTHING_JUDGED
 
 
 def _theirs(results: Sequence[CaseResult]) -> Iterator[tuple[Case, CaseResult, Path]]:

@@ -10,9 +10,10 @@ import click
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import manifest, run_folder
 from brokertrial.ci.commands.run import run_in_child
-from brokertrial.ci.errors import FAILED, INTERRUPTED, PASSED, UserError, nearest
+from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.known import failures
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions
 
@@ -37,18 +38,19 @@ def replay(text: str, times: int, runs: Path, cases: Sequence[str] = ()) -> int:
         cases=tuple(cases),
         runs=str(runs),
     ).validated()
-    same, failed, status = 0, False, PASSED
+    same, failed = 0, False
+    status: int = ExitStatus.PASSED
     for number in range(1, times + 1):
         again, status = _once(options)
-        if status == INTERRUPTED:
+        if status == ExitStatus.INTERRUPTED:
             break
-        failed |= status == FAILED
+        failed |= status == ExitStatus.FAILED
         came_back = again is not None and not wanted.isdisjoint(_marks(again))
         same += came_back
         click.echo(f"replay {number} of {times}: {_said(again, came_back)}")
     what = ", ".join(sorted(wanted)).rstrip(".")
     click.echo(f"{same} of {times} reproduced {what}." + ("" if same else " Not reproduced."))
-    return FAILED if failed and status != INTERRUPTED else status
+    return ExitStatus.FAILED if failed and status != ExitStatus.INTERRUPTED else status
 
 
 def _once(options: RunOptions) -> tuple[CaseResult | None, int]:

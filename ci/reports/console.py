@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, PASSED
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import by_harm, causes, ways_of
 from brokertrial.ci.reports.details import brief, details, headline
@@ -28,6 +27,7 @@ from brokertrial.suites.events import (
     RunStarted,
     TrialProgress,
 )
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 
 STYLE = {
@@ -160,7 +160,7 @@ class ConsoleWriter:
         if self._state.run:
             self._say(f"Report: {self._state.place}/report.html")
         status = self._state.status
-        style = "green" if status == PASSED else "bold red" if status == FAILED else "yellow"
+        style = "green" if status == ExitStatus.PASSED else "bold red" if status == ExitStatus.FAILED else "yellow"
         meaning = f" = {self._state.meaning}" if self._state.meaning else ""
         self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
         self._flush()

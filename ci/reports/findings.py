@@ -11,15 +11,15 @@ import msgspec
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
 from brokertrial.histories.formats.legend import Legend
+from brokertrial.suites.exit_status import ExitStatus
 
 STRICT = "--strict also judges what Kafka permits: for tests of checkers, not of brokers."
-STATUS = {
-    Verdict.PASS: PASSED,
-    Verdict.FAIL: FAILED,
-    Verdict.INCONCLUSIVE: INCONCLUSIVE,
-    Verdict.NOT_APPLICABLE: NOTHING_JUDGED,
+STATUS: dict[Verdict, int] = {
+    Verdict.PASS: ExitStatus.PASSED,
+    Verdict.FAIL: ExitStatus.FAILED,
+    Verdict.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
+    Verdict.NOT_APPLICABLE: ExitStatus.NOTHING_JUDGED,
 }
 LINES = 20
 """Anomalies of one name that the text shows; the JSON object has all that the judgement lists."""

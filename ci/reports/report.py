@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import NOTHING_JUDGED
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports.cards import KINDS, Card, by_harm, cards_of, cause_cards
 from brokertrial.ci.reports.case_views import CaseViews
@@ -23,6 +22,7 @@ from brokertrial.ci.reports.guarantee_rows import guarantee_areas
 from brokertrial.ci.reports.known_failures import NAME as KNOWN_FAILURES
 from brokertrial.ci.reports.run_state import RunState, host, suite_version
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
+from brokertrial.suites.exit_status import ExitStatus
 
 TEMPLATES = Path(__file__).parent / "templates"
 EVERY_S = 10.0
@@ -124,7 +124,7 @@ def _verdict(state: RunState, failed: list[Cause]) -> tuple[str, str]:
         return "fail", text if state.end else f"{text} so far"
     if state.end is None:
         return "inconclusive", "Not finished"
-    if state.status == NOTHING_JUDGED:
+    if state.status == ExitStatus.NOTHING_JUDGED:
         return "inconclusive", "No case was decided"
     words = {0: f"Passed: {len(tally.passed)} cases", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}
     word = words.get(state.status, state.meaning.capitalize())

@@ -8,9 +8,10 @@ from typing import IO
 
 import msgspec
 
-from brokertrial.ci.errors import NOTHING_JUDGED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.run_state import RunState, host, suite_version
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 
 NAME = "results.jsonl"
@@ -102,7 +103,7 @@ def read(folder: Path) -> tuple[ResultsHeader, list[CaseResult], ResultsFooter]:
     if len(parsed) == 1 and isinstance(parsed[0], ResultsFooter):
         raise UserError(
             f"{folder} judged nothing: {parsed[0].end.error or 'it ended before its first case'}.",
-            status=NOTHING_JUDGED,
+            status=ExitStatus.NOTHING_JUDGED,
         )
     if not parsed or not isinstance(parsed[0], ResultsHeader):
         raise UserError(f"{path} has no header line.")

@@ -10,10 +10,10 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, MEANING, PASSED
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.tally import Tally, local_day
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 
 
@@ -53,11 +53,13 @@ class RunState:
     def status(self) -> int:
         """The exit status, known failures and what could not be written taken into account."""
         if self.interrupted:
-            return INTERRUPTED
-        status = self.tally.status(self.end.status if self.end else PASSED)
-        if status == PASSED and self.shortfall:
-            status = INCONCLUSIVE
-        return INTERNAL if self.broken and status not in (FAILED, INTERRUPTED) else status
+            return ExitStatus.INTERRUPTED
+        status = self.tally.status(self.end.status if self.end else ExitStatus.PASSED)
+        if status == ExitStatus.PASSED and self.shortfall:
+            status = ExitStatus.INCONCLUSIVE
+        if self.broken and status not in (ExitStatus.FAILED, ExitStatus.INTERRUPTED):
+            status = ExitStatus.INTERNAL
+        return status
 
     @property
     def shortfall(self) -> str:
@@ -70,9 +72,9 @@ class RunState:
     @property
     def meaning(self) -> str:
         """What the exit status says of this run."""
-        if self.status == INCONCLUSIVE and not self.tally.inconclusive and self.shortfall:
+        if self.status == ExitStatus.INCONCLUSIVE and not self.tally.inconclusive and self.shortfall:
             return self.shortfall
-        return MEANING.get(self.status, "")
+        return ExitStatus(self.status).meaning
 
     @property
     def place(self) -> str:

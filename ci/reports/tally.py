@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERNAL, INTERRUPTED, NOTHING_JUDGED, PASSED, USAGE
 from brokertrial.ci.reports.known import KnownFailures, StaleEntry
-from brokertrial.suites.exit_status import is_untried
+from brokertrial.suites.exit_status import ExitStatus, is_ours, is_untried
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.claims import NAMES_BEGIN
 
 SAID_ONCE = {"disclaimed": "disclaimed", "no-permission": "no permission"}
 """Reasons that are one decision of somebody, whatever the number of cases: the last line names what they are about."""
-SUITE_KINDS = ("suite", "unwritten")
 WORDS = {
     Verdict.PASS: "passed",
     Verdict.FAIL: "failed",
@@ -57,17 +55,23 @@ class Tally:
             return self.known
         return self.failed if result.level == "must" else self.warned
 
-    def status(self, base: int = PASSED) -> int:
+    def status(self, base: int = ExitStatus.PASSED) -> int:
         """The exit status. `base` is what the suite itself ended with: an interrupted run stays one."""
-        if base not in (PASSED, FAILED, INTERNAL, NOTHING_JUDGED, INCONCLUSIVE):
-            return FAILED if self.failed and base not in (INTERRUPTED, USAGE) else base
+        if base not in (
+            ExitStatus.PASSED,
+            ExitStatus.FAILED,
+            ExitStatus.INTERNAL,
+            ExitStatus.NOTHING_JUDGED,
+            ExitStatus.INCONCLUSIVE,
+        ):
+            return ExitStatus.FAILED if self.failed and base not in (ExitStatus.INTERRUPTED, ExitStatus.USAGE) else base
         if self.failed or self.stale:
-            return FAILED
-        if base == INTERNAL or any(_kind(result) in SUITE_KINDS for result in self.inconclusive):
-            return INTERNAL
-        if self.inconclusive or base == INCONCLUSIVE or self.untried:
-            return INCONCLUSIVE
-        return PASSED if self.passed or self.known or self.warned else NOTHING_JUDGED
+            return ExitStatus.FAILED
+        if base == ExitStatus.INTERNAL or any(map(is_ours, self.inconclusive)):
+            return ExitStatus.INTERNAL
+        if self.inconclusive or base == ExitStatus.INCONCLUSIVE or self.untried:
+            return ExitStatus.INCONCLUSIVE
+        return ExitStatus.PASSED if self.passed or self.known or self.warned else ExitStatus.NOTHING_JUDGED
 
     def line(self) -> str:
         """Every verdict counted, the ones that are neither green nor red split by reason."""

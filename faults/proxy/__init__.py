@@ -22,6 +22,7 @@ from brokertrial.faults.discovery import discover
 from brokertrial.faults.proxy.control import Control
 from brokertrial.faults.proxy.node_listeners import PortInUse
 from brokertrial.faults.proxy.proxy import Proxy
+from brokertrial.wire.addresses import all_parsed
 
 __all__ = ["main", "run", "serve"]
 
@@ -81,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
         run(_serve_channel(socket.socket(fileno=options.control)))
         return 0
     try:
-        bootstrap = addresses(options.upstream)
+        bootstrap = all_parsed(options.upstream)
         setup = Setup(bootstrap=bootstrap, host=options.host, bootstrap_port=options.port, addresses=options.addresses)
         setup.nodes = discover(bootstrap)
         run(serve(setup))
@@ -92,17 +93,6 @@ def main(argv: list[str] | None = None) -> int:
         print(f"brokertrial: {problem}", file=sys.stderr)
         return 4
     return 0
-
-
-def addresses(text: str) -> list[tuple[str, int]]:
-    """Reads `host:port,host:port`; ValueError says what is wrong."""
-    found = []
-    for part in text.split(","):
-        host, _, port = part.strip().rpartition(":")
-        if not host or not port.isdigit():
-            raise ValueError(f"{part!r} is no address of the form host:port.")
-        found.append((host.strip("[]"), int(port)))
-    return found
 
 
 def _print_events(message: ControlReport) -> None:

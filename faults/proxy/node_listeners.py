@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from brokertrial.faults.channel import Setup
+from brokertrial.wire.addresses import reached
 
 BACKLOG = 1024
 UNKNOWN = -1
@@ -99,13 +100,7 @@ class NodeListeners:
 
     def _reach(self, host: str, port: int) -> tuple[str, int]:
         """Where an advertised address is from here; a whole `host:port` or a host alone may be mapped."""
-        target = self._setup.reach.get(f"{host}:{port}")
-        if target is None and (name := self._setup.reach.get(host)):
-            target = name if ":" in name else f"{name}:{port}"
-        if target is None:
-            return host, port
-        reached, _, number = target.rpartition(":")
-        return reached.strip("[]"), int(number)
+        return reached(host, port, self._setup.reach)
 
     def _by_address(self, address: tuple[str, int]) -> NodeListener | None:
         upstream = self._reach(*address)

@@ -19,7 +19,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.events import CaseFinished, RunEvent
-from brokertrial.suites.exit_status import INTERRUPTED
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.probe.run_case import NO_EFFECT as WITHOUT_EFFECT
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.estimates import healthy_s
@@ -91,9 +91,9 @@ def _prove(target: str, pairs: Sequence[Case], record: PairRecord, jobs: int) ->
                 keep="failed",
             )
             status = run(options, enter).status
-        if status == INTERRUPTED:
+        if status == ExitStatus.INTERRUPTED:
             record.write()
-            sys.exit(INTERRUPTED)
+            sys.exit(ExitStatus.INTERRUPTED)
     print(f"{target}: {', '.join(f'{count} {what}' for what, count in sorted(tally.items()))}", flush=True)
 
 

@@ -14,8 +14,8 @@ from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import ConnectFailed, NoResponse
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.targets.address import reached
 from brokertrial.wire import errors
+from brokertrial.wire.addresses import all_parsed, reached
 from brokertrial.wire.messages import request
 
 LEAVES = -1  # the epoch of a member that leaves (KIP-848)
@@ -121,11 +121,12 @@ def clean(wire: Wire, ours: Collection[str]) -> tuple[list[str], list[str]]:
 def clean_run(run_dir: Path) -> tuple[list[str], list[str]]:
     """What `doctor --clean RUN` does: removes what a killed run left on its cluster."""
     ours = msgspec.json.decode((run_dir / RESOURCES_FILE).read_bytes(), type=RunResources)
-    pairs = (entry.rpartition(":") for entry in ours.bootstrap.split(","))
-    addresses = [(host, int(port)) for host, _, port in pairs]
     case_context = CaseContext(prefix=ours.prefix, case="cleaning")
     reach = partial(reached, table=ours.reach)
-    return clean(Wire(LiveExchanger(lambda entry: None), case_context, addresses, reach), NameJournal(run_dir).names())
+    return clean(
+        Wire(LiveExchanger(lambda entry: None), case_context, all_parsed(ours.bootstrap), reach),
+        NameJournal(run_dir).names(),
+    )
 
 
 def _answered(act: Callable[[], object]) -> bool:

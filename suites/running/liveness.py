@@ -20,7 +20,7 @@ from brokertrial.suites.running.death_watch import DeathWatch, Place
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
 from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import Target, readiness
-from brokertrial.suites.targets.address import reached
+from brokertrial.wire.addresses import reached
 
 HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 """What a schedule needs that ends a node, or freezes it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brokertrial.suites.exit_status import OUR_FAULT, worst
+from brokertrial.suites.exit_status import ExitStatus, worst
 from brokertrial.suites.running.options import RunOptions
 
 NAME = "brokertrial-run"
@@ -26,7 +26,7 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self._statuses.append(getattr(node, "workeroutput", {}).get(NAME, OUR_FAULT))
+        self._statuses.append(getattr(node, "workeroutput", {}).get(NAME, ExitStatus.INTERNAL))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -28,7 +28,7 @@ from brokertrial.suites.events import (
     RunStarted,
     TrialProgress,
 )
-from brokertrial.suites.exit_status import FAILED, INCONCLUSIVE, INTERRUPTED, NOTHING_JUDGED, OK, OUR_FAULT, exit_status
+from brokertrial.suites.exit_status import ExitStatus, exit_status
 from brokertrial.suites.outcome import not_applicable
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.prerequisites import owners_first
@@ -88,7 +88,7 @@ class Run:
         self.run_dir = Path(self.options.run_dir or "")
         self.cases: list[Case] = []
         self.left: list[tuple[Case, str]] = []
-        self.status = OUR_FAULT
+        self.status = ExitStatus.INTERNAL
         self._listeners = listeners
         self._session: TargetSession | None = None
         self._problem: TargetProblem | None = None
@@ -276,10 +276,10 @@ class Run:
             self.status = self._problem.exit_status
         else:
             self.status = exit_status(self.results, interrupted=interrupted, ready=self._problem is None)
-        if self._mistake and self.status not in (FAILED, INTERRUPTED):
-            self.status = OUR_FAULT
-        if earlier and self.status in (OK, NOTHING_JUDGED):  # whatever was told of the case: the library crashed
-            self.status = INCONCLUSIVE
+        if self._mistake and self.status not in (ExitStatus.FAILED, ExitStatus.INTERRUPTED):
+            self.status = ExitStatus.INTERNAL
+        if earlier and self.status in (ExitStatus.PASSED, ExitStatus.NOTHING_JUDGED):  # the client library crashed
+            self.status = ExitStatus.INCONCLUSIVE
         spent_s = time.monotonic() - self._began + (earlier.spent_s if earlier else 0.0)
         self.interruption.reporting = True
         self.emit(RunFinished(self.status, interrupted, error, spent_s, tail))

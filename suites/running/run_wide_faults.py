@@ -13,6 +13,7 @@ from pathlib import Path
 from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.faults.schedule import BadSchedule, Schedule
 from brokertrial.suites.case import Case
+from brokertrial.wire.addresses import all_parsed
 
 
 class RunWideFaults:
@@ -44,8 +45,7 @@ class RunWideFaults:
 
     def bootstrap(self) -> list[tuple[str, int]]:
         """Where clients find the target now."""
-        pairs = (entry.rpartition(":") for entry in self.links.bootstrap.split(","))
-        return [(host, int(port)) for host, _, port in pairs]
+        return all_parsed(self.links.bootstrap)
 
     @contextlib.contextmanager
     def around(self, case: Case) -> Iterator[None]:

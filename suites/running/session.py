@@ -58,7 +58,7 @@ from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
-from brokertrial.suites.targets.address import reached
+from brokertrial.wire.addresses import all_parsed, reached
 
 
 class TargetSession:
@@ -169,8 +169,7 @@ class TargetSession:
         return self._given_bootstrap()
 
     def _given_bootstrap(self) -> list[tuple[str, int]]:
-        pairs = (entry.rpartition(":") for entry in self.target.bootstrap.split(","))
-        return [(host, int(port)) for host, _, port in pairs]
+        return all_parsed(self.target.bootstrap)
 
     def reach(self, host: str, port: int) -> tuple[str, int]:
         """Where an advertised address really is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -30,15 +30,6 @@ class Address:
                 raise ValueError(f"option {option} is there twice")
             options[option] = value
         return cls(text, scheme, where, options)
-
-
-def reached(host: str, port: int, table: Mapping[str, str]) -> tuple[str, int]:
-    """Where an advertised address really is, by a table of `host:port` or `host`; itself where the table has none."""
-    where = table.get(f"{host}:{port}") or table.get(host)
-    if where is None:
-        return host, port
-    there, colon, number = where.rpartition(":")
-    return (there, int(number)) if colon and number.isdecimal() else (where, port)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.listeners import Process
 
@@ -62,7 +63,7 @@ class NodeLogLine:
 class TargetProblem(Exception):
     """Why there is no target to try; one clear sentence, perhaps a hint, and the exit status that it asks for."""
 
-    exit_status: ClassVar[int] = 4
+    exit_status: ClassVar[ExitStatus] = ExitStatus.USAGE
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence if not hint else f"{sentence}\n  {hint}")
@@ -86,13 +87,13 @@ class TargetNotBuilt(TargetProblem):
 class TargetNotAvailable(TargetProblem):
     """This machine lacks something that the target needs: Java, Maven, a package."""
 
-    exit_status = 7
+    exit_status = ExitStatus.NOT_READY
 
 
 class TargetNotReady(TargetProblem):
     """The broker was started, or looked for, and never served. Carries its last log lines."""
 
-    exit_status = 7
+    exit_status = ExitStatus.NOT_READY
 
     def __init__(self, sentence: str, *, hint: str = "", last_lines: tuple[str, ...] = ()) -> None:
         super().__init__(sentence, hint=hint)

@@ -10,6 +10,7 @@ from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import Target, TargetNotReady, UnknownTarget
 from brokertrial.suites.targets.protocol_sniffer import LOGIN, identify_listener
+from brokertrial.wire.addresses import all_written, parsed
 
 _LOOK_FOR_S = 5.0
 _BACK_WITHIN_S = 60.0
@@ -31,7 +32,7 @@ class Bootstrap(Target):
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{host}:{port}" for host, port in self._places)
+        return all_written(self._places)
 
     def version(self) -> str:
         return self._version
@@ -79,10 +80,9 @@ def _one(place: tuple[str, int], timeout_s: float) -> readiness.NodeReport | rea
 
 
 def _place(address: Address, text: str) -> tuple[str, int]:
-    host, _, port = text.strip().rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    try:
+        return parsed(text)
+    except ValueError:
         raise UnknownTarget(
             f"{address.text}: `{text}` is not HOST:PORT.", hint="For example bootstrap:127.0.0.1:9092,127.0.0.1:9093."
-        )
-    return host, int(port)
+        ) from None

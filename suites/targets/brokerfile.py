@@ -14,6 +14,7 @@ from typing import Any
 from brokertrial.suites.since import release_of
 from brokertrial.suites.targets.address import nearest
 from brokertrial.suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
+from brokertrial.wire.addresses import parsed
 
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (
@@ -197,10 +198,10 @@ class _Reader:
             raise self._wrong("kafka", 'an Apache Kafka release, such as "3.5"', value) from None
 
     def _place(self, place: object) -> tuple[str, int]:
-        host, _, port = ("127.0.0.1", "", str(place)) if isinstance(place, int) else str(place).rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise self._wrong("ports", 'ports such as 9092 or places such as "broker-1:9092"', place)
-        return host, int(port)
+        try:
+            return parsed(f"127.0.0.1:{place}" if isinstance(place, int) else str(place))
+        except ValueError:
+            raise self._wrong("ports", 'ports such as 9092 or places such as "broker-1:9092"', place) from None
 
     def _signal(self, name: object) -> signal.Signals:
         names = {each.name.removeprefix("SIG"): each for each in signal.Signals}

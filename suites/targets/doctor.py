@@ -19,6 +19,7 @@ from brokertrial.suites.probe import naming
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
 from brokertrial.suites.targets.apache import jvm
+from brokertrial.wire.addresses import all_parsed
 
 AbilityState = Literal["works", "does not", "not stated"]
 
@@ -82,7 +83,7 @@ def _version(target: Target) -> Ability:
 
 def _metadata(target: Target) -> Ability:
     def ask() -> str:
-        brokers = sorted(readiness.ask(_places(target)[0]).brokers.items())
+        brokers = sorted(readiness.ask(all_parsed(target.bootstrap)[0]).brokers.items())
         return "Metadata names " + ", ".join(f"{node} at {host}:{port}" for node, (host, port) in brokers)
 
     return _tried("ready", ask)
@@ -92,7 +93,7 @@ def _topic(target: Target) -> Ability:
     if "create_topics" not in target.capabilities:
         return Ability("create topics", "not stated", "topics appear on use; cases that need settings do not apply")
     name = naming.name(next(iter(naming.prefixes(os.urandom(8).hex()))), "", "doctor")
-    return _tried("create topics", lambda: readiness.make_and_remove_topic(_places(target), name))
+    return _tried("create topics", lambda: readiness.make_and_remove_topic(all_parsed(target.bootstrap), name))
 
 
 def _logs(target: Target) -> Ability:
@@ -109,7 +110,7 @@ def _claims(target: Target) -> Ability:
         return Ability("claims", "not stated", "what is missing never fails")
 
     def look() -> str:
-        seen = readiness.ask(_places(target)[0])
+        seen = readiness.ask(all_parsed(target.bootstrap)[0])
         offer = TargetSupport(dict(seen.offered), dict(seen.features), target.capabilities, len(seen.brokers))
         broken = broken_claims(target.claims, offer)
         _must(not broken, "; ".join(f"{feature}: {why}" for feature, why in broken.items()))
@@ -199,11 +200,6 @@ def _bring_back(target: Target) -> None:
 def _must(holds: bool, otherwise: str) -> None:
     if not holds:
         raise TargetProblem(otherwise)
-
-
-def _places(target: Target) -> list[tuple[str, int]]:
-    parts = [place.rpartition(":") for place in target.bootstrap.split(",")]
-    return [(host, int(port)) for host, _, port in parts]
 
 
 def machine() -> list[Ability]:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.targets import readiness
-from brokertrial.suites.targets.address import Address, reached
+from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
 from brokertrial.suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
 from brokertrial.suites.targets.command_node import CommandNode, run
 from brokertrial.suites.targets.ports import free_ports, is_free
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget
+from brokertrial.wire.addresses import all_parsed, all_written, reached
 
 BEFORE_RAN = "before-ran"
 """A file in the folder of a target, from `before` to `after`: where its nodes are."""
@@ -58,7 +59,7 @@ class FileTarget(ProcessTarget):
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{host}:{port}" for host, port in self._places.values())
+        return all_written(self._places.values())
 
     @property
     def nodes(self) -> dict[int, NodeControl]:
@@ -111,8 +112,7 @@ class FileTarget(ProcessTarget):
     def _undo_what_is_left(self) -> None:
         """An earlier process of this run crashed between `before` and `after`: the folder of its target says so."""
         for left in self.workdir.parent.glob(f"{self.workdir.name.partition('~')[0]}*/{BEFORE_RAN}"):
-            pairs = (entry.rpartition(":") for entry in left.read_text(encoding="utf-8").split(","))
-            self._places = {node: (host, int(port)) for node, (host, _, port) in enumerate(pairs, 1)}
+            self._places = dict(enumerate(all_parsed(left.read_text(encoding="utf-8")), 1))
             self._run_after()
             left.unlink(missing_ok=True)
 
@@ -237,7 +237,7 @@ class FileTarget(ProcessTarget):
             "node": node,
             "port": self._places[node][1],
             "ports": ",".join(str(port) for _, port in places),
-            "peers": ",".join(f"{host}:{port}" for host, port in places),
+            "peers": all_written(places),
             "data": self.data / f"node-{node}",
         }
 

@@ -13,6 +13,7 @@ from brokertrial.suites.targets.base import UnknownTarget
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget, python
 from brokertrial.suites.targets.readiness import NotYet
+from brokertrial.wire.addresses import all_written, parsed
 
 
 class Mock(ProcessTarget):
@@ -51,7 +52,7 @@ class Mock(ProcessTarget):
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{host}:{port}" for host, port in self._brokers.values())
+        return all_written(self._brokers.values())
 
     def plans(self) -> dict[int, LaunchPlan]:
         return {1: self.plan(1, python("brokertrial.suites.targets.mock_cluster", str(self._count)), ("127.0.0.1", 0))}
@@ -60,7 +61,7 @@ class Mock(ProcessTarget):
         helper = self._nodes[1]
         for line in reversed(helper.plan.stdout.read_text().splitlines()):
             places = json.loads(line)["brokers"]
-            self._brokers = {int(node): _place(text) for node, text in places.items()}
+            self._brokers = {int(node): parsed(text) for node, text in places.items()}
             return self._brokers
         raise NotYet("its helper process has not said where it listens")
 
@@ -73,8 +74,3 @@ class Mock(ProcessTarget):
             self._nodes[1].kill()
             self._nodes[1].plan.stdout.write_text("")
         super().recover()
-
-
-def _place(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    return host, int(port)

@@ -17,6 +17,7 @@ from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
 from brokertrial.suites.targets.listeners import Process, listeners
 from brokertrial.suites.targets.logs import LogWatch, last_lines
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
+from brokertrial.wire.addresses import all_written
 
 _PORT_TAKEN = re.compile(r"address (is )?already in use|BindException|EADDRINUSE", re.IGNORECASE)
 _TRIES = 3
@@ -93,7 +94,7 @@ class ProcessTarget(Target):
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{host}:{port}" for host, port in (node.address for node in self._nodes.values()))
+        return all_written(node.address for node in self._nodes.values())
 
     @property
     def nodes(self) -> dict[int, NodeControl]:

@@ -11,11 +11,11 @@ import pytest
 from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.cli import main
-from brokertrial.ci.errors import INCONCLUSIVE, USAGE
 from brokertrial.ci.reports.findings import findings_of
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Client, Operation
+from brokertrial.suites.exit_status import ExitStatus
 
 COMMANDS = ("check", "explain")
 
@@ -33,7 +33,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit) as end:
         main(list(arguments))
     out, err = capsys.readouterr()
-    assert (end.value.code, out) == (USAGE, "")
+    assert (end.value.code, out) == (ExitStatus.USAGE, "")
     assert "Traceback" not in err
     return err
 
@@ -74,4 +74,4 @@ def test_a_file_of_no_format(tmp_path, capsys, form, content):
 def test_a_history_that_cannot_be_judged_is_no_pass():
     found = findings_of(Judgement(inconclusive={"history": "its clock went backwards"}))
 
-    assert (found.verdict, found.status) == (Verdict.INCONCLUSIVE, INCONCLUSIVE)
+    assert (found.verdict, found.status) == (Verdict.INCONCLUSIVE, ExitStatus.INCONCLUSIVE)

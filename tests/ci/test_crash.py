@@ -11,11 +11,11 @@ import pytest
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import child, crash, manifest
 from brokertrial.ci.commands.run import run
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, INTERRUPTED
 from brokertrial.ci.reports import results
 from brokertrial.ci.reports.running import Running
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.events import CaseInfo, RunStarted
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 
 CASES = ("offsets/ends", "produce/base-offset", "protocol/names-nothing")
@@ -35,7 +35,7 @@ def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cases: str, ctrl_c: 
 
 def test_the_case_is_named_and_the_others_are_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, folder = crashed(tmp_path, monkeypatch, "offsets/ends")
-    assert status == INCONCLUSIVE
+    assert status == ExitStatus.INCONCLUSIVE
     _, found, footer = results.read(folder)
     told = {result.case: (result.verdict, result.reason) for result in found}
     verdict, reason = told.pop("offsets/ends")
@@ -53,7 +53,7 @@ def test_after_so_many_crashes_it_stops_and_says_so(
 ) -> None:
     monkeypatch.setattr(crash, "MOST", 2)
     status, folder = crashed(tmp_path, monkeypatch, *CASES)
-    assert status == INCONCLUSIVE
+    assert status == ExitStatus.INCONCLUSIVE
     _, found, footer = results.read(folder)
     assert [result.verdict for result in found] == [Verdict.INCONCLUSIVE] * 2
     assert footer.end.error == "the client library crashed 2 times: 1 of 3 cases were not run"
@@ -63,7 +63,7 @@ def test_after_so_many_crashes_it_stops_and_says_so(
 
 def test_ctrl_c_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, folder = crashed(tmp_path, monkeypatch, "produce/base-offset", ctrl_c=True)
-    assert status == INTERRUPTED
+    assert status == ExitStatus.INTERRUPTED
     _, found, footer = results.read(folder)
     assert found[-1].case == "produce/base-offset" and found[-1].verdict is Verdict.INCONCLUSIVE
     assert footer.end.interrupted
@@ -107,6 +107,6 @@ def test_what_had_not_begun_is_told_as_before(tmp_path: Path) -> None:
 
 def test_a_run_that_crashed_is_never_all_clear() -> None:
     passed = CaseResult("offsets/ends", "", ("offs-001",), "must", Verdict.PASS)
-    assert Tally.of([passed]).status(INCONCLUSIVE) == INCONCLUSIVE
+    assert Tally.of([passed]).status(ExitStatus.INCONCLUSIVE) == ExitStatus.INCONCLUSIVE
     failed = CaseResult("offsets/ends", "", ("offs-001",), "must", Verdict.FAIL)
-    assert Tally.of([failed]).status(INCONCLUSIVE) == FAILED
+    assert Tally.of([failed]).status(ExitStatus.INCONCLUSIVE) == ExitStatus.FAILED

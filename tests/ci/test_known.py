@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, PASSED, UserError
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.known import KnownFailures, lines_to_record
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.case import by_id
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.proving.mutation import results as tried
 from brokertrial.suites.result import CaseResult, Failure, Reason
 
@@ -40,7 +41,7 @@ def known(tmp_path: Path, text: str) -> KnownFailures:
 def test_the_lines_that_a_red_run_prints_make_it_green(tmp_path: Path, failed: CaseResult, wrong: CaseResult) -> None:
     text = "\n".join([*lines_to_record(failed), *lines_to_record(wrong)]).replace('reason = ""', 'reason = "BROKER-17"')
     tally = Tally.of([failed, wrong], known(tmp_path, text), TODAY)
-    assert (tally.failed, tally.status(FAILED)) == ([], PASSED)
+    assert (tally.failed, tally.status(ExitStatus.FAILED)) == ([], ExitStatus.PASSED)
     assert "2 known failures" in tally.line()
 
 
@@ -50,7 +51,7 @@ def test_a_sickness_that_is_known_does_not_make_green_what_it_kept_back(tmp_path
     kept_back = Reason("needs", f"needs a target that takes a record, which failed in {wrong.case}")
     rest = CaseResult("a/b", "It MUST.", (), "must", Verdict.NOT_APPLICABLE, kept_back)
     tally = Tally.of([wrong, rest], known(tmp_path, text), TODAY)
-    assert (tally.failed, tally.status(FAILED)) == ([], INCONCLUSIVE)
+    assert (tally.failed, tally.status(ExitStatus.FAILED)) == ([], ExitStatus.INCONCLUSIVE)
     assert "1 case not tried, for the target takes no record" in tally.line()
 
 
@@ -59,7 +60,7 @@ def test_another_anomaly_in_the_same_case_still_fails(tmp_path: Path, failed: Ca
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
     both = msgspec.structs.replace(failed, anomalies=more)
     tally = Tally.of([both], known(tmp_path, text), TODAY)
-    assert (tally.failed, tally.status(FAILED)) == ([both], FAILED)
+    assert (tally.failed, tally.status(ExitStatus.FAILED)) == ([both], ExitStatus.FAILED)
 
 
 @pytest.mark.parametrize("expires", ["2026-11-21", "2026-11-20"])
@@ -68,20 +69,20 @@ def test_an_expired_entry_fails_the_run_and_names_its_line(tmp_path: Path, faile
     text = "# ours\n\n[[known]]\n" + entry
     entries = known(tmp_path, text)
     tally = Tally.of([failed], entries, TODAY)
-    assert tally.status(FAILED) == FAILED
+    assert tally.status(ExitStatus.FAILED) == ExitStatus.FAILED
     assert entries.sentence(tally.stale[0]).startswith(f"{tmp_path / 'known.toml'}:3: remove the entry")
 
 
 def test_an_entry_that_expires_tomorrow_still_holds(tmp_path: Path, failed: CaseResult) -> None:
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\nexpires = 2026-11-22\n'
-    assert Tally.of([failed], known(tmp_path, text), TODAY).status(FAILED) == PASSED
+    assert Tally.of([failed], known(tmp_path, text), TODAY).status(ExitStatus.FAILED) == ExitStatus.PASSED
 
 
 def test_an_entry_whose_case_passed_fails_the_run(tmp_path: Path, failed: CaseResult) -> None:
     passed = msgspec.structs.replace(failed, verdict=Verdict.PASS, anomalies=(), reason=None)
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
     tally = Tally.of([passed], known(tmp_path, text), TODAY)
-    assert tally.status(PASSED) == FAILED
+    assert tally.status(ExitStatus.PASSED) == ExitStatus.FAILED
     assert tally.stale[0].why == "the case passes now"
 
 
@@ -89,7 +90,7 @@ def test_an_entry_of_a_claim_that_is_kept_fails_the_run(tmp_path: Path, wrong: C
     broken = msgspec.structs.replace(wrong, case="claims/transactions", reason=Reason("claim", "not offered"))
     entries = known(tmp_path, "\n".join(lines_to_record(broken)).replace('reason = ""', 'reason = "r"'))
     passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
-    assert Tally.of([broken, passed], entries, TODAY).status(FAILED) == PASSED
+    assert Tally.of([broken, passed], entries, TODAY).status(ExitStatus.FAILED) == ExitStatus.PASSED
     assert [stale.why for stale in Tally.of([passed], entries, TODAY).stale] == ["the claimed feature is supported now"]
     assert Tally.of([], entries, TODAY).stale == []
 
@@ -97,7 +98,7 @@ def test_an_entry_of_a_claim_that_is_kept_fails_the_run(tmp_path: Path, wrong: C
 def test_an_entry_of_a_case_that_was_not_run_is_left_alone(tmp_path: Path, wrong: CaseResult) -> None:
     passed = msgspec.structs.replace(wrong, verdict=Verdict.PASS, reason=None)
     text = '[[known]]\ncase = "idempotence/lost-ack"\nanomaly = "duplicate"\nreason = "r"\n'
-    assert Tally.of([passed], known(tmp_path, text), TODAY).status(PASSED) == PASSED
+    assert Tally.of([passed], known(tmp_path, text), TODAY).status(ExitStatus.PASSED) == ExitStatus.PASSED
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_a_kind_that_was_named_as_an_anomaly_is_still_known(
         wrong, reason=Reason(kind, "Fetch v12: it is broken"), failures=(Failure(f"{kind}:Fetch", "it is broken"),)
     )
     told = f'[[known]]\ncase = "{wrong.case}"\n{word} = "{kind}"\nreason = "r"\n'
-    assert Tally.of([worse], known(tmp_path, told), TODAY).status(FAILED) == PASSED
+    assert Tally.of([worse], known(tmp_path, told), TODAY).status(ExitStatus.FAILED) == ExitStatus.PASSED
     assert Tally.of([wrong], known(tmp_path, told), TODAY).failed == [wrong]
 
 
@@ -159,6 +160,6 @@ def test_a_wrong_offset_that_is_known_forgives_no_acknowledged_record_that_is_go
     path = tmp_path / "known.toml"
     path.write_text("\n".join(lines_to_record(wrong)).replace('reason = ""', 'reason = "BROKER-1"'), encoding="utf-8")
     entries = KnownFailures.read(path, [case.id])
-    assert Tally.of([wrong], entries, TODAY).status(FAILED) == PASSED
+    assert Tally.of([wrong], entries, TODAY).status(ExitStatus.FAILED) == ExitStatus.PASSED
     assert Tally.of([lost], entries, TODAY).failed == [lost]
     assert Tally.of([tried("reference?mutant=M07a", [case], 7)[0]], entries, TODAY).failed == []

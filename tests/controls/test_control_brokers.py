@@ -16,7 +16,7 @@ import pytest
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import by_id
-from brokertrial.suites.exit_status import FAILED
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.proving import mutation
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
@@ -87,7 +87,7 @@ def finished(**options):
 
 def test_edited_answers_are_seen():
     results, status = finished(target="reference", select=EDITED, refute=True)
-    assert results.keys() == set(EDITED) and status == FAILED
+    assert results.keys() == set(EDITED) and status == ExitStatus.FAILED
     assert all(names(signatures(result), "statement:") for result in results.values())
 
 
@@ -100,7 +100,7 @@ def test_what_is_claimed_or_required_and_not_offered_is_a_failure():
     )
     failed = {name: signatures(result) for name, result in results.items() if result.verdict is Verdict.FAIL}
     assert failed == {"requires/share-groups": ["requires"], "claims/share-groups": ["claim"]}
-    assert status == FAILED
+    assert status == ExitStatus.FAILED
 
 
 def test_every_way_to_a_verdict_has_two_controls():

@@ -9,7 +9,6 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.commands.analyze import conclude, status
-from brokertrial.ci.errors import FAILED, INCONCLUSIVE, NOTHING_JUDGED, PASSED
 from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
@@ -18,6 +17,7 @@ from brokertrial.spark_analysis.canaries import CanaryResult
 from brokertrial.spark_analysis.job import HistoryResult, JobResult, Opened
 from brokertrial.spark_analysis.results import anomalies_of, availability_of, results_of
 from brokertrial.spark_analysis.tables import columns_of
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.trials.facts import KIND, TrialFacts
 
 SEEN = TrialFacts(warm=True, acked=3, hits={"f1": 3}, faults_over_ns=1_000)
@@ -50,7 +50,7 @@ def ends_with(found):
 
 
 def test_a_trial_that_went_well_passes(found):
-    assert ends_with(found()) == ("pass", [], PASSED)
+    assert ends_with(found()) == ("pass", [], ExitStatus.PASSED)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_trial_that_went_well_passes(found):
 def test_what_withholds_a_pass_from_check_withholds_it_here(found, change, reason):
     verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, **change)))
 
-    assert (verdict, said.startswith(reason), ended) == ("inconclusive", True, INCONCLUSIVE)
+    assert (verdict, said.startswith(reason), ended) == ("inconclusive", True, ExitStatus.INCONCLUSIVE)
 
 
 def test_a_trial_without_a_conclusion_is_no_pass(found):
@@ -69,13 +69,13 @@ def test_a_trial_without_a_conclusion_is_no_pass(found):
 
 def test_an_anomaly_and_a_death_fail(found):
     unlucky = msgspec.structs.replace(SEEN, hits={"f1": 0})
-    assert ends_with(found(unlucky, anomalies=[LOST])) == ("fail", [], FAILED)
+    assert ends_with(found(unlucky, anomalies=[LOST])) == ("fail", [], ExitStatus.FAILED)
 
 
 def test_a_death_fails_without_an_anomaly(found):
     verdict, (said,), ended = ends_with(found(msgspec.structs.replace(SEEN, alive=False)))
 
-    assert (verdict, ended) == ("fail", FAILED) and said.startswith("died")
+    assert (verdict, ended) == ("fail", ExitStatus.FAILED) and said.startswith("died")
 
 
 def test_every_column_that_is_written_has_a_type_of_spark(found):
@@ -86,7 +86,10 @@ def test_every_column_that_is_written_has_a_type_of_spark(found):
 
 
 def test_single_answers_are_not_for_spark_and_foreign_histories_have_no_preconditions(found, tmp_path):
-    assert ends_with(found(None, case="offsets/by-time-within-a-batch"))[::2] == ("not_applicable", NOTHING_JUDGED)
+    assert ends_with(found(None, case="offsets/by-time-within-a-batch"))[::2] == (
+        "not_applicable",
+        ExitStatus.NOTHING_JUDGED,
+    )
 
 
 def test_a_foreign_history_has_no_preconditions(found):

@@ -6,7 +6,7 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case, by_id
-from brokertrial.suites.exit_status import INCONCLUSIVE
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.running import health
 from brokertrial.suites.running.options import RunOptions
@@ -42,7 +42,7 @@ def test_where_that_failure_is_not_wanted_the_run_is_not_green(tmp_path):
     finally:
         run.finish()
     assert found["protocol/correlation-ids"] is Verdict.PASS
-    assert run.status == INCONCLUSIVE
+    assert run.status == ExitStatus.INCONCLUSIVE
 
 
 def test_a_broker_that_takes_records_is_not_accused(tmp_path):

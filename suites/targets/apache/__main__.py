@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.apache.jars import fetched
 from brokertrial.suites.targets.base import TargetProblem
 
@@ -19,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """Fetches the release if the cache has it not; its exit status."""
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
-        return 4
+        return ExitStatus.USAGE
     try:
         release = fetched(arguments[0])
     except TargetProblem as problem:
