@@ -18,28 +18,12 @@ from typing import Any, Literal
 
 from brokertrial import extensions
 from brokertrial.faults.schedule import Window
+from brokertrial.suites.capabilities import NEEDS
 from brokertrial.suites.draw import Draw
 from brokertrial.suites.guarantees import Guarantee, Level, guarantee
 from brokertrial.suites.since import Since
 
 CASES = Path(__file__).resolve().parent / "cases"
-NEEDS = {
-    "started": "a broker that the suite started itself",
-    "kill": "killing a node",
-    "terminate": "asking a node to stop",
-    "pause": "pausing a node",
-    "restart": "restarting a node",
-    "nodes": "more than one node",
-    "logs": "the broker's log lines",
-    "settings": "changing topic and broker settings",
-    "proxy": "links through the fault proxy",
-    "create_topics": "CreateTopics",
-    "partitions": "a topic with a chosen number of partitions",
-    "topic-settings": "a topic with chosen settings",
-    "leaders": "partitions that have one leader",
-    "three-nodes": "at least three nodes",
-    "compaction": "log compaction",
-}
 ENDS_NODES = frozenset({"kill", "terminate"})
 ParameterName = Literal["wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info"]
 PARAMETERS = ("wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info")
@@ -193,8 +177,8 @@ def case(
 
     `apis` names APIs that the broker must offer, with the lowest version that will do ({"ListOffsets": 1});
     `features` the finalized features ({"transaction.version": 2}); `needs` what the target must be able to do (see
-    NEEDS). What is missing makes the case not applicable. `smoke` puts it into the small profile. `detects` says
-    how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
+    suites/capabilities.py). What is missing makes the case not applicable. `smoke` puts it into the small profile.
+    `detects` says how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
     (`faults.kinds.edit_answer`) told all at once. `since` is for a rule that is younger than Kafka 3.3: "3.6
     (KIP-890)"; a target that is, or says that it follows, an older release is not judged by it.
     """

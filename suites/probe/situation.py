@@ -17,7 +17,7 @@ class Situation:
     """One attempt's. It acts on the case's own thread, through its exchanger, so that all it does is in the history."""
 
     needs: ClassVar[tuple[str, ...]] = ()
-    """What the target must be able to do, beyond what the case needs (`NEEDS` in suites/case.py)."""
+    """What the target must be able to do, beyond what the case needs (suites/capabilities.py)."""
 
     def __init__(self) -> None:
         self.effects = 0

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from brokertrial.suites.case import NEEDS, Case
+from brokertrial.suites.capabilities import CAPABILITIES
+from brokertrial.suites.case import Case
 from brokertrial.suites.result import Reason
 from brokertrial.suites.running.features import disclaimed
 from brokertrial.wire.apis import by_name
@@ -26,7 +27,6 @@ CLAIMS: dict[str, tuple[str, ...]] = {
     "retention": (),  # shown by behaviour alone
     "compaction": (),
 }
-BY_REQUEST = ("partitions", "topic-settings", "create_topics", "compaction")
 CLAIMED_FEATURES = {"consumer-protocol": "group.version", "share-groups": "share.version"}
 
 
@@ -66,10 +66,12 @@ def unmet_need(case: Case, offer: TargetSupport) -> Reason | None:
     if offer.leaderless and "leaders" in case.needs:
         return Reason("disclaimed", "disclaimed: one leader a partition (leaderless)")
     for need in case.needs:
-        if need in BY_REQUEST and not offer.offers("CreateTopics"):
-            return Reason("not-offered", f"the broker does not offer CreateTopics; the case needs {NEEDS[need]}")
+        if CAPABILITIES[need].by_request and not offer.offers("CreateTopics"):
+            return Reason(
+                "not-offered", f"the broker does not offer CreateTopics; the case needs {CAPABILITIES[need].need}"
+            )
         if not _has(need, offer):
-            return Reason("missing-capability", f"the target lacks what the case needs: {NEEDS[need]}")
+            return Reason("missing-capability", f"the target lacks what the case needs: {CAPABILITIES[need].need}")
     return None
 
 
@@ -92,7 +94,7 @@ def _has(need: str, offer: TargetSupport) -> bool:
         return not offer.leaderless
     if need == "three-nodes":
         return offer.nodes >= 3
-    return need in BY_REQUEST or need in offer.capabilities
+    return CAPABILITIES[need].by_request or need in offer.capabilities
 
 
 def broken_claims(claims: Mapping[str, bool], offer: TargetSupport) -> dict[str, str]:

@@ -13,7 +13,6 @@ from brokertrial import extensions
 from brokertrial.suites.targets.address import Address, nearest
 from brokertrial.suites.targets.base import (
     ALLOWANCES,
-    CAPABILITIES,
     FEATURES,
     NodeLogLine,
     Target,
@@ -26,7 +25,6 @@ from brokertrial.suites.targets.base import (
 
 __all__ = [
     "ALLOWANCES",
-    "CAPABILITIES",
     "FEATURES",
     "NodeLogLine",
     "Target",

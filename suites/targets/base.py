@@ -15,19 +15,6 @@ from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.listeners import Process
 
-CAPABILITIES: dict[str, str] = {
-    "started": "the suite started it: nothing else lives on it, and its settings are known",
-    "kill": "one node can be killed as by `kill -9`",
-    "terminate": "one node can be asked to stop",
-    "pause": "one node can be frozen and thawed",
-    "restart": "a stopped node can be started again on its port with its data",
-    "nodes": "it has more than one node",
-    "create_topics": "topics are made by request, not only on first use",
-    "settings": "settings of the broker, or of a topic that is there, can be changed",
-    "logs": "the broker's own log lines can be shown",
-    "version": "the broker says which version it is",
-}
-
 # What a feature is called in [claims] of a file: target, in --claims and in the cases claims/<feature>.
 FEATURES: dict[str, str] = {
     "idempotence": "producer ids and sequences: a retry is written once",

@@ -15,6 +15,7 @@ from typing import Literal
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.capabilities import CAPABILITIES
 from brokertrial.suites.probe import naming
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
@@ -61,7 +62,9 @@ def _examined(target: Target) -> list[Ability]:
     node_control = node_controls[-1] if node_controls else None
     for ability, attempt in _ATTEMPTS.items():
         if ability not in target.capabilities:
-            found.append(Ability(ability, "not stated", _WHY_NOT.get(ability, "the target does not offer it")))
+            found.append(
+                Ability(ability, "not stated", f"cases that need {CAPABILITIES[ability].need} are not applicable")
+            )
         elif node_control is None:
             found.append(Ability(ability, "does not", "there is no node that could be acted on alone"))
         else:
@@ -174,12 +177,6 @@ _ATTEMPTS: dict[str, Callable[[NodeControl], str]] = {
     "terminate": _terminate,
     "restart": _restart,
     "pause": _pause,
-}
-_WHY_NOT = {
-    "kill": "no single node can be killed: cases that need it are not applicable",
-    "pause": "no single node can be paused and resumed: cases that need it are not applicable",
-    "restart": "no single node can be restarted: cases that need it are not applicable",
-    "terminate": "no single node can be asked to stop: cases that need it are not applicable",
 }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from brokertrial.suites.capabilities import STATED
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.running.features import FEATURES
 from brokertrial.suites.running.support import TargetSupport, unmet_need, unsupported_apis
-from brokertrial.suites.targets import CAPABILITIES
 from brokertrial.suites.targets import FEATURES as CLAIMED
 from brokertrial.wire.apis import ALL
 
@@ -16,7 +16,7 @@ EVERYTHING = {api.key: (0, api.max_version) for api in ALL}
 
 def offer(*disclaimed: str, required: tuple[str, ...] = (), leaderless: bool = False) -> TargetSupport:
     levels = {"group.version": 1, "transaction.version": 2, "share.version": 1}
-    able = frozenset(CAPABILITIES)
+    able = frozenset(STATED)
     return TargetSupport(EVERYTHING, levels, able, 3, leaderless, frozenset(disclaimed), required=frozenset(required))
 
 
