@@ -25,6 +25,7 @@ from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.result import CaseResult, Evidence, Failure, Reason
 from brokertrial.suites.running.attempts import attempt_of
 from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.situations.pairs import case_named
 
 SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
@@ -97,7 +98,7 @@ def _with_the_crash(
 def _crashed(folder: Path, seed: int, at: running.Running, sentence: str) -> CaseResult:
     case = case_named(at.case)
     assert case is not None, "it was run from the same registry"
-    history = f"histories/{at.case.replace('/', '.')}" + (f"~{at.attempt}" if at.attempt > 1 else "")
+    history = history_of(at.case, at.attempt)
     outcome = inconclusive("client", sentence, tuple(_last(folder / history)))
     seed += at.attempt - 1
     return CaseResult.of(

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.commands.cases import names
 from brokertrial.ci.reports import Writer, discover
 from brokertrial.ci.reports.known import KnownFailures
@@ -80,6 +80,6 @@ class Reporter:
                 "left_out": {entry.case: entry.reason for entry in started.left_out},
             }
         try:
-            manifest.write(self.state.folder, facts, complete=complete)
+            run_folder.seal(self.state.folder, facts, complete=complete)
         except OSError as error:
             self.state.broken["run.json"] = f"{error.strerror}."

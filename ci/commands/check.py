@@ -11,7 +11,7 @@ import msgspec
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.commands.check_foreign import check_foreign
 from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import informational
@@ -23,6 +23,7 @@ from brokertrial.ci.run_folder import find
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.rejudge import judge_stored
+from brokertrial.suites.running.run_folder import HISTORIES, folder_name, history_names
 
 if TYPE_CHECKING:
     from brokertrial.checkers.judge import Judgement
@@ -116,14 +117,14 @@ class Judging:
 
 
 def _verified(run: Path) -> list[CaseResult]:
-    manifest.verify(run)
+    run_folder.verify(run)
     _, results, _ = stored.read(run)
     return results
 
 
 def _one(run: Path, case: str, judging: Judging) -> CaseResult:
     """The stored result of one case. A killed run has no seal; its closed histories can be judged all the same."""
-    if manifest.read(run)["complete"]:
+    if run_folder.read(run)["complete"]:
         results = {result.case: result for result in _verified(run)}
         if case not in results and "~" in case:
             return _attempt(run, case, judging)
@@ -135,9 +136,9 @@ def _one(run: Path, case: str, judging: Judging) -> CaseResult:
 
 def _attempt(run: Path, case: str, judging: Judging) -> CaseResult:
     """A history by the name of its folder: `area.name`, or `area.name~2` of a second attempt."""
-    folder = run / "histories" / case.replace("/", ".")
+    folder = run / HISTORIES / folder_name(case)
     if not folder.is_dir():
-        raise UserError(f"{run} has no history of `{case}`.", nearest(folder.name, _names(run / "histories")))
+        raise UserError(f"{run} has no history of `{case}`.", nearest(folder.name, history_names(run)))
     return msgspec.structs.replace(judging.judge(folder), history=str(folder.relative_to(run)))
 
 
@@ -161,7 +162,3 @@ def _print(result: CaseResult, place: str) -> None:
         click.echo("\n".join([headline(result), *informational.lines(result)]))
     else:
         click.echo(details(result, place))
-
-
-def _names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []

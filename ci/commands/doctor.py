@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import heal_run
 from brokertrial.histories import tempdirs
@@ -42,7 +42,7 @@ def _clean(run: str) -> int:
 
 
 def _must_be_over(run: Path) -> None:
-    manifest.read(run)
+    run_folder.read(run)
     if tempdirs.is_held(run):
         raise UserError(f"{run} is still under way: end it first, or wait for its end.")
 

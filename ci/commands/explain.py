@@ -29,6 +29,7 @@ from brokertrial.histories.reader import History
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.probe.naming import shortening_of
+from brokertrial.suites.running.run_folder import HISTORIES, folder_name, history_names
 from brokertrial.suites.situations.pairs import case_named
 
 PATIENCE_S = 60.0
@@ -95,11 +96,11 @@ def chosen(which: str, anomalies: Sequence[Anomaly]) -> int:
 def _history(place: RunLocation, text: str) -> History:
     folder = place.history
     if place.run is not None:
-        cases = sorted(entry.name for entry in (place.run / "histories").glob("*") if entry.is_dir())
+        cases = history_names(place.run)
         if place.case is None:
             raise UserError(f"name a case of {text}: RUN/CASE.", f"It has {', '.join(cases) or 'no histories'}.")
-        name = place.case.replace("/", ".")
-        folder = place.run / "histories" / name
+        name = folder_name(place.case)
+        folder = place.run / HISTORIES / name
         if not folder.is_dir():
             raise UserError(f"{place.run} has no history of `{place.case}`.", nearest(name, cases))
     assert folder is not None

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import results as stored
 from brokertrial.extensions import source_of
@@ -26,7 +26,7 @@ def prove(runs: Sequence[str]) -> int:
     """Writes down what these runs show of cases that are not ours; one sentence a case."""
     records: dict[Path, ProofRecord] = {}
     for run in map(Path, runs):
-        manifest.verify(run)
+        run_folder.verify(run)
         header, results, _ = stored.read(run)
         for case, result, folder in _theirs(results):
             record = records.setdefault(folder, replace(read(folder / NAME)))

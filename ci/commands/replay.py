@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci import manifest, run_folder
+from brokertrial.ci import run_folder
 from brokertrial.ci.commands.run import run_in_child
 from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import results as stored
@@ -23,7 +23,7 @@ def replay(text: str, times: int, runs: Path, cases: Sequence[str] = ()) -> int:
     place = run_folder.find(text)
     if place.run is None or place.case is None:
         raise UserError(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
-    manifest.verify(place.run)
+    run_folder.verify(place.run)
     header, results, _ = stored.read(place.run)
     before = {result.case: result for result in results}.get(place.case)
     if before is None:

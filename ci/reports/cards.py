@@ -18,6 +18,7 @@ from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.reasons import label
 from brokertrial.suites.result import CaseResult, Evidence, Failure
+from brokertrial.suites.running.run_folder import folder_name
 
 KINDS = {
     "fail": ("✗", "failed"),
@@ -67,7 +68,7 @@ class Card:
 
     @property
     def anchor(self) -> str:
-        return self.result.case.replace("/", ".")
+        return folder_name(self.result.case)
 
     @property
     def lines(self) -> list[Evidence]:

@@ -11,6 +11,7 @@ from brokertrial.ci.reports.excerpt import excerpt
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.reasons import label as in_words
 from brokertrial.suites.result import CaseResult, Evidence
+from brokertrial.suites.running.run_folder import folder_name
 
 INDENT = " " * 6
 WIDTH = 110
@@ -101,7 +102,7 @@ def commands(result: CaseResult, place: str) -> list[str]:
     """How to explain this result, to re-check it and to replay it."""
     if not result.history:
         return []
-    name = result.case.replace("/", ".")
+    name = folder_name(result.case)
     explain = [f"brokertrial explain {place}/{name}"] if result.verdict is Verdict.FAIL or result.anomalies else []
     return [*explain, f"brokertrial check   {place}/{name}", f"brokertrial replay  {place}/{name}"]
 

@@ -26,6 +26,7 @@ from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
+from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport, unmet_need
 
@@ -109,7 +110,9 @@ class CaseRun:
             if member is None:
                 session.bring_back()
             outcome = liveness.after(outcome)
-            self.attempts.append(attempt_of(outcome, session.seed + self._number - 1, folder_of(case, self._number)))
+            self.attempts.append(
+                attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
+            )
             restored = session.restore(case) if member is None else ()
             warned = (*outcome.warnings, *restored, *session.health.slowness())
             session.repeats.spend((now_ns() - began_ns) / 1e9, self._number)
@@ -126,11 +129,6 @@ class CaseRun:
         return self._session.finish(
             self.case, self._began, self.attempts, concluded(self._outcome, self.attempts), self._number
         )
-
-
-def folder_of(case: Case, number: int) -> str:
-    """Where the history of an attempt lies in the run folder."""
-    return f"histories/{case.id.replace('/', '.')}" + (f"~{number}" if number > 1 else "")
 
 
 def _not_again(outcome: Outcome) -> bool:

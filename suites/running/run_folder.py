@@ -1,4 +1,4 @@
-"""New run folders: `<utc>-<target>-<seed>`."""
+"""Where things lie in a run folder, `<utc>-<target>-<seed>`: what a case is called there, and its histories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,27 @@ from pathlib import Path
 from brokertrial.suites.running.bad_options import BadOptions
 
 MOST = 1000
+HISTORIES = "histories"
+
+
+def folder_name(case: str) -> str:
+    """What a case is called where a slash cannot be: in folders, links and commands."""
+    return case.replace("/", ".")
+
+
+def case_id(name: str) -> str:
+    """The case that a folder is named after; also of an id itself."""
+    return name.replace(".", "/", 1)
+
+
+def history_of(case: str, attempt: int = 1) -> str:
+    """Where the history of an attempt lies, seen from the run folder."""
+    return f"{HISTORIES}/{folder_name(case)}" + (f"~{attempt}" if attempt > 1 else "")
+
+
+def history_names(run: Path) -> list[str]:
+    """What the histories of a run are called."""
+    return sorted(entry.name for entry in (run / HISTORIES).glob("*") if entry.is_dir())
 
 
 def new_run(parent: Path, target: str, seed: int, now: datetime | None = None) -> Path:

@@ -36,7 +36,7 @@ from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Attempt, CaseResult, Evidence, Outcome
 from brokertrial.suites.running.case_result import lost, result_of
-from brokertrial.suites.running.case_run import UNWRITTEN, CaseRun, folder_of
+from brokertrial.suites.running.case_run import UNWRITTEN, CaseRun
 from brokertrial.suites.running.claims import broken_promises, unkept_promises
 from brokertrial.suites.running.cleanup import (
     RESOURCES_FILE,
@@ -54,6 +54,7 @@ from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
 from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
 from brokertrial.suites.running.requirements import CORE, required
+from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
@@ -245,7 +246,7 @@ class TargetSession:
 
     def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome:
         """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin."""
-        folder = self.run_dir / folder_of(case, number)
+        folder = self.run_dir / history_of(case.id, number)
         case_context = msgspec.structs.replace(
             self.case_context(case.id, number, member, went_away), situation=case.situation
         )

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from brokertrial.ci import child, manifest
+from brokertrial.ci import child, run_folder
 from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import JOURNALS, FaultJournal
@@ -92,7 +92,7 @@ def test_the_options_of_a_run_lie_in_its_folder(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest.write(tmp_path, {}, complete=False)
+    run_folder.seal(tmp_path, {}, complete=False)
     (tmp_path / "frozen").touch()
     undo = Command(("rm", "frozen"), str(tmp_path))
     node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)

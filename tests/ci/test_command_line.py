@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.cli import cli, main
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.run_folder import find
@@ -96,7 +96,7 @@ def test_two_runs_of_one_second_get_two_folders(tmp_path: Path) -> None:
 
 
 def test_a_case_may_be_written_with_a_slash_or_a_dot(tmp_path: Path) -> None:
-    manifest.write(tmp_path, {}, complete=True)
+    run_folder.seal(tmp_path, {}, complete=True)
     for text in ("offsets/by-time", "offsets.by-time", "histories/offsets.by-time"):
         assert find(f"{tmp_path}/{text}").case == "offsets/by-time"
     assert find(str(tmp_path)).case is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci import child, crash, manifest
+from brokertrial.ci import child, crash, run_folder
 from brokertrial.ci.commands.run import run
 from brokertrial.ci.reports import results
 from brokertrial.ci.reports.running import Running
@@ -43,7 +43,7 @@ def test_the_case_is_named_and_the_others_are_judged(tmp_path: Path, monkeypatch
     assert reason.sentence.startswith("the client library crashed (SIGSEGV) while this case ran")
     assert [verdict for verdict, _ in told.values()] == [Verdict.PASS] * 2
     assert footer.results == 3
-    manifest.verify(folder)
+    run_folder.verify(folder)
     assert "SIGSEGV" in (folder / "report.html").read_text(encoding="utf-8")
     assert "SIGSEGV" in (folder / "junit.xml").read_text(encoding="utf-8")
 
@@ -58,7 +58,7 @@ def test_after_so_many_crashes_it_stops_and_says_so(
     assert [result.verdict for result in found] == [Verdict.INCONCLUSIVE] * 2
     assert footer.end.error == "the client library crashed 2 times: 1 of 3 cases were not run"
     assert footer.end.error in capfd.readouterr().out
-    manifest.verify(folder)
+    run_folder.verify(folder)
 
 
 def test_ctrl_c_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_ctrl_c_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, found, footer = results.read(folder)
     assert found[-1].case == "produce/base-offset" and found[-1].verdict is Verdict.INCONCLUSIVE
     assert footer.end.interrupted
-    manifest.verify(folder)
+    run_folder.verify(folder)
 
 
 def a_run(folder: Path, *told: CaseResult, at: Running) -> None:

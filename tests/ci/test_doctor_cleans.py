@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from brokertrial.ci import manifest
+from brokertrial.ci import run_folder
 from brokertrial.ci.cli import cli
 from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Path:
     """A run that was killed before it reached its target; its nodes had data."""
     folder = tmp_path / "run"
     (folder / "target" / "data" / "node-1").mkdir(parents=True)
-    manifest.write(folder, {}, complete=False)
+    run_folder.seal(folder, {}, complete=False)
     return folder
 
 

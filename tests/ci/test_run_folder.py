@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.ci import manifest
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import discover, results
 from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.run_folder import NAME, _checksum, read, seal, verify
 from brokertrial.suites.events import RunEvent
 
 
@@ -24,7 +24,7 @@ def closed(run_folder: Path, told: list[RunEvent]) -> Path:
         state.on(event)
         for writer in writers.values():
             writer.on(event)
-    manifest.write(run_folder, {"target": "reference", "seed": 42, "status": 1}, complete=True)
+    seal(run_folder, {"target": "reference", "seed": 42, "status": 1}, complete=True)
     return run_folder
 
 
@@ -33,7 +33,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_a_whole_folder_is_accepted(closed: Path) -> None:
-    assert manifest.verify(closed)["seed"] == 42
+    assert verify(closed)["seed"] == 42
     assert {path.name for path in files(closed)} >= {
         "run.json",
         "results.jsonl",
@@ -51,10 +51,10 @@ def test_every_file_that_is_cut_is_refused_by_name(closed: Path) -> None:
         whole = path.read_bytes()
         path.write_bytes(whole[:-100] if len(whole) > 100 else whole[:-1])
         with pytest.raises(UserError) as caught:
-            manifest.verify(closed)
+            verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
-    manifest.verify(closed)
+    verify(closed)
 
 
 def test_every_file_that_is_missing_is_refused_by_name(closed: Path) -> None:
@@ -62,7 +62,7 @@ def test_every_file_that_is_missing_is_refused_by_name(closed: Path) -> None:
         whole = path.read_bytes()
         path.unlink()
         with pytest.raises(UserError) as caught:
-            manifest.verify(closed)
+            verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
 
@@ -74,7 +74,7 @@ def test_every_file_of_another_run_is_refused_by_name(closed: Path, tmp_path: Pa
         other = bytes(byte ^ 1 for byte in whole[:1]) + whole[1:]
         path.write_bytes(other)
         with pytest.raises(UserError) as caught:
-            manifest.verify(closed)
+            verify(closed)
         assert path.name in caught.value.sentence
         path.write_bytes(whole)
 
@@ -83,16 +83,16 @@ def test_run_json_of_another_run_does_not_match_the_files(closed: Path, tmp_path
     other = tmp_path / "other"
     shutil.copytree(closed, other)
     (other / "summary.md").write_text("another run\n", encoding="utf-8")
-    manifest.write(other, {"target": "reference", "seed": 43, "status": 1}, complete=True)
-    shutil.copy(other / manifest.NAME, closed / manifest.NAME)
+    seal(other, {"target": "reference", "seed": 43, "status": 1}, complete=True)
+    shutil.copy(other / NAME, closed / NAME)
     with pytest.raises(UserError, match=r"summary\.md"):
-        manifest.verify(closed)
+        verify(closed)
 
 
 def test_a_run_that_was_killed_says_so(closed: Path) -> None:
-    manifest.write(closed, {"target": "reference"}, complete=False)
+    seal(closed, {"target": "reference"}, complete=False)
     with pytest.raises(UserError, match="never closed"):
-        manifest.verify(closed)
+        verify(closed)
 
 
 def test_results_without_footer_or_with_a_line_changed_are_refused(closed: Path) -> None:
@@ -113,10 +113,10 @@ def test_results_without_footer_or_with_a_line_changed_are_refused(closed: Path)
 
 
 def test_a_later_format_is_named(closed: Path) -> None:
-    content = json.loads((closed / manifest.NAME).read_text())
+    content = json.loads((closed / NAME).read_text())
     del content["checksum"]
     content["format"] = 9
-    content["checksum"] = manifest._checksum(content)
-    (closed / manifest.NAME).write_text(json.dumps(content))
+    content["checksum"] = _checksum(content)
+    (closed / NAME).write_text(json.dumps(content))
     with pytest.raises(UserError, match="format 9"):
-        manifest.read(closed)
+        read(closed)
