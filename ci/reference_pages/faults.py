@@ -23,5 +23,5 @@ def page() -> str:
 def _call(kind: str) -> str:
     """The constructor that cases call, with its parameters."""
     name = kind.replace("-", "_")
-    constructor = getattr(kinds, name, None)
+    constructor = getattr(inspect.getmodule(kinds.kind_of(kind)), name, None)
     return f"`{name}({', '.join(inspect.signature(constructor).parameters)})`" if constructor else "-"

@@ -1,4 +1,7 @@
-"""The kinds of fault, one file each. A new file finds itself; its line below lets cases import its constructor."""
+"""The kinds of fault, one file each, found by itself. Cases import a constructor from the file of its name:
+
+from brokertrial.faults.kinds.drop_response import drop_response
+"""
 
 import importlib
 import pkgutil
@@ -9,49 +12,14 @@ import msgspec
 
 from brokertrial import extensions
 from brokertrial.faults.kind import MessageFault, ProcessFault
-from brokertrial.faults.kinds.cut import cut
-from brokertrial.faults.kinds.delay import delay
-from brokertrial.faults.kinds.drop_request import drop_request
-from brokertrial.faults.kinds.drop_response import drop_response
-from brokertrial.faults.kinds.duplicate_request import duplicate_request
-from brokertrial.faults.kinds.edit_answer import edit_answer
-from brokertrial.faults.kinds.error_after import error_after
-from brokertrial.faults.kinds.error_instead import error_instead
-from brokertrial.faults.kinds.hold import hold
-from brokertrial.faults.kinds.kill import kill
-from brokertrial.faults.kinds.pause import pause
-from brokertrial.faults.kinds.restart import restart
-from brokertrial.faults.kinds.terminate import terminate
 from brokertrial.faults.schedule import BadSchedule, Schedule, Window
 from brokertrial.faults.triggers import AT_HEAL
-
-__all__ = [
-    "all_kinds",
-    "cut",
-    "delay",
-    "drop_request",
-    "drop_response",
-    "duplicate_request",
-    "edit_answer",
-    "error_after",
-    "error_instead",
-    "fault_of",
-    "hold",
-    "kill",
-    "kind_of",
-    "pause",
-    "restart",
-    "schedule_text",
-    "terminate",
-    "window_text",
-]
 
 
 @cache
 def all_kinds() -> dict[str, type[MessageFault] | type[ProcessFault]]:
     """Every kind by its name, from every file of this folder, and what others contribute."""
-    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
-    return extensions.collected("faults", dict(kind for module in modules for kind in _kinds_of(module)), _kinds_of)
+    return extensions.collected("faults", dict(kind for module in _MODULES for kind in _kinds_of(module)), _kinds_of)
 
 
 def _kinds_of(module: ModuleType) -> list[tuple[str, type[MessageFault] | type[ProcessFault]]]:
@@ -84,3 +52,10 @@ def window_text(window: Window) -> str:
 def schedule_text(schedule: Schedule) -> str:
     """For people, one window a line, each with its id."""
     return "\n".join(f"{window.id}  {window_text(window)}" for window in schedule)
+
+
+_MODULES = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+# `from brokertrial.faults.kinds import kill` gives the constructor as well; a type checker does not see that.
+for _module in _MODULES:
+    _name = _module.__name__.rpartition(".")[2]
+    globals()[_name] = getattr(_module, _name)

@@ -18,7 +18,12 @@ import pytest
 from brokertrial.faults.apply import applied
 from brokertrial.faults.clock import OperationClock
 from brokertrial.faults.journal import JOURNALS, FaultJournal, heal, heal_run, pending, start_of
-from brokertrial.faults.kinds import drop_request, error_instead, kill, pause, restart, terminate
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.error_instead import error_instead
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
+from brokertrial.faults.kinds.restart import restart
+from brokertrial.faults.kinds.terminate import terminate
 from brokertrial.faults.node_control import Command, NodeControl
 from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.faults.schedule import Windows

@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from brokertrial.faults.kinds import (
-    all_kinds,
-    cut,
-    delay,
-    drop_request,
-    drop_response,
-    duplicate_request,
-    edit_answer,
-    error_after,
-    error_instead,
-    hold,
-)
+from brokertrial.faults.kinds import all_kinds
+from brokertrial.faults.kinds.cut import cut
+from brokertrial.faults.kinds.delay import delay
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.duplicate_request import duplicate_request
+from brokertrial.faults.kinds.edit_answer import edit_answer
+from brokertrial.faults.kinds.error_after import error_after
+from brokertrial.faults.kinds.error_instead import error_instead
+from brokertrial.faults.kinds.hold import hold
 from brokertrial.faults.schedule import Window, Windows
 from brokertrial.wire import errors
 from brokertrial.wire.client import ConnectionClosed, ResponseTimeout

@@ -15,7 +15,10 @@ from confluent_kafka import Consumer, Producer
 
 from brokertrial.faults.apply import applied
 from brokertrial.faults.clock import OperationClock
-from brokertrial.faults.kinds import delay, drop_response, duplicate_request, hold
+from brokertrial.faults.kinds.delay import delay
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.duplicate_request import duplicate_request
+from brokertrial.faults.kinds.hold import hold
 from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import at_op
@@ -160,4 +163,4 @@ def test_the_command_serves_in_the_foreground_and_says_what_is_wrong(broker: int
         if process.stdout is not None:
             process.stdout.close()
     wrong = subprocess.run([*command, "nowhere"], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 4 and "no address of the form host:port" in wrong.stderr
+    assert wrong.returncode == 4 and "not an address of the form host:port" in wrong.stderr

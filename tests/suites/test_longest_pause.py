@@ -2,7 +2,7 @@
 
 import msgspec
 
-from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.schedule import Windows
 from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History

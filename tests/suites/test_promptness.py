@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.faults.kinds import delay
+from brokertrial.faults.kinds.delay import delay
 from brokertrial.suites.probe import promptness
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import StatementFalse, Unclear

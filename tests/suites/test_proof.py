@@ -83,7 +83,7 @@ def test_what_runs_and_judges_a_case_lies_under_it(case, files):
 
 def test_faults_and_checkers_judge_no_wire_case():
     assert not [file for file in case_dependencies.under(CASE)
-                if file.startswith(("faults/", "checkers/checks", "suites/ca"))
+                if file.startswith(("faults/", "checkers/checks", "suites/case"))
                 and file != "suites/cases/offsets/by_time.py"]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.judge import Judgement, judge
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.schedule import Windows
 from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.targets.address import reached
 from brokertrial.suites.targets.cache import make_once
 from brokertrial.suites.targets.logs import LogWatch, last_lines
 from brokertrial.suites.targets.ports import free_ports, is_free
+from brokertrial.wire.addresses import reached
 
 
 def test_free_ports_are_free_different_and_below_those_of_clients() -> None:

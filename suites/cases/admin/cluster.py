@@ -1,6 +1,6 @@
 """DescribeCluster and Metadata are two views of one cluster (KIP-700)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire.messages import request
 

@@ -1,6 +1,6 @@
 """Settings: described with their sources, changed as asked, in force at once and for good (KIP-133, 226, 339)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC

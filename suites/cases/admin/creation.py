@@ -1,6 +1,6 @@
 """CreateTopics: what is made, what is refused and why, and that asking is not making."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """CreatePartitions: the number asked for is the new total (KIP-195)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

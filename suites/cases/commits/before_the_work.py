@@ -1,6 +1,6 @@
 """Who commits before it works: at most once (Kafka documentation, Message Delivery Semantics)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch, rebalance
 from brokertrial.wire import errors

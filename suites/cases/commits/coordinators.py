@@ -1,6 +1,7 @@
 """Coordinators of groups that die or freeze: committed offsets outlive them."""
 
-from brokertrial.faults.kinds import kill, pause
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

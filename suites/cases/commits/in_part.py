@@ -1,6 +1,6 @@
 """Commits, fetches and deletions of several partitions at once, in every version, some of them refused."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Who may commit for a group, and when (consumer group protocol, KIP-122)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch, rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,8 @@
 """Consume, produce, commit without transactions while members and coordinators fail: at least once."""
 
-from brokertrial.faults.kinds import cut, hold, kill
+from brokertrial.faults.kinds.cut import cut
+from brokertrial.faults.kinds.hold import hold
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

@@ -1,6 +1,7 @@
 """Coordinators that answer with an error, or whose answer is lost: a commit is in force or it is not."""
 
-from brokertrial.faults.kinds import error_after, error_instead
+from brokertrial.faults.kinds.error_after import error_after
+from brokertrial.faults.kinds.error_instead import error_instead
 from brokertrial.faults.schedule import Windows
 from brokertrial.suites.case import case
 from brokertrial.suites.trials.trial import Trial

@@ -1,6 +1,6 @@
 """Commits that a broker does not take, alone among others that it does."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 

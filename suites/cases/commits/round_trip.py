@@ -1,6 +1,6 @@
 """Committed offsets: what was committed is what is read back."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire.messages import request
 

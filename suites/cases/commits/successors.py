@@ -1,6 +1,8 @@
 """A coordinator that is lost for good: the next one knows every acknowledged commit."""
 
-from brokertrial.faults.kinds import drop_request, kill, pause
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op, message
 from brokertrial.suites.case import case

@@ -4,7 +4,7 @@ Records are dated an hour apart from batch to batch, so that each batch is a seg
 may be cleaned.
 """
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """A compacted topic whose leader dies: what stays stays where it was, the latest of every key first."""
 
-from brokertrial.faults.kinds import kill
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

@@ -1,6 +1,6 @@
 """Readers whose leader dies: they go on where they were."""
 
-from brokertrial.faults.kinds import kill
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

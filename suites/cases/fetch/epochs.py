@@ -1,6 +1,6 @@
 """Fetch with a leader epoch (KIP-320): an old one is fenced, one from the future is not known."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

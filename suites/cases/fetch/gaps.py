@@ -1,6 +1,6 @@
 """Offsets that hold nothing for the reader: transaction markers and aborted records."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 

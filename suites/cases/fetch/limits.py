@@ -1,6 +1,6 @@
 """Size limits of a Fetch (KIP-74): a first batch always comes, and nobody starves."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 

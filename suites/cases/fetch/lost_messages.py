@@ -1,6 +1,6 @@
 """Answers to readers that get lost: nothing is skipped."""
 
-from brokertrial.faults.kinds import drop_response
+from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.schedule import Windows
 from brokertrial.suites.case import case
 from brokertrial.suites.trials.trial import Trial

@@ -1,6 +1,6 @@
 """Fetch at any position: inside a batch, again, outside the log, to the end."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

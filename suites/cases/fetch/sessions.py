@@ -1,6 +1,6 @@
 """Incremental fetch sessions (KIP-227): the broker remembers what a reader wants and tells it what changed."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Old versions of Fetch: whatever the codec, the same records or one clean refusal (KIP-110)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

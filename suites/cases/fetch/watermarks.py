@@ -1,6 +1,6 @@
 """The high watermark and the log start, as Fetch and ListOffsets tell them."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 

@@ -1,6 +1,6 @@
 """A group that nobody disturbs: whatever its members were given, they keep."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.trials.trial import Trial
 from brokertrial.suites.workloads import GroupChurn

@@ -1,6 +1,6 @@
 """Groups in lists: filtered by state and type, and deleted several at once, good and bad ones."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile

@@ -1,6 +1,6 @@
 """A KIP-848 group as it is described, with three members and two topics, from the first to the last."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile

@@ -1,6 +1,6 @@
 """The group protocol of KIP-848, one heartbeat at a time: joining, sharing, holding on, falling silent."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.admin import SET
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile

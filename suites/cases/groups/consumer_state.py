@@ -1,6 +1,6 @@
 """What a KIP-848 group keeps and follows: static members, commits, restarts, topics, assignors."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.admin import SET
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile

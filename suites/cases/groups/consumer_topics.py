@@ -1,6 +1,6 @@
 """What KIP-848 members are given when subscriptions and topics change: patterns, topics made later, topics dropped."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
 from brokertrial.wire import errors

@@ -1,6 +1,7 @@
 """Groups whose coordinator dies, and groups whose members come and go."""
 
-from brokertrial.faults.kinds import drop_response, kill
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

@@ -1,6 +1,6 @@
 """Members cut off from their coordinator."""
 
-from brokertrial.faults.kinds import cut
+from brokertrial.faults.kinds.cut import cut
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

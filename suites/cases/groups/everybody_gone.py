@@ -1,6 +1,6 @@
 """A group that all its members are cut off from at once, for so long that it has none left."""
 
-from brokertrial.faults.kinds import cut
+from brokertrial.faults.kinds.cut import cut
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, all_of, any_of, at_op, elapsed, message
 from brokertrial.suites.case import case

@@ -1,6 +1,6 @@
 """Generations of a classic group: who is in one, what its members are told (consumer group protocol)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import join_together
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Three static members: they return, change places, leave one by one, fall silent (KIP-345)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.wire import errors

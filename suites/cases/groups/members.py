@@ -1,6 +1,6 @@
 """Who counts as a member of a classic group, and what a stranger is told."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Group ids: the empty one, and groups that have nothing to do with each other."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch, rebalance
 from brokertrial.wire import errors

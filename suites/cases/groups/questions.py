@@ -1,6 +1,6 @@
 """What the broker says of groups when it is asked, and how groups are removed."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 

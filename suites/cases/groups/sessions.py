@@ -1,6 +1,6 @@
 """How long a group waits for a member that does not come (session and rebalance timeouts, KIP-62)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import join_together, rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """A classic group at each stage of a rebalance: what it says of itself, what its members may ask of it."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import join_together, rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Static membership: members known by an instance id (KIP-345)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Sequences and epochs at their edges: across the wrap, across an epoch, across the deletion of the topic (KIP-360)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

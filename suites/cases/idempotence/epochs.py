@@ -1,6 +1,6 @@
 """Producer ids and epochs: never given out twice, and the newer epoch wins (KIP-98, KIP-360)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,9 @@
 """Messages of producers that get lost, doubled or late: the log must not show it."""
 
-from brokertrial.faults.kinds import drop_request, drop_response, duplicate_request, hold
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.duplicate_request import duplicate_request
+from brokertrial.faults.kinds.hold import hold
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after
 from brokertrial.suites.case import case

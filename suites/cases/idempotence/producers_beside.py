@@ -1,6 +1,6 @@
 """Several producers, batches of several records, partly good requests: what a partition knows of each (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,7 @@
 """Nodes that crash and are back at once, one after the other, before anybody has missed them for long."""
 
-from brokertrial.faults.kinds import drop_response, restart
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.restart import restart
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, all_of, at_op, message
 from brokertrial.suites.case import case

@@ -1,6 +1,7 @@
 """Brokers that answer with an error, before or after storing: producers ask again, the log stays right."""
 
-from brokertrial.faults.kinds import error_after, error_instead
+from brokertrial.faults.kinds.error_after import error_after
+from brokertrial.faults.kinds.error_instead import error_instead
 from brokertrial.faults.schedule import Windows
 from brokertrial.suites.case import case
 from brokertrial.suites.trials.trial import Trial

@@ -1,6 +1,6 @@
 """Both ends of a partition, and the record with the newest time (KIP-79, KIP-98, KIP-734)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
 

@@ -1,6 +1,6 @@
 """ListOffsets and leader epochs (KIP-320, KAFKA-7568)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Requests in flight, slow answers: the order of sending is the order of the log."""
 
-from brokertrial.faults.kinds import delay
+from brokertrial.faults.kinds.delay import delay
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import at_op
 from brokertrial.suites.case import case

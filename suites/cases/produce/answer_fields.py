@@ -1,6 +1,6 @@
 """What a Produce answer says besides the offset: the broker's time and where the log starts."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 

@@ -1,6 +1,6 @@
 """Compressed batches: every codec that a producer may use, and the one that a topic wants (KIP-110)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

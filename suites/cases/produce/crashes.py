@@ -1,6 +1,8 @@
 """Brokers that die, freeze or stop in good order: what was acknowledged is still there, once."""
 
-from brokertrial.faults.kinds import kill, pause, terminate
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
+from brokertrial.faults.kinds.terminate import terminate
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

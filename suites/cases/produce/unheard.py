@@ -1,6 +1,7 @@
 """Producers cut off just when something of theirs was stored and they have not heard of it."""
 
-from brokertrial.faults.kinds import cut, drop_response
+from brokertrial.faults.kinds.cut import cut
+from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

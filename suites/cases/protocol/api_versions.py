@@ -1,6 +1,6 @@
 """ApiVersions: how a client and a broker find out what they have in common (KIP-35, KIP-511)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request

@@ -1,6 +1,6 @@
 """FindCoordinator: who looks after a group or a transactional id."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request

@@ -1,6 +1,6 @@
 """Metadata: what the cluster says of itself."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 
 

@@ -1,6 +1,6 @@
 """Requests that name nothing, or the same thing twice: odd, but well formed."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Bytes that are no request: whatever comes, the broker lives, stays small and serves the others."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.protocol._least import least
 from brokertrial.suites.probe import batch

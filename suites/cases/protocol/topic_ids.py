@@ -1,6 +1,6 @@
 """Topic ids: a topic that is made again under its name is another one (KIP-516)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

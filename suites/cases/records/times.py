@@ -1,6 +1,6 @@
 """Whose time counts, and which times are out of bounds (KIP-32, KIP-937)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """What was committed under a leader that is lost, and what a reader gets of it when nobody writes any more."""
 
-from brokertrial.faults.kinds import kill
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import all_of, at_op, elapsed
 from brokertrial.suites.case import case

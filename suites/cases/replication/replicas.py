@@ -1,6 +1,10 @@
 """What replication promises: leaders that die, followers left behind, restarts in turn, too few replicas."""
 
-from brokertrial.faults.kinds import drop_request, edit_answer, kill, pause, terminate
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.edit_answer import edit_answer
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
+from brokertrial.faults.kinds.terminate import terminate
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op, message
 from brokertrial.suites.case import case

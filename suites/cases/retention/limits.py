@@ -3,7 +3,7 @@
 Records are dated: an hour between two batches begins a new segment, and old dates make records due at once.
 """
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors

@@ -1,6 +1,7 @@
 """A topic that expires while its leader dies: nothing goes before its time."""
 
-from brokertrial.faults.kinds import edit_answer, kill
+from brokertrial.faults.kinds.edit_answer import edit_answer
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

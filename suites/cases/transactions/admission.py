@@ -1,6 +1,6 @@
 """Which batches a partition takes from a producer with a transactional id (KIP-98, KIP-890)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.wire import errors

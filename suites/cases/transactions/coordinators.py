@@ -1,6 +1,9 @@
 """Coordinators and leaders of transactions that die, freeze or answer in vain."""
 
-from brokertrial.faults.kinds import drop_response, duplicate_request, kill, pause
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.duplicate_request import duplicate_request
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

@@ -1,6 +1,8 @@
 """Consume, transform, produce while coordinators and leaders fail: every input in the output exactly once."""
 
-from brokertrial.faults.kinds import drop_response, kill, pause
+from brokertrial.faults.kinds.drop_response import drop_response
+from brokertrial.faults.kinds.kill import kill
+from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op
 from brokertrial.suites.case import case

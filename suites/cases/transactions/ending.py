@@ -1,6 +1,6 @@
 """EndTxn: said again, said otherwise, and what may follow at once (KIP-98, KIP-890)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """Transactions as they are listed, with each filter, and described at each step (KIP-664, KIP-994)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request

@@ -1,6 +1,6 @@
 """Requests of a transaction that are refused in part, come twice, or come before there is anything to end (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.wire import errors

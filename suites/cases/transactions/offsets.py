@@ -1,6 +1,6 @@
 """Offsets of a group that are committed with a transaction (KIP-98, KIP-447)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
 

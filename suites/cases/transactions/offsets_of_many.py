@@ -1,6 +1,6 @@
 """Offsets in transactions: of three transactions for one partition, of three groups in one, said twice (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile

@@ -1,6 +1,6 @@
 """Transactions in the versions of other times: what they decide is the same (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
 

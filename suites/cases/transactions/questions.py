@@ -1,6 +1,6 @@
 """What the broker says of transactions when it is asked (KIP-664)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 
 QUESTIONS = {"ListTransactions": 0, "DescribeTransactions": 0, "DescribeProducers": 0}

@@ -1,6 +1,7 @@
 """A coordinator that is lost for good: the next one ends what was begun."""
 
-from brokertrial.faults.kinds import drop_request, kill
+from brokertrial.faults.kinds.drop_request import drop_request
+from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import after, at_op, message
 from brokertrial.suites.case import case

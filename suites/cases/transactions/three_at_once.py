@@ -1,6 +1,6 @@
 """Three transactions at a time, over several partitions of several topics (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """How long a transaction may stay open (transaction.timeout.ms, transaction.max.timeout.ms)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
 from brokertrial.wire import errors

@@ -1,6 +1,6 @@
 """What readers see of a transaction, and when (KIP-98)."""
 
-from brokertrial.faults.kinds import edit_answer
+from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
 
