@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
-from tests.checkers.injections import INJECTIONS
+from tests.checkers.evidence import injections
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounded_tables import Base, asked, found, held, relations
 from tests.checkers.wounds import Wound
@@ -63,7 +63,7 @@ def bases(seed: int, operations: int) -> list[Base]:
 def searches(pool: Executor, given: argparse.Namespace) -> Iterator[tuple[str, int, int, float]]:
     """Per anomaly, how many were found, how many histories without it were accused, and the CPU seconds it took."""
     lots = [range(start, min(start + AT_ONCE, given.times)) for start in range(0, given.times, AT_ONCE)]
-    asked_for = given.anomalies or list(INJECTIONS)
+    asked_for = given.anomalies or list(injections())
     work = {
         name: [
             *(pool.submit(search, name, lot, given.seed, given.operations) for lot in lots),
@@ -81,7 +81,7 @@ def search(name: str, numbers: Sequence[int], seed: int, operations: int) -> tup
     whole, began = bases(seed, operations), time.process_time()
     chosen = [whole[number % BASES] for number in numbers]
     wounds = [Wound(base.legal, random.Random(f"{seed}/{name}/{n}")) for base, n in zip(chosen, numbers, strict=True)]
-    expected = [INJECTIONS[name](wound) for wound in wounds]
+    expected = [injections()[name](wound) for wound in wounds]
     with _opened(relations(chosen, wounds)) as duck:
         rows = asked(duck, all_checks()[expected[0].check])
     hits = sum(found(rows, number, each) for number, each in enumerate(expected))
@@ -91,7 +91,7 @@ def search(name: str, numbers: Sequence[int], seed: int, operations: int) -> tup
 def unwounded(name: str, seed: int, operations: int) -> tuple[int, float]:
     """In how many legal histories the check that finds this anomaly finds something, and the CPU seconds it took."""
     whole, began = bases(seed, operations), time.process_time()
-    expected = INJECTIONS[name](Wound(whole[0].legal, random.Random(f"{seed}/{name}/0")))
+    expected = injections()[name](Wound(whole[0].legal, random.Random(f"{seed}/{name}/0")))
     with _opened(relations(whole, [None] * BASES)) as duck:
         rows = asked(duck, all_checks()[expected.check])
         accused = {row["history"] for row in rows if row.get("judged", 1) >= expected.judged}
@@ -136,8 +136,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes; as many as there are cores")
     given = parser.parse_args()
-    if unknown := sorted(set(given.anomalies) - INJECTIONS.keys()):
-        parser.error(f"nothing is known of {unknown[0]}; there are {', '.join(INJECTIONS)}")
+    if unknown := sorted(set(given.anomalies) - injections().keys()):
+        parser.error(f"nothing is known of {unknown[0]}; there are {', '.join(injections())}")
     return given
 
 

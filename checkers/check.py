@@ -17,7 +17,8 @@
                                 what was promised, or an aborted one delivered: a failure whatever the case asked
 
 A check that searches instead of selecting has PROJECTIONS (small tables made by SQL) and `find(projections)` in place
-of QUERY. Adding a check takes one new file.
+of QUERY. Adding a check takes one new file, and one of tests beside it, found by its name: what the anomaly and its
+near misses look like, the definition once more, and how to put one into a legal history (tests/checkers/evidence.py).
 """
 
 import importlib

@@ -13,7 +13,7 @@ from brokertrial.checkers.engines.fingerprint import settled
 from brokertrial.checkers.relations import RELATIONS, blocks
 from brokertrial.histories.header import Header
 from brokertrial.histories.rows import Client, Record
-from tests.checkers.oracle import ORACLES
+from tests.checkers.evidence import oracles
 from tests.checkers.oracle.facts import Facts
 
 _spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
@@ -56,7 +56,7 @@ def test_what_is_clean_hides_nothing(crowd, shift, monkeypatch):
         names = ("block_fingerprints", "dirty")
         prints, dirty = (duck.ask(f"SELECT COUNT(*) AS n FROM {name} x")[0]["n"] for name in names)
         assert dirty < prints
-        for check in ORACLES:
+        for check in oracles():
             test_oracle.compare(check, tales, duck.ask(all_checks()[check].query))
 
 

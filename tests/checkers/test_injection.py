@@ -6,7 +6,7 @@ import pytest
 
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
-from tests.checkers.injections import INJECTIONS
+from tests.checkers.evidence import injections
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounded_tables import Base, asked, found, held, relations
 from tests.checkers.wounds import Wound
@@ -19,11 +19,11 @@ TIMES = 1
 def wounded():
     """Every anomaly, each in a legal history that is otherwise its own, and the legal ones: one query a check."""
     bases = [Base(Legal(seed, OPERATIONS)) for seed in range(3)]
-    names = [name for name in INJECTIONS for _ in range(TIMES)]
+    names = [name for name in injections() for _ in range(TIMES)]
     chosen = [bases[number % len(bases)] for number in range(len(names))]
     places = enumerate(zip(chosen, names, strict=True))
     wounds = [Wound(base.legal, random.Random(f"{name}/{number}")) for number, (base, name) in places]
-    expected = [INJECTIONS[name](wound) for name, wound in zip(names, wounds, strict=True)]
+    expected = [injections()[name](wound) for name, wound in zip(names, wounds, strict=True)]
     tables = relations([*chosen, *bases], [*wounds, *[None] * len(bases)])
     with DuckDBEngine.over_tables(tables) as duck:
         yield duck, names, expected

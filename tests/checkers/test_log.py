@@ -65,68 +65,6 @@ def told(story):
     return begin
 
 
-def test_a_later_append_below_an_acknowledged_one(told):
-    tale = told()
-    first = tale.send(10, at=1)
-    second = tale.send(11, at=0)
-    found = tale.only("log-order")
-
-    assert (found.name, found.operations) == ("append-order", (first, second))
-
-
-def test_overlapping_appends_may_lie_either_way(told):
-    tale = told()
-    tale.send(10, at=1, call=0, ret=50)
-    tale.send(11, at=0, call=40, ret=60)
-
-    assert tale.anomalies("log-order") == []
-
-
-def test_an_acknowledgement_by_one_of_three_does_not_bind(story):
-    tale = story(nodes=3)
-    tale.producer("p", acks=1, idempotence=False)
-    tale.reader()
-    tale.send(10, at=1)
-    tale.send(11, at=0)
-    tale.read((0, 11), (1, 10))
-
-    assert tale.anomalies("log-order") == []
-
-
-def test_a_record_read_before_it_was_sent(told):
-    tale = told()
-    poll = tale.read((0, 10))
-    send = tale.send(10, at=0)
-    found = tale.only("log-order")
-
-    assert (found.name, found.operations) == ("read-from-future", (poll, send))
-
-
-def test_an_unanswered_send_that_was_read_before_it_began(told):
-    tale = told()
-    tale.read((0, 10))
-    tale.send(10, outcome="info", ret=None)
-
-    assert tale.only("log-order").name == "read-from-future"
-
-
-def test_an_unanswered_send_may_land_late(told):
-    tale = told()
-    tale.send(10, outcome="info", ret=None)
-    tale.send(11, at=0)
-    tale.read((0, 11), (1, 10))
-
-    assert tale.anomalies("log-order") == []
-
-
-def test_an_end_inside_a_batch(told):
-    tale = told(nodes=1)
-    tale.op("send", base_offset=0, count=3)
-    tale.op("list_offsets", "r", high_watermark=2)
-
-    assert tale.only("log-order").name == "torn-batch"
-
-
 def test_an_end_that_is_too_short_is_reported_when_asked_for(told):
     tale = told()
     send = tale.send(10, at=0)
@@ -144,11 +82,3 @@ def test_a_fetch_may_name_an_older_high_watermark(told):
     tale.op("fetch", "r", high_watermark=0)
 
     assert tale.anomalies("log-recency", "log-order") == []
-
-
-def test_a_high_watermark_beyond_a_later_append(told):
-    tale = told()
-    tale.op("fetch", "r", high_watermark=1)
-    tale.send(10, at=0)
-
-    assert tale.only("log-order").name == "read-from-future"

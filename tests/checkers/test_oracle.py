@@ -19,7 +19,7 @@ from brokertrial.checkers.linearizability.registers import EVER, Access, conflic
 from brokertrial.checkers.relations import BASES, RENAMED
 from brokertrial.histories.rows import TABLES
 from brokertrial.histories.tables import columns_of, schema_of
-from tests.checkers.oracle import ORACLES
+from tests.checkers.evidence import oracles
 from tests.checkers.oracle.commits import RegisterAccess as NaiveAccess
 from tests.checkers.oracle.commits import linearizable
 from tests.checkers.oracle.facts import Facts
@@ -55,7 +55,7 @@ def answers(rows):
 
 def compare(check, tales, asked):
     for number, tale in enumerate(tales):
-        expected = answers(ORACLES[check](tale))
+        expected = answers(oracles()[check](tale))
         found = answers(row for row in asked if row["history"] == number)
         assert found == expected, f"history {number}: query {found - expected}, oracle {expected - found}"
 
@@ -69,10 +69,10 @@ def crowd():
 
 def test_every_check_has_an_oracle():
     searching = {"log-order", "log-recency", "stale-read", "commit-order", "dependency-cycle"}
-    assert ORACLES.keys() | searching == all_checks().keys()
+    assert oracles().keys() | searching == all_checks().keys()
 
 
-@pytest.mark.parametrize("check", sorted(ORACLES))
+@pytest.mark.parametrize("check", sorted(oracles()))
 def test_the_query_agrees_with_the_oracle(crowd, check):
     tales, duck = crowd
     asked = duck.ask(all_checks()[check].query)
@@ -87,7 +87,7 @@ def test_the_query_agrees_with_the_oracle(crowd, check):
 def test_they_agree_on_histories_that_nobody_chose(seed):
     tales = [Facts(*random_histories.random_history(seed + number)) for number in range(20)]
     with DuckDBEngine.over_tables(relations(tales)) as duck:
-        for check in ORACLES:
+        for check in oracles():
             compare(check, tales, duck.ask(all_checks()[check].query))
 
 

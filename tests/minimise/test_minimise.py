@@ -14,7 +14,7 @@ from brokertrial.checkers.minimise.minimum import NotMinimised, minimise
 from brokertrial.checkers.minimise.part import HistorySlice
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
-from tests.checkers.injections import INJECTIONS
+from tests.checkers.evidence import injections
 from tests.checkers.legal_histories import Legal
 from tests.checkers.wounds import Wound
 
@@ -27,7 +27,7 @@ def recorded(folder: Path, name: str, seed: int, operations: int = OPERATIONS) -
     """A legal history with one anomaly in it."""
     legal = Legal(seed, operations)
     wound = Wound(legal, random.Random(f"{name}/{seed}"))
-    INJECTIONS[name](wound)
+    injections()[name](wound)
     with Recorder.create(folder, legal.header) as recorder:
         for row in itertools.chain(legal.rows, wound.added):
             if id(row) not in wound.dropped:
@@ -94,6 +94,6 @@ def test_what_no_check_says_is_not_made_smaller(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
-@pytest.mark.parametrize("name", sorted(INJECTIONS))
+@pytest.mark.parametrize("name", sorted(injections()))
 def test_every_anomaly_is_made_small(tmp_path, name, seed):
     check(tmp_path, name, seed, operations=2_000)

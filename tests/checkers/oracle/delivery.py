@@ -1,10 +1,10 @@
-"""lost-write, unseen, duplicate, phantom: their definitions, word by word."""
+"""What is owed to readers, what they passed by, and where final reads ended."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from brokertrial.histories.rows import Batch, Record
-from tests.checkers.oracle.facts import Facts, OracleRow, same_place
+from tests.checkers.oracle.facts import Facts
 
 SequenceTest = Callable[[int, int], bool]
 
@@ -60,25 +60,7 @@ def final_reads(facts: Facts) -> dict[tuple[str | None, int | None], int]:
     return ends
 
 
-def lost_write(facts: Facts) -> Iterator[OracleRow]:
-    """Owed, with a known offset, and passed by."""
-    for row in owed(facts):
-        around = _around(row, facts)
-        if around:
-            reach = max(each.before for each in around)
-            ops = [each.op for each in around if each.before == reach and each.op is not None]
-            yield {
-                "topic": row.topic,
-                "partition": row.partition,
-                "offset_a": row.offset,
-                "offset_b": reach,
-                "value_a": row.value,
-                "op_a": row.op,
-                "op_b": min(ops, default=None),
-            }
-
-
-def _around(row: Record, facts: Facts) -> list[SkippedRange]:
+def ranges_around(row: Record, facts: Facts) -> list[SkippedRange]:
     return [
         each
         for each in skipped_ranges(facts)
@@ -86,44 +68,6 @@ def _around(row: Record, facts: Facts) -> list[SkippedRange]:
         and row.offset is not None
         and each.after < row.offset < each.before
     ]
-
-
-def unseen(facts: Facts) -> Iterator[OracleRow]:
-    """Owed, not passed by, in a partition that was read to its end."""
-    for row in owed(facts):
-        if (row.topic, row.partition) in final_reads(facts) and not _around(row, facts):
-            yield {
-                "topic": row.topic,
-                "partition": row.partition,
-                "offset_a": row.offset,
-                "value_a": row.value,
-                "op_a": row.op,
-            }
-
-
-def duplicate(facts: Facts) -> Iterator[OracleRow]:
-    """A value that one operation sent, seen at two offsets of a partition, though its producer was guarded."""
-    places = {(row.topic, row.partition, row.value) for row in facts.seen}
-    for topic, partition, value in places:
-        senders = {row.op: row.client for row in facts.sent if row.value == value}
-        copies = [row for row in facts.seen if (row.topic, row.partition, row.value) == (topic, partition, value)]
-        low = min(row.offset or 0 for row in copies)
-        high = max(row.offset or 0 for row in copies)
-        if low == high or len(senders) != 1:
-            continue
-        ((op, client),) = senders.items()
-        if facts.guarded(client):
-            yield {
-                "topic": topic,
-                "partition": partition,
-                "offset_a": low,
-                "offset_b": high,
-                "value_a": value,
-                "op_a": op,
-                "op_b": min(row.op for row in copies if row.offset == low),
-                "op_c": min(row.op for row in copies if row.offset == high),
-                "attribution": blame(facts, client, topic, partition, low, high, same_sequence),
-            }
 
 
 def blame(facts: Facts, client: str, topic: str, partition: int, one: int, other: int, test: SequenceTest) -> str:
@@ -139,11 +83,6 @@ def blame(facts: Facts, client: str, topic: str, partition: int, one: int, other
             if same_producer and test(_sequence(a, one), _sequence(b, other)):
                 return "broker"
     return "client"
-
-
-def same_sequence(one: int, other: int) -> bool:
-    """The same record, stored twice."""
-    return one == other
 
 
 def rising_sequence(one: int, other: int) -> bool:
@@ -167,44 +106,11 @@ def _sequence(batch: Batch, offset: int) -> int:
     return batch.base_sequence + offset - batch.base_offset
 
 
-def phantom(facts: Facts) -> Iterator[OracleRow]:
-    """Seen in a topic that this history writes to, but sent by nobody, or sent elsewhere, or not as it was sent."""
-    topics = {row.topic for row in facts.sent}
-    strange: dict[tuple[str, int, int | None, int | None], list[tuple[Record, Record | None]]] = {}
-    for row in facts.found:
-        senders = [each for each in facts.sent if each.value == row.value]
-        here = [each for each in senders if each.topic == row.topic and each.partition in (row.partition, -1)]
-        if row.topic in topics and (not here or not row.intact):
-            where = (row.topic, row.partition, row.offset, row.value)
-            pairs: list[tuple[Record, Record | None]] = [(row, sender) for sender in senders]
-            strange.setdefault(where, []).extend(pairs or [(row, None)])
-    for (topic, partition, offset, value), cases in strange.items():
-        yield {
-            "topic": topic,
-            "partition": partition,
-            "offset_a": offset,
-            "value_a": value,
-            "op_a": min(row.op for row, _ in cases),
-            "op_b": min((sender.op for _, sender in cases if sender is not None), default=None),
-        }
-
-
-def wrong_ack_offset(facts: Facts) -> Iterator[OracleRow]:
-    """A guarded producer was told an offset at which nobody found the record, while somebody found it elsewhere."""
-    for row in facts.sent:
-        once = sum(1 for each in facts.sent if each.value == row.value) == 1
-        told = row.outcome == "ok" and row.offset is not None
-        sightings = [each for each in facts.seen if each.value == row.value and same_place(each, row)]
-        astray = bool(sightings) and all(each.offset != row.offset for each in sightings)
-        if once and told and astray and facts.durable(row.client) and facts.guarded(row.client):
-            client = facts.clients[row.client]
-            yield {
-                "topic": row.topic,
-                "partition": row.partition,
-                "offset_a": row.offset,
-                "offset_b": min(each.offset or 0 for each in sightings),
-                "value_a": row.value,
-                "op_a": row.op,
-                "op_b": min(each.op for each in sightings),
-                "attribution": "broker" if client.library == "wire" or client.retries == 0 else "unknown",
-            }
+def committed_reads(facts: Facts) -> dict[tuple[str | None, int | None], int]:
+    """The last stable offsets that final reads at read_committed reached."""
+    ends: dict[tuple[str | None, int | None], int] = {}
+    for event in facts.events:
+        if event.kind == "final-read-committed" and event.offset is not None:
+            place = (event.topic, event.partition)
+            ends[place] = max(event.offset, ends.get(place, event.offset))
+    return ends

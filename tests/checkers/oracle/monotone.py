@@ -1,4 +1,4 @@
-"""Ends, log starts and epochs that fell: every answer against every one that had returned before it was asked for."""
+"""Numbers that brokers report and that may only rise."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -80,7 +80,7 @@ def regressions(facts: Facts, quantity: str) -> Iterator[Regression]:
             yield Regression(one.row.topic, one.row.partition, one.row.op, one.level, first, reached)
 
 
-def _rows(facts: Facts, quantity: str) -> Iterator[OracleRow]:
+def rows(facts: Facts, quantity: str) -> Iterator[OracleRow]:
     for fall in regressions(facts, quantity):
         yield {
             "topic": fall.topic,
@@ -90,45 +90,3 @@ def _rows(facts: Facts, quantity: str) -> Iterator[OracleRow]:
             "offset_a": fall.before_level,
             "offset_b": fall.level,
         }
-
-
-def high_watermark_regression(facts: Facts) -> Iterator[OracleRow]:
-    """High watermarks of one leader epoch that fell."""
-    yield from _rows(facts, "high-watermark")
-
-
-def log_start_regression(facts: Facts) -> Iterator[OracleRow]:
-    """Log starts that fell before any node was killed."""
-    yield from _rows(facts, "log-start")
-
-
-def lso_regression(facts: Facts) -> Iterator[OracleRow]:
-    """Last stable offsets of one leader epoch that fell, and those above the high watermark beside them."""
-    for row in _rows(facts, "last-stable"):
-        yield row | {"name": "lso-regression"}
-    for answer in facts.operations:
-        stable, high = answer.last_stable, answer.high_watermark
-        if answer.kind != "fetch" or answer.outcome != "ok" or answer.topic in facts.recreated:
-            continue
-        if stable is None or high is None or not 0 <= high < stable or answer.return_ns is None:
-            continue
-        later = [
-            one
-            for one in facts.operations
-            if (one.kind, one.outcome, one.topic, one.partition) == ("fetch", "ok", answer.topic, answer.partition)
-            and one.leader_epoch is not None
-            and 0 <= one.leader_epoch == answer.leader_epoch
-            and one.call_ns >= answer.return_ns
-            and one.high_watermark is not None
-            and 0 <= one.high_watermark < stable
-        ]
-        if later:
-            yield {
-                "topic": answer.topic,
-                "partition": answer.partition,
-                "op_a": answer.op,
-                "op_b": min(one.op for one in later),
-                "offset_a": stable,
-                "offset_b": min(one.high_watermark for one in later if one.high_watermark is not None),
-                "name": "lso-above-high-watermark",
-            }

@@ -1,6 +1,4 @@
-"""inconsistent-offsets and offset-reuse: their definitions, word by word."""
-
-from collections.abc import Iterator
+"""What was said of an offset: by acknowledgements and by readers."""
 
 from brokertrial.histories.rows import Record
 from tests.checkers.oracle.facts import Facts, OracleRow
@@ -12,7 +10,7 @@ def statements(facts: Facts) -> list[Record]:
     return facts.seen + [row for row in acknowledged if facts.durable(row.client)]
 
 
-def _by_offset(facts: Facts) -> dict[tuple[str, int, int | None, int], list[Record]]:
+def by_offset(facts: Facts) -> dict[tuple[str, int, int | None, int], list[Record]]:
     places: dict[tuple[str, int, int | None, int], list[Record]] = {}
     for row in statements(facts):
         epoch = -1 if not facts.header.unclean_election or row.leader_epoch is None else row.leader_epoch
@@ -20,26 +18,11 @@ def _by_offset(facts: Facts) -> dict[tuple[str, int, int | None, int], list[Reco
     return places
 
 
-def _values(rows: list[Record], side: str) -> set[int]:
+def values(rows: list[Record], side: str) -> set[int]:
     return {row.value for row in rows if row.side == side and row.value is not None}
 
 
-def inconsistent_offsets(facts: Facts) -> Iterator[OracleRow]:
-    """Two sightings differ, or a sighting differs from the one value that was acknowledged there."""
-    for place, rows in _by_offset(facts).items():
-        seen, sent = _values(rows, "seen"), _values(rows, "sent")
-        if len(seen) > 1 or (len(seen) == 1 and len(sent) == 1 and seen != sent):
-            yield _pair(place, rows)
-
-
-def offset_reuse(facts: Facts) -> Iterator[OracleRow]:
-    """Two acknowledgements name one offset for two values."""
-    for place, rows in _by_offset(facts).items():
-        if len(_values(rows, "sent")) > 1:
-            yield _pair(place, [row for row in rows if row.side == "sent"])
-
-
-def _pair(place: tuple[str, int, int | None, int], rows: list[Record]) -> OracleRow:
+def pair(place: tuple[str, int, int | None, int], rows: list[Record]) -> OracleRow:
     topic, partition, offset, _ = place
     low = min(row.value or 0 for row in rows)
     high = max(row.value or 0 for row in rows)

@@ -1,6 +1,81 @@
-"""A committed offset changes only when somebody asks for it."""
+"""commit-changed: its definition once more, as loops, how it is put into a legal history, examples."""
+
+from collections.abc import Iterator
 
 import pytest
+
+from brokertrial.histories.rows import Operation
+from tests.checkers.oracle.commits import writes
+from tests.checkers.oracle.facts import Facts, OracleRow
+from tests.checkers.picks import older_answer
+from tests.checkers.wounds import Expected, Wound
+
+
+def oracle(facts: Facts) -> Iterator[OracleRow]:
+    """Told what nobody committed, or what was certainly no longer in force."""
+    automatic = {client.group for client in facts.clients.values() if client.auto_commit}
+    for told in offset_fetches(facts):
+        if told.group in automatic or told.return_ns is None or told.committed_offset is None:
+            continue
+        here = [write for write in writes(facts) if _register(write.row) == _register(told)]
+        sources = [
+            write
+            for write in here
+            if write.row.committed_offset == told.committed_offset
+            and write.call <= told.return_ns
+            and (told.commit_id is None or write.row.commit_id in (None, told.commit_id))
+        ]
+        nothing = told.committed_offset < 0
+        replaced = max((write.done for write in sources), default=None)
+        later = [
+            write
+            for write in here
+            if write.done < told.call_ns and (nothing or (replaced is not None and write.call > replaced))
+        ]
+        lowest = min((write.row.committed_offset or 0 for write in later), default=None)
+        back = bool(sources) and not nothing and lowest is not None and told.committed_offset < lowest
+        if later or (not nothing and not sources):
+            yield {
+                "name": "commit-regression" if back else "commit-changed",
+                "group_id": told.group,
+                "topic": told.topic,
+                "partition": told.partition,
+                "offset_a": told.committed_offset,
+                "offset_b": lowest,
+                "op_a": told.op,
+                "op_b": min((write.row.op for write in sources), default=None),
+                "op_c": min((write.row.op for write in later), default=None),
+            }
+
+
+def offset_fetches(facts: Facts) -> list[Operation]:
+    """Answers about committed offsets of groups that nobody deleted."""
+    deleting = ("delete_group", "delete_groups", "delete_offsets")
+    deleted = {row.group for row in facts.operations if row.kind in deleting and row.outcome != "fail"}
+    return [
+        row
+        for row in facts.operations
+        if row.kind == "committed"
+        and row.outcome == "ok"
+        and row.topic is not None
+        and row.return_ns is not None
+        and row.committed_offset is not None
+        and (row.group is None or row.group not in deleted)
+    ]
+
+
+def _register(row: Operation) -> tuple[str | None, str | None, int | None]:
+    return row.group, row.topic, row.partition
+
+
+def inject_commit_changed(w: Wound) -> Expected:
+    told, old = older_answer(w, higher=True)
+    return w.told("commit-changed", told, offset_a=old.committed_offset, op_a=told.op)
+
+
+def inject_commit_regression(w: Wound) -> Expected:
+    told, old = older_answer(w, higher=False)
+    return w.told("commit-changed", told, "commit-regression", offset_a=old.committed_offset, op_a=told.op)
 
 
 @pytest.fixture

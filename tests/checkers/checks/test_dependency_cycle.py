@@ -1,6 +1,42 @@
-"""Transactions that depend on each other in a circle: G1c judged over reads alone, G0 reported."""
+"""dependency-cycle: how it is put into a legal history, examples."""
+
+from itertools import pairwise
+from typing import Any
 
 import pytest
+
+from brokertrial.histories.rows import Record
+from tests.checkers.wounds import Expected, Wound
+
+
+def inject_write_cycle(w: Wound) -> Expected:
+    """Two transactions that follow each other in two partitions change their places in one of them."""
+    written: dict[int, list[Any]] = {partition: [] for partition in range(4)}
+    for row in sorted(w.all(Record, side="sent", topic="t", client="x1"), key=lambda row: row.offset):
+        if w.state(row) == "committed":
+            written[row.partition].append(row)
+    following: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
+    for rows in written.values():
+        for one, two in pairwise(rows):
+            following.setdefault((one.txn, two.txn), []).append((one, two))
+    places = w.rng.choice([pairs for pairs in following.values() if len(pairs) == 2])
+    (one, two), (_, after) = w.rng.sample(places, 2)
+    w.change(one, offset=two.offset)
+    w.change(two, offset=one.offset)
+    first = min(after, two, key=lambda row: row.partition)
+    return w.told("dependency-cycle", first, "G0", judged=0, offset_a=first.offset, op_a=after.op, op_b=one.op)
+
+
+def inject_read_cycle(w: Wound) -> Expected:
+    """Each of a few transactions is shown, by a reader of committed records, what the one before it wrote."""
+    written: dict[int, Any] = {}
+    for row in w.all(Record, side="sent", topic="t", client="x1"):
+        if w.state(row) == "committed":
+            written.setdefault(row.txn, row)
+    chosen = [written[txn] for txn in sorted(w.rng.sample(sorted(written), w.rng.randrange(2, 5)))]
+    shown = [w.see(row, client="c", txn=chosen[(at + 1) % len(chosen)].txn) for at, row in enumerate(chosen)]
+    first = min(chosen, key=lambda row: (row.partition, row.offset))
+    return w.told("dependency-cycle", first, "G1c", offset_a=first.offset, op_a=shown[0].op, op_b=shown[1].op)
 
 
 @pytest.fixture

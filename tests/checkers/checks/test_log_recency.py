@@ -1,0 +1,9 @@
+"""log-recency: how it is put into a legal history."""
+
+from tests.checkers.picks import shortened
+from tests.checkers.wounds import Expected, Wound
+
+
+def inject_log_recency(w: Wound) -> Expected:
+    one = shortened(w)
+    return w.told("log-recency", one, "stale-read end-regression", offset_b=3, op_b=one.op)
