@@ -11,6 +11,7 @@ import pytest
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import own_cases
 from brokertrial.suites.proving import mutants, mutation
 from brokertrial.suites.result import Reason
 
@@ -76,6 +77,15 @@ def test_only_what_a_bug_is_known_by_counts():
     assert known(("statement",), verdict=Verdict.FAIL, reason=Reason("died", "The broker is dead.")) == ""
     assert known(("statement",), verdict=Verdict.PASS) == ""
     assert known(("statement",), verdict=Verdict.INCONCLUSIVE, reason=Reason("statement", "?")) == ""
+
+
+def test_that_a_case_catches_a_bug_is_said_once():
+    """By the case (`detects`) or by the bug (`caught_by`), whichever was written later."""
+    naming = {case.id: {word.partition(":")[0] for word in case.bugs} for case in own_cases()}
+    twice = [
+        (bug.id, case) for bug in mutants.mutants().values() for case in bug.caught_by if bug.id in naming.get(case, ())
+    ]
+    assert twice == []
 
 
 def test_the_table_has_a_line_for_every_bug_with_its_cases():
