@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from brokertrial import logs
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.extensions import BrokenExtension, use_folders
@@ -26,6 +27,24 @@ def cli() -> None:
     Kafka's guarantees."""
 
 
+def _begin_log(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    if path is None:
+        return
+    try:
+        logs.to_file(Path(path))
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+LOG_FILE = click.Option(
+    ["--log-file"],
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    expose_value=False,
+    is_eager=True,
+    callback=_begin_log,
+    help="Append what every process does, one JSON object a line.",
+)
 CASES = click.option(
     "--cases",
     type=click.Path(exists=True, file_okay=False),
@@ -291,6 +310,9 @@ def _not_built(name: str) -> None:
 
 for _name in ("shrink", "compare", "gate"):
     _not_built(_name)
+
+for _command in cli.commands.values():
+    _command.params.append(LOG_FILE)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from brokertrial import logs
 from brokertrial.suites.running.interruption import SIGNALS
 
 LOG = logging.getLogger("brokertrial")
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     faulthandler.enable()
     threading.excepthook = _log_thread
     sys.unraisablehook = _log_unraisable
-    LOG.addHandler(logging.NullHandler())
+    logs.begin("run")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     threading.Thread(target=_end_with_parent, args=(pipe,), daemon=True, name="parent-watch").start()

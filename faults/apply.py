@@ -1,5 +1,6 @@
 """Carries out a schedule: opens its windows when their time comes, and heals all of them, whatever happens."""
 
+import logging
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from brokertrial.faults.triggers import Edge, RunProgress, Trigger, is_due, next
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Row
 
+LOG = logging.getLogger("brokertrial.faults")
 POLL_SECONDS = 0.05
 HEAL_SECONDS = 30.0
 
@@ -297,6 +299,7 @@ class Applied:
 
     def _tell(self, kind: str, window: Window, **fields: Any) -> None:
         self._history.event(kind, window=window.id, **fields)
+        LOG.info(kind, extra={"fault": window.id, **fields})
 
     def _drain(self) -> None:
         self._links.drain(self._history.add)

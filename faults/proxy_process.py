@@ -1,6 +1,7 @@
 """The harness's handle on the proxy: starts its process, tells it what to disturb, receives what it saw, ends it."""
 
 import itertools
+import logging
 import os
 import queue
 import socket
@@ -23,6 +24,7 @@ from brokertrial.faults.schedule import Window
 from brokertrial.faults.triggers import Trigger
 from brokertrial.histories.rows import TABLES, Row
 
+LOG = logging.getLogger("brokertrial.faults")
 START_SECONDS = 60.0
 """On a machine that is busy with other things; a proxy that ends is noticed at once."""
 ASK_SECONDS = 10.0
@@ -89,6 +91,7 @@ class FaultProxy:
         try:
             links._send(pack(setup))
             links.bootstrap = links._wait_for(0, START_SECONDS, "start")["bootstrap"]
+            LOG.info("proxy serves", extra={"proxy": process.pid, "bootstrap": links.bootstrap, "seed": seed})
         except BaseException:
             links.close()
             raise
@@ -216,6 +219,7 @@ class FaultProxy:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        LOG.info("proxy ended", extra={"proxy": self._process.pid, "status": self._process.returncode})
         self._reader.join(END_SECONDS)
         self._channel.close()
         self._log.close()
@@ -233,6 +237,7 @@ class FaultProxy:
     def ask(self, what: str, **args: Any) -> Any:
         """Asks the proxy and waits; ValueError when it refuses, ProxyFailed when it cannot be reached."""
         number = next(self._ids)
+        LOG.debug("proxy is asked", extra={"what": what, "ask": number, **args})
         self._answers[number] = queue.SimpleQueue()
         self._send(pack(ControlRequest(number, what, args)))
         return self._wait_for(number, ASK_SECONDS, what)

@@ -11,6 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
+from brokertrial import logs
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.broker import cluster
 from brokertrial.reference_impl.broker.node import Node
@@ -36,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(
         stream=sys.stderr, level=options.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    logs.begin(f"broker {options.command} {options.node_id}")
     open_files.raise_limit()
     try:
         for mutant in options.mutant:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from brokertrial import logs
 from brokertrial.faults.channel import ControlReport, Setup
 from brokertrial.faults.discovery import discover
 from brokertrial.faults.proxy.control import Control
@@ -77,6 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--addresses", choices=("rewrite", "strip", "leak"), default="rewrite")
     options = parser.parse_args(argv)
+    logs.begin("proxy")
     if options.control is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which heals before it ends us
         run(_serve_channel(socket.socket(fileno=options.control)))

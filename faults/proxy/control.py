@@ -2,6 +2,7 @@
 proxy ends."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import msgspec
 from brokertrial.faults.channel import ControlReport, ControlRequest, Setup, Unpacker, pack
 from brokertrial.faults.proxy.proxy import Proxy
 from brokertrial.faults.schedule import Window
+
+LOG = logging.getLogger("brokertrial.faults.proxy")
 
 
 class Control(asyncio.Protocol):
@@ -43,16 +46,19 @@ class Control(asyncio.Protocol):
             self._send(ControlReport(id=0, error=f"the proxy cannot listen: {problem.strerror or problem}"))
             return
         self.proxy = proxy
+        LOG.info("serving", extra={"bootstrap": proxy.nodes.bootstrap})
         self._send(ControlReport(id=0, result={"bootstrap": proxy.nodes.bootstrap}))
 
     def _carry_out(self, ask: ControlRequest) -> None:
         assert self.proxy is not None
         act = _ACTS.get(ask.what)
+        LOG.debug("asked", extra={"what": ask.what, "ask": ask.id, **ask.args})
         try:
             if act is None:
                 raise ValueError(f"the proxy cannot {ask.what!r}")
             result = act(self.proxy, ask.args)
         except (ValueError, LookupError, msgspec.ValidationError) as problem:
+            LOG.warning("refused", extra={"what": ask.what, "ask": ask.id, "why": str(problem)})
             self._send(ControlReport(id=ask.id, error=str(problem)))
             return
         self.proxy.outbox.flush(ControlReport(id=ask.id, result=result))

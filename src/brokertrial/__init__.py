@@ -7,6 +7,7 @@ print(result.status, [one.case for one in result.results if one.is_failure], res
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ HOMES = {
     "RunResult": "brokertrial.suites.running.run",
     "run": "brokertrial.ci.reporter",
 }
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is done with the log is for the user to say
 
 
 def __getattr__(name: str) -> Any:

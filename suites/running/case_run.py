@@ -7,6 +7,7 @@ way side by side; every other one has the target to itself.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import Protocol
 
@@ -30,6 +31,7 @@ from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport, unmet_need
 
+LOG = logging.getLogger("brokertrial.run")
 ATTEMPTS = 3
 NO_MORE_REPEATS = "it was not tried again: the second and third attempts of this run have taken as long as they may"
 UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet it again
@@ -113,6 +115,7 @@ class CaseRun:
             self.attempts.append(
                 attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
             )
+            LOG.info("attempt ends", extra={"case": case.id, "attempt": self._number, "verdict": str(outcome.verdict)})
             restored = session.restore(case) if member is None else ()
             warned = (*outcome.warnings, *restored, *session.health.slowness())
             session.repeats.spend((now_ns() - began_ns) / 1e9, self._number)

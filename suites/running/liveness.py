@@ -6,6 +6,7 @@ applicable until it takes a record again.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import Target, readiness
 from brokertrial.wire.addresses import reached
 
+LOG = logging.getLogger("brokertrial.run")
 HURTS = frozenset({"kill", "terminate", "pause", "restart"})
 """What a schedule needs that ends a node, or freezes it."""
 SICK_FOR_S = 300.0
@@ -140,6 +142,7 @@ class Liveness:
         if not (sick or alarms):
             return ()
         why = self._condition.sentence if sick else f"its log raised the alarm: {alarms[0].text}"
+        LOG.warning("target is sick", extra={"why": why, "failed_in": failed_in})
         if self._target.restartable and self._sick_s < SICK_FOR_S:
             self._watch.stop()
             self._target.restart()

@@ -37,6 +37,7 @@ from brokertrial.suites.running import claims
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
+from brokertrial.suites.running.event_log import log_event
 from brokertrial.suites.running.gathered import Gathered
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.needs_cluster import why_alone
@@ -89,7 +90,7 @@ class Run:
         self.cases: list[Case] = []
         self.left: list[tuple[Case, str]] = []
         self.status = ExitStatus.INTERNAL
-        self._listeners = listeners
+        self._listeners = (log_event, *listeners)
         self._session: TargetSession | None = None
         self._problem: TargetProblem | None = None
         self._mistake = ""

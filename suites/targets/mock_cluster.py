@@ -8,11 +8,14 @@ import sys
 
 from confluent_kafka import Producer
 
+from brokertrial import logs
+
 _ANSWER_WITHIN_S = 10
 
 
 def main(brokers: int) -> None:
     """Serves until SIGTERM. The cluster lives inside a client object, so that must be kept."""
+    logs.begin("mock cluster")
     owner = Producer({"test.mock.num.brokers": brokers, "bootstrap.servers": "unused:1", "log_level": 2})
     named = owner.list_topics(timeout=_ANSWER_WITHIN_S).brokers.values()
     places = {node.id: f"{node.host}:{node.port}" for node in named}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 from brokertrial.suites.targets import reaper
 from brokertrial.suites.targets.base import TargetNotReady
 from brokertrial.suites.targets.logs import LogWatch, last_lines
+
+LOG = logging.getLogger("brokertrial.targets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class ProcessNode:
                     raise TargetNotReady(f"`{self.plan.command[0]}` cannot be run: {error.strerror}") from error
             self._group = self._process.pid
             reaper.watch(self._group)
+            self._note("node is started", command=self.plan.command)
 
     def wait_until_it_serves(self) -> None:
         """Returns when the node serves; a process that ends before that is TargetNotReady at once."""
@@ -114,12 +118,14 @@ class ProcessNode:
             if self._process is not None:
                 self._process.wait(timeout=30)
             self._paused = False
+            self._note("node is gone", status=self.exit_status)
 
     def ask_to_stop(self) -> None:
         """Sends the signal that stops it in an orderly way, and returns at once."""
         with self._lock:
             if self.alive():
                 self.resume()
+                self._note("node is asked to stop")
                 with contextlib.suppress(ProcessLookupError):
                     self._signal(self.plan.stop_signal)
 
@@ -139,6 +145,7 @@ class ProcessNode:
     def pause(self) -> None:
         """Freezes all its processes; returns when the first of them is seen to stand still."""
         with self._lock:
+            self._note("node is frozen")
             self._signal(signal.SIGSTOP)
             self._paused = True
             self._wait_for_state(stopped=True)
@@ -147,6 +154,7 @@ class ProcessNode:
         """Thaws what pause froze."""
         with self._lock:
             if self._paused:
+                self._note("node is thawed")
                 self._signal(signal.SIGCONT)
                 self._paused = False
                 self._wait_for_state(stopped=False)
@@ -165,6 +173,9 @@ class ProcessNode:
     def paused(self) -> bool:
         """Whether it is frozen by `pause`."""
         return self._paused and self.alive()
+
+    def _note(self, message: str, **fields: object) -> None:
+        LOG.info(message, extra={"node": self.node_id, "node_pid": self._process and self._process.pid, **fields})
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is None or not self.alive():
