@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
-from brokertrial.ci.errors import FAILED, INTERRUPTED, NOTHING_JUDGED, PASSED, UserError, nearest
+from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import exploration
+from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.explore import corpus, known_differences
 from brokertrial.suites.explore.brokers import Brokers
 from brokertrial.suites.explore.explorer import Exploration, Explorer, ordered
@@ -93,14 +94,14 @@ def _reported(record: Record, folder: Path, interrupted: bool) -> int:
     for cause in record.stale:
         click.echo(f"known, and not met any more: {cause}")
     click.echo(f"{summary(record)}\nReport: {folder / exploration.PAGE}")
-    return INTERRUPTED if interrupted else status(record)
+    return ExitStatus.INTERRUPTED if interrupted else status(record)
 
 
 def status(record: Record) -> int:
     """1 where a difference from Apache Kafka, seen each time, breaks a guarantee and is not known; 5: nothing asked."""
     if any(fails(record, finding) for finding in record.findings):
-        return FAILED
-    return PASSED if record.requests else NOTHING_JUDGED
+        return ExitStatus.FAILED
+    return ExitStatus.PASSED if record.requests else ExitStatus.NOTHING_JUDGED
 
 
 def fails(record: Record, finding: Finding) -> bool:

@@ -14,6 +14,7 @@ from brokertrial.suites.explore.pair import PATIENCE_S, Pair, common_ranges
 from brokertrial.suites.explore.peer import CLOSED, SILENT, Reply
 from brokertrial.suites.explore.sequence import Exchange, Ignored, Outcome, allowed_rules, nothing
 from brokertrial.suites.targets.base import Target
+from brokertrial.wire.addresses import all_parsed
 from brokertrial.wire.conversation import ConnectionFailed
 
 DIED = "ended"
@@ -92,5 +93,4 @@ def _unanswered(outcome: Outcome) -> bool:
 
 
 def _first(target: Target) -> tuple[str, int]:
-    host, port = target.bootstrap.split(",")[0].rsplit(":", 1)
-    return host, int(port)
+    return all_parsed(target.bootstrap)[0]
