@@ -7,9 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from brokertrial.faults.chosen_nodes import ChosenNodes
 from brokertrial.faults.clock import OperationTicks
 from brokertrial.faults.journal import FaultJournal
-from brokertrial.faults.kinds import schedule_text, window_text
+from brokertrial.faults.kind import NetworkFault, ProcessFault
+from brokertrial.faults.kinds import fault_of, schedule_text, window_text
+from brokertrial.faults.network_faults import NetworkFaults
+from brokertrial.faults.packets import NetworkControl, NetworkFailed
 from brokertrial.faults.process_faults import ProcessFaults
 from brokertrial.faults.proxy_process import FaultProxy, ProxyFailed
 from brokertrial.faults.schedule import Schedule, Window
@@ -38,13 +42,14 @@ def applied(
     clients_clock: OperationTicks,
     *,
     heal_within_s: float = HEAL_SECONDS,
+    network: NetworkControl | None = None,
 ) -> Iterator["Applied"]:
     """Runs a schedule while the block runs; leaving it heals everything in reverse order and reads back that it did.
 
     The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with
-    the reason.
+    the reason. `network` is that of the nodes, where they have one of their own.
     """
-    faults = Applied(schedule, links, node_controls, history, clients_clock)
+    faults = Applied(schedule, links, node_controls, history, clients_clock, network)
     try:
         faults.start()
         yield faults
@@ -63,6 +68,7 @@ class Applied:
         node_controls: Mapping[int, Any],
         history: HistoryWriter,
         clock: OperationTicks,
+        network: NetworkControl | None = None,
     ) -> None:
         self.schedule = schedule
         self.unhealed: dict[str, str] = {}
@@ -72,7 +78,9 @@ class Applied:
         self._history = history
         self._clock = clock
         self._journal = FaultJournal(links.journal) if links.journal is not None else None
-        self._nodes = ProcessFaults(node_controls, links, schedule.seed, self._journal)
+        chosen = ChosenNodes(node_controls, links, schedule.seed)
+        self._nodes = ProcessFaults(node_controls, chosen, self._journal)
+        self._network = NetworkFaults(network, chosen)
         self._progress = RunProgress()
         self._began: list[Window] = []
         self._open: dict[str, Window] = {}
@@ -102,7 +110,7 @@ class Applied:
     def holds_a_node(self) -> bool:
         """Whether a window is open that keeps a node from its work."""
         with self._wake:
-            return any(self._nodes.is_node_window(window) for window in self._open.values())
+            return any(self._ours(window) is not None for window in self._open.values())
 
     @property
     def finished(self) -> bool:
@@ -115,7 +123,7 @@ class Applied:
         self._links.forget_hits()
         self._links.on_edge, self._links.on_reached = self._on_edge, self._on_reached
         for window in self.schedule:
-            if window.begin.msg is not None and not self._nodes.is_node_window(window):
+            if window.begin.msg is not None and self._ours(window) is None:
                 self._links.arm(window)
             else:
                 self._watch(window, window.begin)
@@ -133,7 +141,8 @@ class Applied:
             self._thread.join(within_s)
         for window in reversed(self.schedule.windows):
             self._heal(window)
-        self.unhealed |= self._nodes.unhealed(self._began)
+        self.unhealed |= self._nodes.unhealed(self._began) | self._network.unhealed(self._began)
+        self._count_packets()
         if self._links.alive():
             self.hits  # noqa: B018 - the last count
             self.unhealed |= self._still_open()
@@ -150,6 +159,7 @@ class Applied:
 
     def _run(self) -> None:
         while True:
+            self._come_and_go()
             with self._wake:
                 if self._stopping:
                     return
@@ -163,6 +173,31 @@ class Applied:
                 if not self._stopping:
                     self._act(window, edge)
             self._drain()
+
+    def _ours(self, window: Window) -> ProcessFaults | NetworkFaults | None:
+        """Who does it, where that is not the proxy."""
+        fault = fault_of(window)
+        if isinstance(fault, ProcessFault):
+            return self._nodes
+        return self._network if isinstance(fault, NetworkFault) else None
+
+    def _come_and_go(self) -> None:
+        for window in list(self._open.values()):
+            if self._ours(window) is self._network and not self._stopping:
+                try:
+                    self._network.tick(window)
+                except NetworkFailed as problem:
+                    self._fail(window, problem)
+        self._count_packets()
+
+    def _count_packets(self) -> None:
+        """A rule bites when it meets its first packet."""
+        for window in self.schedule:
+            count = self._network.hits_of(window)
+            if count and not self._hits[window.id]:
+                self._edge(window.id, "hit", now_ns())
+                self._tell("hit", window, **_who(self._network.nodes_of(window)), decision=window.kind, n=1)
+            self._hits[window.id] = max(self._hits[window.id], count)
 
     def _due(self) -> list[tuple[Window, Edge]]:
         found: list[tuple[Window, Edge]] = []
@@ -208,14 +243,15 @@ class Applied:
         with self._wake:
             self._open[window.id] = window
             self._began.append(window)
-        if self._nodes.is_node_window(window):
-            nodes = self._nodes.begin(window)
-            self._hits[window.id] += len(nodes)
+        if (ours := self._ours(window)) is not None:
+            nodes = ours.begin(window)
             self._edge(window.id, "begin", now_ns())
-            self._edge(window.id, "hit", now_ns())
             self._tell("window-begin", window, **_who(nodes), text=window_text(window))
-            for number, node in enumerate(nodes, 1):
-                self._tell("hit", window, node=node, decision=window.kind, n=number)
+            if ours is self._nodes:
+                self._hits[window.id] += len(nodes)
+                self._edge(window.id, "hit", now_ns())
+                for number, node in enumerate(nodes, 1):
+                    self._tell("hit", window, node=node, decision=window.kind, n=number)
             self._watch(window, window.end)
         else:
             self._links.apply(window)
@@ -223,10 +259,10 @@ class Applied:
                 self._watch(window, window.end)
 
     def _end(self, window: Window) -> None:
-        if self._nodes.is_node_window(window):
-            self._nodes.undo(window)
+        if (ours := self._ours(window)) is not None:
+            ours.undo(window)
             self._edge(window.id, "end", now_ns())
-            self._tell("window-end", window, **_who(self._nodes.nodes_of(window)))
+            self._tell("window-end", window, **_who(ours.nodes_of(window)))
         else:
             self._links.heal(window.id)
         with self._wake:
@@ -249,9 +285,9 @@ class Applied:
 
     def _heal(self, window: Window) -> None:
         try:
-            if self._nodes.is_node_window(window):
-                if self._nodes.undo(window):
-                    self._tell("window-end", window, **_who(self._nodes.nodes_of(window)))
+            if (ours := self._ours(window)) is not None:
+                if ours.undo(window):
+                    self._tell("window-end", window, **_who(ours.nodes_of(window)))
             elif self._links.alive():
                 self._links.heal(window.id)
         except Exception as problem:  # noqa: BLE001 - as above
@@ -266,7 +302,7 @@ class Applied:
         try:
             state = self._links.state()
         except ProxyFailed as problem:
-            return {window.id: str(problem) for window in self._began if not self._nodes.is_node_window(window)}
+            return {window.id: str(problem) for window in self._began if self._ours(window) is None}
         return {name: "the proxy says that it is still open." for name in state["open"] if name in self._hits}
 
     # --- what the proxy tells (called on the channel's thread)

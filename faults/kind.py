@@ -8,6 +8,7 @@ import msgspec
 from brokertrial.faults.actions import Action
 from brokertrial.faults.match import Match
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.packets import Effect, Members
 from brokertrial.faults.schedule import FaultModel, Window
 from brokertrial.faults.triggers import AT_HEAL, AT_ONCE, Trigger
 from brokertrial.wire.messages import Struct
@@ -79,6 +80,34 @@ class ProcessFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{cls.verb} {target if not target.isdigit() else 'node ' + target}" + _said(window)
 
 
+class NetworkFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fault done to the packets between nodes, and between nodes and clients, by the kernel.
+
+    What `effects` names is taken back when the window ends, and gone with the namespaces should nobody do that.
+    """
+
+    kind: ClassVar[str]
+    model: ClassVar[FaultModel] = "omission"
+    needs: ClassVar[tuple[str, ...]] = ("network",)
+    verb: ClassVar[str]
+    """A sentence without its subject, with `{}` where the node is named."""
+
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+        """What is done to which packets, if the window means these nodes."""
+        raise TypeError(f"{type(self).__name__} does nothing")
+
+    def rhythm_ms(self) -> tuple[float, float] | None:
+        """For how long it is there, and away, by turns; None where it is there until the window ends."""
+        return None
+
+    @classmethod
+    def words(cls, window: Window) -> str:
+        """The window for people, without its times."""
+        target = window.target or "any"
+        where = f"node {target}" if target.isdigit() else target
+        return f"{cls.verb.format(where)}{_said(window)}"
+
+
 class MessageFaultOptions(TypedDict, total=False):
     """What every constructor of a message fault takes: which messages (see `Match`), from when, until when."""
 
@@ -129,8 +158,10 @@ def message_window(fault: MessageFault, **where: Unpack[MessageFaultOptions]) ->
     )
 
 
-def process_window(fault: ProcessFault, target: str | int, **when: Unpack[ProcessFaultOptions]) -> Window:
-    """The window of a process fault."""
+def process_window(
+    fault: ProcessFault | NetworkFault, target: str | int, **when: Unpack[ProcessFaultOptions]
+) -> Window:
+    """The window of a fault of nodes: of a process, or of its network."""
     return Window(
         kind=fault.kind,
         params=_stated(fault),
@@ -148,7 +179,7 @@ def _said(window: Window) -> str:
     return f" ({said})" if said else ""
 
 
-def _stated(fault: MessageFault | ProcessFault) -> dict[str, Any]:
+def _stated(fault: MessageFault | ProcessFault | NetworkFault) -> dict[str, Any]:
     defaults = {field.name: field.default for field in msgspec.structs.fields(type(fault))}
     built: dict[str, Any] = msgspec.to_builtins(fault)
     return {name: value for name, value in built.items() if defaults[name] != value}

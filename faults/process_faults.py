@@ -1,18 +1,14 @@
 """Does process faults to nodes and undoes them, with every step in the journal first."""
 
 from collections.abc import Iterable, Mapping
-from threading import Event, Lock
-from time import monotonic
+from threading import Lock
 
+from brokertrial.faults.chosen_nodes import ChosenNodes
 from brokertrial.faults.journal import FaultJournal
 from brokertrial.faults.kind import ProcessFault
 from brokertrial.faults.kinds import fault_of
 from brokertrial.faults.node_control import NodeControl
-from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.faults.schedule import Window
-from brokertrial.faults.seeded_random import seeded_random
-
-UNKNOWN_SECONDS = 2.0
 
 
 class ProcessFaults:
@@ -22,26 +18,21 @@ class ProcessFaults:
     """
 
     def __init__(
-        self, node_controls: Mapping[int, NodeControl], links: FaultProxy, seed: int, journal: FaultJournal | None
+        self, node_controls: Mapping[int, NodeControl], chosen: ChosenNodes, journal: FaultJournal | None
     ) -> None:
         self._node_controls = node_controls
-        self._links = links
-        self._seed = seed
+        self._chosen = chosen
         self._journal = journal
         self._done: dict[str, list[NodeControl]] = {}
         self._kinds: dict[str, str] = {}
         self._nodes: dict[str, tuple[int, ...]] = {}
         self._one_at_a_time = Lock()
 
-    def is_node_window(self, window: Window) -> bool:
-        """Whether it is done to nodes, not to messages."""
-        return isinstance(fault_of(window), ProcessFault)
-
     def begin(self, window: Window) -> tuple[int, ...]:
         """Does it; the nodes that it was done to. LookupError when nobody knows which nodes those are."""
         fault = fault_of(window)
         assert isinstance(fault, ProcessFault), "asked only for node windows"
-        nodes = self._targets(window)
+        nodes = self._chosen.of(window)
         with self._one_at_a_time:
             self._nodes[window.id], self._kinds[window.id] = nodes, window.kind
             for node_control in (self._node_controls[node] for node in nodes):
@@ -95,25 +86,3 @@ class ProcessFaults:
                 elif self._node_controls[node].paused():
                     found[window.id] = f"node {node} still stands."
         return found
-
-    def _targets(self, window: Window) -> tuple[int, ...]:
-        known = ", ".join(map(str, sorted(self._node_controls))) or "none"
-        if not window.target or window.target == "any":
-            if not self._node_controls:
-                raise LookupError("no node can be disturbed.")
-            return (int(seeded_random(self._seed, window.id, "target").choice(sorted(self._node_controls))),)
-        nodes = self._resolve(window.target)
-        if nodes is None:
-            raise LookupError(f"nobody has seen yet which node {window.target} is.")
-        if strange := [node for node in nodes if node not in self._node_controls]:
-            raise LookupError(
-                f"{window.target} is node {strange[0]}, which cannot be disturbed (those that can: {known})."
-            )
-        return tuple(nodes)
-
-    def _resolve(self, selector: str) -> list[int] | None:
-        """What a selector names; an answer that shows it may be under way."""
-        deadline = monotonic() + UNKNOWN_SECONDS
-        while (nodes := self._links.resolve(selector)) is None and monotonic() < deadline:
-            Event().wait(0.05)
-        return nodes

@@ -50,7 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
             without=frozenset(name for text in options.without for name in text.split(",") if name),
             emulate=options.emulate,
             settings=dict(_setting(text) for text in options.set),
-            controller=_address(getattr(options, "controller", None)),
+            controller=_address("--controller", getattr(options, "controller", None)),
+            peers=_address("--peers", getattr(options, "peers", None)),
+            advertised=_address("--advertised", getattr(options, "advertised", None)),
             controller_only=options.command == "controller",
         )
         node = Node(config)
@@ -91,6 +93,8 @@ def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument("--node-id", type=int, default=0 if kind == "node" else 100)
     if kind == "node":
         parser.add_argument("--controller", metavar="HOST:PORT", help="be a broker of the cluster of this controller")
+        parser.add_argument("--peers", metavar="HOST:PORT", help="a listener for the other brokers alone")
+        parser.add_argument("--advertised", metavar="HOST:PORT", help="where clients are told to find it")
     parser.add_argument("--mutant", action="append", default=[], metavar="ID[:every=K]", help="plant a bug")
     parser.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
     parser.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")
@@ -99,13 +103,13 @@ def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument("--log-level", default="INFO")
 
 
-def _address(text: str | None) -> tuple[str, int] | None:
+def _address(option: str, text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
     try:
         return parsed(text)
     except ValueError:
-        raise ValueError(f"--controller {text}: needs HOST:PORT") from None
+        raise ValueError(f"{option} {text}: needs HOST:PORT") from None
 
 
 def _setting(text: str) -> tuple[str, str]:

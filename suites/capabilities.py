@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NETWORK = "network"
+"""That of which the target must be started anew, each node in a network namespace."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capability:
@@ -34,6 +37,15 @@ CAPABILITIES: dict[str, Capability] = {
     "pause": Capability("pausing a node", "one node can be frozen and thawed"),
     "restart": Capability("restarting a node", "a stopped node can be started again on its port with its data"),
     "nodes": Capability("more than one node", "it has more than one node"),
+    NETWORK: Capability(
+        "cutting nodes off from each other (`brokertrial doctor` says what that takes)",
+        "its nodes can be cut off from each other: they can live in network namespaces",
+    ),
+    "bandwidth": Capability("making a node's line narrow", "a node's line can be made narrow (tc's tbf)"),
+    "netem": Capability(
+        "delaying and reordering packets (`brokertrial doctor` says what that takes)",
+        "packets of a node can be delayed and reordered (tc's netem)",
+    ),
     "three-nodes": Capability("at least three nodes"),
     "leaders": Capability("partitions that have one leader"),
     "proxy": Capability("links through the fault proxy"),

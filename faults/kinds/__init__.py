@@ -11,23 +11,25 @@ from types import ModuleType
 import msgspec
 
 from brokertrial import extensions
-from brokertrial.faults.kind import MessageFault, ProcessFault
+from brokertrial.faults.kind import MessageFault, NetworkFault, ProcessFault
 from brokertrial.faults.schedule import BadSchedule, Schedule, Window
 from brokertrial.faults.triggers import AT_HEAL
 
+Fault = MessageFault | ProcessFault | NetworkFault
+
 
 @cache
-def all_kinds() -> dict[str, type[MessageFault] | type[ProcessFault]]:
+def all_kinds() -> dict[str, type[Fault]]:
     """Every kind by its name, from every file of this folder, and what others contribute."""
     return extensions.collected("faults", dict(kind for module in _MODULES for kind in _kinds_of(module)), _kinds_of)
 
 
-def _kinds_of(module: ModuleType) -> list[tuple[str, type[MessageFault] | type[ProcessFault]]]:
+def _kinds_of(module: ModuleType) -> list[tuple[str, type[Fault]]]:
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
-    return [(k.kind, k) for k in kinds if issubclass(k, MessageFault | ProcessFault) and hasattr(k, "kind")]
+    return [(k.kind, k) for k in kinds if issubclass(k, Fault) and hasattr(k, "kind")]
 
 
-def kind_of(name: str) -> type[MessageFault] | type[ProcessFault]:
+def kind_of(name: str) -> type[Fault]:
     """The class of a kind; BadSchedule lists the kinds when there is none of that name."""
     try:
         return all_kinds()[name]
@@ -35,7 +37,7 @@ def kind_of(name: str) -> type[MessageFault] | type[ProcessFault]:
         raise BadSchedule(f"no kind of fault is called {name!r}; there are {', '.join(sorted(all_kinds()))}.") from None
 
 
-def fault_of(window: Window) -> MessageFault | ProcessFault:
+def fault_of(window: Window) -> Fault:
     """The fault that a window describes, its parameters checked."""
     try:
         return msgspec.convert(window.params, kind_of(window.kind))

@@ -150,11 +150,15 @@ class BrokerMembership:
 
     async def _register(self) -> None:
         node = self._node
-        listener = {"name": "PLAINTEXT", "host": node.host, "port": node.port, "security_protocol": 0}
+        places = {"CLIENTS": (node.host, node.port)} | ({"BROKERS": peers} if (peers := node.config.peers) else {})
+        listeners = [
+            {"name": name, "host": host, "port": port, "security_protocol": 0}
+            for name, (host, port) in places.items()
+        ]
         answer = await self.call(
             request(
                 "BrokerRegistration", broker_id=node.node_id, cluster_id=node.cluster_id,
-                incarnation_id=self._incarnation, listeners=[listener], rack=None,
+                incarnation_id=self._incarnation, listeners=listeners, rack=None,
             )
         )  # fmt: skip
         self.broker_epoch = answer.broker_epoch

@@ -56,7 +56,7 @@ class Node:
         self.config = config
         self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # ids that must differ between two runs of one seed; a test passes its own
-        self.host = config.host
+        self.host = config.advertised[0] if config.advertised else config.host
         self.in_cluster = config.controller is not None
         self.listener = Listener(self, self._served(), dispatch)
         self.fetch_max_bytes: int = config["fetch.max.bytes"]
@@ -95,7 +95,7 @@ class Node:
 
     @property
     def port(self) -> int:
-        return self.listener.port
+        return self.config.advertised[1] if self.config.advertised else self.listener.port
 
     @property
     def cluster_id(self) -> str:
@@ -108,7 +108,7 @@ class Node:
     def address_of(self, broker: int) -> tuple[str, int] | None:
         """Where another broker listens, as far as the metadata tells."""
         known = self.image.brokers.get(broker)
-        return None if known is None else (known.host, known.port)
+        return None if known is None else known.peers
 
     @property
     def served_versions(self) -> Mapping[int, tuple[int, int]]:
@@ -150,6 +150,8 @@ class Node:
         """Recovers everything from disk, then listens; a broker of a cluster returns when it may lead."""
         self._open_journal()
         await self.listener.bind(self.config.host, self.config.port)
+        if self.config.peers is not None:
+            await self.listener.bind(*self.config.peers)
         if self.membership is not None:
             await self.membership.enter()
         self.recover()

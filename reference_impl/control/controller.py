@@ -51,8 +51,13 @@ class Controller:
 
     # Brokers
 
-    def register(self, broker: int, incarnation: str, host: str, port: int) -> int:
-        """A broker has begun anew: it leads nothing and is in sync nowhere until it has earned it. Its epoch."""
+    def register(
+        self, broker: int, incarnation: str, host: str, port: int, peers: tuple[str, int] | None = None
+    ) -> int:
+        """A broker has begun anew: it leads nothing and is in sync nowhere until it has earned it. Its epoch.
+
+        `peers`: its listener for other brokers, where that is not the one for clients.
+        """
         known = self.image.brokers.get(broker)
         if known is not None and known.incarnation == incarnation:
             self._expires[broker] = self._clock.monotonic() + self._session_s
@@ -60,6 +65,8 @@ class Controller:
         records = list(elections.broker_gone(self.image, broker, self._unclean))
         epoch = self._journal.end + len(records)
         registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
+        if peers is not None:
+            registration |= {"peer_host": peers[0], "peer_port": peers[1]}
         self._journal.write(*records, {"kind": "broker", **registration})
         self._expires[broker] = self._clock.monotonic() + self._session_s
         return epoch

@@ -38,6 +38,8 @@ class Broker:
     incarnation: str
     host: str
     port: int
+    peer_host: str = ""
+    peer_port: int = 0
     fenced: bool = True
     stopping: bool = False
 
@@ -45,6 +47,11 @@ class Broker:
     def eligible(self) -> bool:
         """May lead, and may be in sync."""
         return not self.fenced and not self.stopping
+
+    @property
+    def peers(self) -> tuple[str, int]:
+        """Where other brokers reach it: a listener of its own, or that of the clients."""
+        return (self.peer_host, self.peer_port) if self.peer_host else (self.host, self.port)
 
 
 @dataclass(slots=True)
@@ -94,7 +101,8 @@ class Image:
                 placement.leader_epoch += 0 if bugs.on("M32d") else 1
 
     def _on_broker(self, record: JsonRecord) -> None:
-        fields = {name: record[name] for name in ("id", "epoch", "incarnation", "host", "port")}
+        names = ("id", "epoch", "incarnation", "host", "port", "peer_host", "peer_port")
+        fields = {name: record[name] for name in names if name in record}
         self.brokers[record["id"]] = Broker(**fields)
 
     def _on_broker_state(self, record: JsonRecord) -> None:

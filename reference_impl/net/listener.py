@@ -21,7 +21,7 @@ log = logging.getLogger("listener")
 
 
 class Listener:
-    """The connections of one port."""
+    """The connections of a broker, on one port or, where its peers have their own, on two."""
 
     def __init__(self, node: Broker, served: dict[int, Served], dispatch: Dispatch) -> None:
         self.node = node
@@ -33,7 +33,7 @@ class Listener:
         self._most = most_connections()
         self._numbers = itertools.count(1)
         self._connections: set[ClientConnection] = set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._when_closed: dict[int, Callable[[], None]] = {}
 
     @property
@@ -41,11 +41,14 @@ class Listener:
         """How many there are, those included whose client is gone and whose requests are still heeded."""
         return len(self._connections)
 
-    async def bind(self, host: str, port: int) -> None:
-        """Takes its port, which `port` tells, but accepts nobody yet."""
+    async def bind(self, host: str, port: int) -> int:
+        """Takes a port, and tells it, but accepts nobody yet. `port` is the one that was taken first."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self.connection, host, port, backlog=512, start_serving=False)
-        self.port = self._server.sockets[0].getsockname()[1]
+        server = await loop.create_server(self.connection, host, port, backlog=512, start_serving=False)
+        self._servers.append(server)
+        taken: int = server.sockets[0].getsockname()[1]
+        self.port = self.port or taken
+        return taken
 
     def connection(self) -> ClientConnection:
         """A connection for one more client."""
@@ -53,8 +56,8 @@ class Listener:
 
     async def serve(self) -> None:
         """Accepts clients from now on."""
-        assert self._server is not None
-        await self._server.start_serving()
+        for server in self._servers:
+            await server.start_serving()
 
     def admit(self, connection: ClientConnection) -> bool:
         """Takes a connection in, unless there are too many."""
@@ -91,9 +94,8 @@ class Listener:
 
     async def close(self) -> None:
         """Stops listening, lets answers that are on their way leave, closes every connection."""
-        if self._server is None:
-            return
-        self._server.close()
+        for server in self._servers:
+            server.close()
         for connection in tuple(self._connections):
             connection.close()
         await asyncio.sleep(0)

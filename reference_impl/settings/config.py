@@ -25,6 +25,10 @@ class BrokerConfig:
     controller: tuple[str, int] | None = None
     """Where the controller is, for a broker of a cluster; None for a node that is its own."""
     controller_only: bool = False
+    peers: tuple[str, int] | None = None
+    """A listener for the other brokers; None where they use that of the clients."""
+    advertised: tuple[str, int] | None = None
+    """Where clients are told to find this broker; None where that is its listener."""
     settings: dict[str, str] = field(default_factory=dict)
     dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
 

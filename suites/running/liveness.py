@@ -146,7 +146,7 @@ class Liveness:
         if self._target.restartable and self._sick_s < SICK_FOR_S:
             self._watch.stop()
             self._target.restart()
-            self._renew()
+            self.renew()
             if self._health.is_well:
                 return (f"the target was started anew: {why}",)
         self._lost_in = failed_in if sick and not self._health.is_well else ""
@@ -212,9 +212,10 @@ class Liveness:
         """Its own supervisor, if it has one, was waited for long enough."""
         if not (self._target.alive() and self._serves()):
             self._target.recover()
-        self._renew()
+        self.renew()
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
+        """The target was started anew."""
         self._places = []
         self._health.restarted()
         self._health_problem = self._target.health_problem()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe.prerequisites import OWNERS
 
-HURTS = frozenset({"kill", "terminate", "pause", "restart", "settings", "logs"})
+HURTS = frozenset({"kill", "terminate", "pause", "restart", "settings", "logs", NETWORK, "bandwidth", "netem"})
 """Needs of a case, or of its faults, that a neighbour would feel, or that a neighbour would disturb."""
 DECLARED: Mapping[str, str] = {}
 """Case -> why it runs alone."""

@@ -16,6 +16,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import holding
+from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case, all_cases
 from brokertrial.suites.events import (
     CaseFinished,
@@ -121,8 +122,9 @@ class Run:
         return RunResult(self.status, tuple(self.results), self.run_dir)
 
     def _loop(self) -> None:
-        """Every case as it is written, then those that have passed in their situations."""
-        self._each([case for case in self.cases if case.situation is None])
+        """Every case as it is written, then those that have passed in their situations, then what parts the nodes:
+        for that the target is started anew, each node in a network namespace."""
+        self._each([case for case in self.cases if case.situation is None and not _parts_nodes(case)])
         passed = {result.case for result in self.results if result.verdict is Verdict.PASS}
         pairs = [case for case in self.cases if case.situation is not None]
         for case in pairs:
@@ -131,6 +133,7 @@ class Run:
         pairs = [case for case in pairs if case.plain_id in passed]
         self._each([case for case in pairs if not case.hurts])
         self._gather([case for case in pairs if case.hurts and self.awaits(case.id)])
+        self._each([case for case in self.cases if _parts_nodes(case)])
 
     def _gather(self, pairs: list[Case]) -> None:
         """Those that have their nodes disturbed: the short ones of one kind wait for each other."""
@@ -202,7 +205,7 @@ class Run:
         if self.options.refute:
             taken = [case for case in taken if case.tampered_responses]
         together_first = sorted(quick_first(taken, self.estimate), key=lambda case: bool(why_alone(case)))
-        ordered = owners_first(together_first)
+        ordered = sorted(owners_first(together_first), key=_parts_nodes)
         pairs = named_pairs(self.options.select) + chosen_pairs(
             ordered, self.options.situations, self.seed, record(), self.estimate
         )
@@ -386,3 +389,7 @@ class Run:
             if self.awaits(result.case) and not deselected:
                 session.results.append(result)
                 self.emit(CaseFinished(result))
+
+
+def _parts_nodes(case: Case) -> bool:
+    return NETWORK in case.needs

@@ -15,6 +15,7 @@ from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.journal import forget_run
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.histories.header import HistoryWriteFailed
+from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import failed_in_several
 from brokertrial.suites.events import CaseFinished, RunEvent
@@ -252,6 +253,8 @@ class TargetSession:
         )
         liveness = member or self.liveness
         try:
+            if NETWORK in case.needs and self.target.network is None:
+                self._enter_network()
             if case.kind == "wire":
                 return attempt_wire(self, case, case_context, folder, liveness)
             from brokertrial.suites.trials.attempt import attempt_trial  # the first trial loads the client library
@@ -269,6 +272,12 @@ class TargetSession:
     def is_blind(self) -> bool:
         """Whether answers are edited on purpose, so that what is seen of the target proves nothing."""
         return self.liveness.blind
+
+    def _enter_network(self) -> None:
+        """From now on the nodes can be cut off from each other; what was on them is gone."""
+        self.liveness.close()
+        self.target.enter_network()
+        self.liveness.renew()
 
     def node_controls(self) -> dict[int, NodeControl]:
         """The nodes that may be hurt."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.packets import NetworkControl
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.listeners import Process
@@ -163,6 +164,16 @@ class Target(ABC):
     def nodes(self) -> dict[int, NodeControl]:
         """The nodes that can be hurt one by one, by the id that Metadata gives them."""
         return {}
+
+    @property
+    def network(self) -> NetworkControl | None:
+        """The network that its nodes live in, once `enter_network` was called."""
+        return None
+
+    def enter_network(self) -> None:
+        """Starts the target anew, without its data, with each node in a network namespace; asked only of targets with
+        the capability `network`. Returns when every node serves."""
+        raise TargetNotReady(f"{self.name} has no network of its own")
 
     @property
     def claims(self) -> dict[str, bool]:

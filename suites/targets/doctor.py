@@ -20,6 +20,7 @@ from brokertrial.suites.probe import naming
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
 from brokertrial.suites.targets.apache import jvm
+from brokertrial.suites.targets.network.abilities import tried
 from brokertrial.wire.addresses import all_parsed
 
 AbilityState = Literal["works", "does not", "not stated"]
@@ -207,6 +208,7 @@ def machine() -> list[Ability]:
         _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
         _program("Go", "go", "version", "Porcupine, the second engine for linearizability, is left out"),
         _docker(),
+        *_network(),
         _processors(),
     ]
 
@@ -232,6 +234,18 @@ def _docker() -> Ability:
         return Ability("Docker", "does not", f"`docker` is not on the PATH: {cost}")
     said = _said([path, "version", "--format", "{{.Server.Version}}"])
     return Ability("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
+
+
+def _network() -> list[Ability]:
+    """The faults between nodes, each tried for real."""
+    return [
+        Ability(
+            f"network: {one.name}",
+            "does not" if one.problem else "works",
+            f"{one.problem}; it takes {one.needs}" if one.problem else "tried",
+        )
+        for one in tried()
+    ]
 
 
 def _processors() -> Ability:

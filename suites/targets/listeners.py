@@ -21,7 +21,7 @@ Process = tuple[int, str]
 
 def listeners(port: int, session: int) -> frozenset[Process]:
     """The processes of a session that hold a listening socket of this port."""
-    wanted = {f"socket:[{inode}]" for inode in _inodes(port)}
+    wanted = {f"socket:[{inode}]" for inode in _inodes(port, session)}
     found = ((number, _stat(number)) for number in _numbers() if wanted)
     ours = [(number, stat) for number, stat in found if stat and stat[SESSION] == str(session)]
     return frozenset((number, stat[STARTED]) for number, stat in ours if wanted & set(_held(number)))
@@ -32,10 +32,11 @@ def all_gone(processes: frozenset[Process]) -> bool:
     return not any((stat := _stat(number)) and stat[STARTED] == start for number, start in processes)
 
 
-def _inodes(port: int) -> Iterator[str]:
+def _inodes(port: int, session: int) -> Iterator[str]:
+    """Of listening sockets in the network that the session's first process is in."""
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
-            for line in (PROC / "net" / table).read_text().splitlines()[1:]:
+            for line in (PROC / str(session) / "net" / table).read_text().splitlines()[1:]:
                 fields = line.split()
                 if fields[3] == LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
                     yield fields[9]

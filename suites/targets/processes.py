@@ -11,11 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.packets import Members, NetworkFailed
 from brokertrial.suites.targets import readiness, reaper
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
 from brokertrial.suites.targets.listeners import Process, listeners
 from brokertrial.suites.targets.logs import LogWatch, last_lines
+from brokertrial.suites.targets.network.abilities import offered_here
+from brokertrial.suites.targets.network.node_network import NodeNetwork
+from brokertrial.suites.targets.network.packet_rules import PORTS
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.wire.addresses import all_written
 
@@ -37,6 +41,7 @@ class ProcessTarget(Target):
         self.watch = LogWatch()
         self._nodes: dict[int, ProcessNode] = {}
         self._helpers: list[ProcessNode] = []
+        self._network: NodeNetwork | None = None
 
     @abstractmethod
     def plans(self) -> dict[int, LaunchPlan]:
@@ -47,6 +52,11 @@ class ProcessTarget(Target):
         return {}
 
     @property
+    def members(self) -> Members | None:
+        """Who would be in a network of its own; None where the nodes cannot be put into one."""
+        return None
+
+    @property
     def data(self) -> Path:
         """Where the nodes keep their data; removed at the end."""
         return self.workdir / "data"
@@ -55,12 +65,16 @@ class ProcessTarget(Target):
         """A plan with the files and folders that every node has here."""
         folder = self.data / f"node-{node_id}"
         log = self.workdir / f"node-{node_id}"
+        if self._network is not None:
+            command = self._network.inside(node_id, command)
         return LaunchPlan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
 
     def start(self) -> None:
         self.workdir.mkdir(parents=True, exist_ok=True)
         reaper.stand_ready()
         atexit.register(self.stop)  # for who forgets to stop it
+        if self.members is not None:
+            self.capabilities = self.capabilities | offered_here()
         for left in reversed(range(_TRIES)):
             try:
                 self._start_once()
@@ -78,6 +92,8 @@ class ProcessTarget(Target):
     def stop(self) -> None:
         atexit.unregister(self.stop)
         self.end_processes()
+        if self._network is not None:
+            self._network.close()
         self.watch.close()
         self._keep_logs()
         shutil.rmtree(self.data, ignore_errors=True)
@@ -100,13 +116,27 @@ class ProcessTarget(Target):
     def nodes(self) -> dict[int, NodeControl]:
         return dict(self._nodes)
 
+    @property
+    def network(self) -> NodeNetwork | None:
+        return self._network
+
+    def enter_network(self) -> None:
+        assert self.members is not None, "asked only of targets with the capability `network`"
+        self.end_processes()
+        try:
+            self._network = NodeNetwork.made(self.members)
+        except NetworkFailed as problem:
+            raise TargetNotReady(f"{self.name} could not be put into a network of its own: {problem}") from problem
+        self._start_once()
+
     def alive(self) -> bool:
         running = (*self._helpers, *self._nodes.values())
         return bool(self._nodes) and all(node.alive() and not node.paused() for node in running)
 
     def served_by(self, place: tuple[str, int]) -> frozenset[Process]:
-        sessions = [node.pid for node in self._nodes.values() if node.pid is not None]
-        return frozenset(each for session in sessions for each in listeners(place[1], session))
+        port = place[1] if self._network is None else PORTS["clients"]
+        sessions = [node.pid for node in self._nodes.values() if node.pid is not None and node.address[1] == place[1]]
+        return frozenset(each for session in sessions for each in listeners(port, session))
 
     def recover(self) -> None:
         """Thaws what is paused, starts what has ended; what runs but serves no more is killed and started again."""

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
+from brokertrial.faults.packets import Members
 from brokertrial.suites.since import number
 from brokertrial.suites.targets.address import Address, nearest
 from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
@@ -20,6 +21,7 @@ from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget, python
 
+CONTROLLER = 0
 _LARGEST = 9
 _NOT_YET = frozenset({"share-groups"})
 _LATER = {"2.1": frozenset({"configs", "consumer-protocol"}), "3.9": frozenset({"consumer-protocol"})}
@@ -51,6 +53,11 @@ class Reference(ProcessTarget):
         self._controller = ("127.0.0.1", 0)
 
     @property
+    def members(self) -> Members | None:
+        brokers = tuple(range(1, self._count + 1))
+        return Members(brokers, (CONTROLLER,)) if self._count > 2 else None
+
+    @property
     def claims(self) -> dict[str, bool]:
         later = _LATER.get(self._options.get("emulate", ""), frozenset())
         return {feature: feature not in _NOT_YET for feature in FEATURES if feature not in later}
@@ -72,6 +79,8 @@ class Reference(ProcessTarget):
             _must_be_planted(mutant)
         ports = free_ports(self._count + 1)
         self._controller = ("127.0.0.1", ports.pop())
+        if self._network is not None:
+            self._controller = self._network.listeners(CONTROLLER).inside("controllers")
         return {node: self._broker(node, port) for node, port in enumerate(ports, 1)}
 
     def helper_plans(self) -> dict[int, LaunchPlan]:
@@ -81,16 +90,24 @@ class Reference(ProcessTarget):
         command = python(
             "brokertrial.reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port)
         )
-        return {0: self.plan(0, [*command, *self._told()], self._controller)}
+        command += ["--host", self._controller[0]]
+        return {CONTROLLER: self.plan(CONTROLLER, [*command, *self._told()], self._controller)}
 
     def _broker(self, node: int, port: int) -> LaunchPlan:
         data = self.data / f"node-{node}"
-        command = python(
-            "brokertrial.reference_impl", "node", "--data", str(data), "--port", str(port), "--node-id", str(node)
-        )
+        command = python("brokertrial.reference_impl", "node", "--data", str(data), "--node-id", str(node))
+        address = ("127.0.0.1", port)
+        if self._network is None:
+            command += ["--port", str(port)]
+        else:
+            places = self._network.listeners(node)
+            address = places.outside
+            host, inner = places.inside("clients")
+            command += ["--host", host, "--port", str(inner), "--peers", "{}:{}".format(*places.inside("brokers"))]
+            command += ["--advertised", "{}:{}".format(*address)]
         if self._count > 1:
             command += ["--controller", "{}:{}".format(*self._controller)]
-        return self.plan(node, [*command, *self._told()], ("127.0.0.1", port))
+        return self.plan(node, [*command, *self._told()], address)
 
     def _told(self) -> list[str]:
         """What the user wants of every process, and how a cluster replicates."""

@@ -177,6 +177,7 @@ def _run(
             alive=session.target.alive,
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
+            network=session.target.network,
             wire=lambda client: session.probe(
                 structs.replace(case_context, client_id=client) if client else case_context
             ),

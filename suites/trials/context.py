@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.packets import NetworkControl
 from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.histories.recorder import Recorder
 from brokertrial.suites.events import PhaseChanged, TrialProgress
@@ -31,6 +32,7 @@ class TrialContext:
         alive: Callable[[], bool],
         emit: Callable[[PhaseChanged | TrialProgress], None],
         journal: Path,
+        network: NetworkControl | None = None,
     ) -> None:
         self.case_context = case_context
         self.recorder = recorder
@@ -43,6 +45,7 @@ class TrialContext:
         self._bootstrap = bootstrap
         self._reach = reach
         self._journal = journal
+        self.network = network
 
     def wire(self, client_id: str = "") -> Wire:
         """A probe around the proxy, under a client id of its own where one is given."""

@@ -52,7 +52,14 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                 return seen
 
             trial_context.phase("faults")
-            with applied(schedule, links, trial_context.node_controls, trial_context.recorder, clients.clock) as faults:
+            with applied(
+                schedule,
+                links,
+                trial_context.node_controls,
+                trial_context.recorder,
+                clients.clock,
+                network=trial_context.network,
+            ) as faults:
                 enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(
                     lambda: (

@@ -1,0 +1,199 @@
+"""The network that the nodes of a target live in: a namespace for each, one bridge, one gateway for their clients.
+
+    clients, proxy -> 127.0.0.1:PORT -> gateway 10.77.0.254 -> bridge -> 10.77.0.1, 10.77.0.2, ... one for each node
+
+Clients reach a node by a port of this machine, as they would without; nodes reach each other by their own addresses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brokertrial.faults.packets import CLIENTS, Effect, Members, NetworkFailed, PacketRule, Service, Shaping
+from brokertrial.suites.targets import reaper
+from brokertrial.suites.targets.network import packet_rules, shaping
+from brokertrial.suites.targets.network.namespaces import Namespace
+from brokertrial.suites.targets.network.packet_rules import PORTS, Found
+from brokertrial.suites.targets.ports import free_ports
+
+GATEWAY = "10.77.0.254"
+CONTROLLER_0 = 200
+"""The last part of the address of node 0, for .0 is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Where one node listens inside, and where its clients find it outside."""
+
+    host: str
+    outside: tuple[str, int]
+
+    def inside(self, service: Service) -> tuple[str, int]:
+        """Its listener for clients, brokers or controllers."""
+        return self.host, PORTS[service]
+
+
+class NodeNetwork:
+    """Made with `NodeNetwork.made`; a NetworkControl for schedules. `close` leaves nothing of it."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+        self._ports = dict(zip(members.brokers, free_ports(len(members.brokers)), strict=True))
+        self._spaces: dict[int, Namespace] = {}
+        self._ruled: dict[str, list[int]] = {}
+        """The nodes at which each window has rules."""
+        self._shaped: dict[str, list[Shaping]] = {}
+        self._gateway: subprocess.Popen[bytes] | None = None
+        self._held = contextlib.ExitStack()
+        self._lock = threading.RLock()
+
+    @classmethod
+    def made(cls, members: Members) -> NodeNetwork:
+        """Namespaces, lines and gateway for these nodes; NetworkFailed where this machine has none to give."""
+        network = cls(members)
+        try:
+            network._make()
+        except BaseException:
+            network.close()
+            raise
+        return network
+
+    @property
+    def members(self) -> Members:
+        return self._members
+
+    def listeners(self, node: int) -> Listeners:
+        """Where a node listens."""
+        return Listeners(_address(node), ("127.0.0.1", self._ports.get(node, 0)))
+
+    def inside(self, node: int, command: Sequence[str]) -> list[str]:
+        """The command that runs this one where the node lives."""
+        return self._spaces[node].enter(*command)
+
+    # What a schedule does
+
+    def apply(self, window: str, effects: Sequence[Effect]) -> None:
+        with self._lock:
+            rules = [effect for effect in effects if isinstance(effect, PacketRule)]
+            addresses = {node: _address(node) for node in self._spaces}
+            self._ruled[window] = list(dict.fromkeys(rule.destination for rule in rules))
+            for receiver in self._ruled[window]:
+                mine = [rule for rule in rules if rule.destination == receiver]
+                lines = [line for rule in mine for line in packet_rules.additions(window, rule, addresses)]
+                self._nft(receiver, lines)
+                there = sum(one.window == window for one in self._found(receiver))
+                if there < len(lines):
+                    raise NetworkFailed(f"of {len(lines)} rules of {window} the kernel has {there}")
+            self._shaped[window] = [effect for effect in effects if isinstance(effect, Shaping)]
+            for line in self._shaped[window]:
+                shaping.shape(self._spaces[CLIENTS], self._spaces[line.node], line)
+
+    def hits(self) -> dict[str, int]:
+        with self._lock:
+            counted: dict[str, int] = {}
+            for node in self._ruled_nodes():
+                for one in self._found(node):
+                    counted[one.window] = counted.get(one.window, 0) + one.packets
+            for window, lines in self._shaped.items():
+                for line in lines:
+                    met = shaping.packets(self._spaces[CLIENTS], self._spaces[line.node], line)
+                    counted[window] = counted.get(window, 0) + met
+            return counted
+
+    def heal(self, window: str) -> int:
+        with self._lock:
+            met = 0
+            for node in self._ruled.get(window, ()):
+                mine = [one for one in self._found(node) if one.window == window]
+                if mine:
+                    self._nft(node, [packet_rules.deletion(one.handle) for one in mine])
+                    met += sum(one.packets for one in mine)
+            for line in self._shaped.pop(window, ()):
+                met += shaping.unshape(self._spaces[CLIENTS], self._spaces[line.node], line)
+            if window in self.left():
+                raise NetworkFailed(f"the kernel still has a rule of {window}")
+            self._ruled.pop(window, None)
+            return met
+
+    def left(self) -> frozenset[str]:
+        with self._lock:
+            ruled = {one.window for node in self._ruled_nodes() for one in self._found(node)}
+            return frozenset(ruled | {window for window, lines in self._shaped.items() if lines})
+
+    def _ruled_nodes(self) -> set[int]:
+        return {node for nodes in self._ruled.values() for node in nodes}
+
+    def _found(self, node: int) -> list[Found]:
+        return packet_rules.found(self._spaces[node].run(*packet_rules.LIST))
+
+    def _nft(self, node: int, lines: Sequence[str]) -> None:
+        self._spaces[node].run("nft", "-f", "-", text="\n".join(lines) + "\n")
+
+    # How it is made, and goes
+
+    def _make(self) -> None:
+        outer = self._spaces[CLIENTS] = self._hold(Namespace.outer())
+        nodes = self._members.everybody
+        lines = ["link set lo up", "link add br0 type bridge", f"address add {GATEWAY}/24 dev br0", "link set br0 up"]
+        for node in nodes:
+            space = self._spaces[node] = self._hold(outer.inner())
+            lines += [
+                f"link add {shaping.line_of(node)} type veth peer name {shaping.INNER} netns {space.pid}",
+                f"link set {shaping.line_of(node)} master br0 up",
+            ]
+        outer.run("ip", "-batch", "-", text="\n".join(lines) + "\n")
+        for node in nodes:
+            address = f"address add {_address(node)}/24 dev {shaping.INNER}"
+            inner = ["link set lo up", address, f"link set {shaping.INNER} up"]
+            self._spaces[node].run("ip", "-batch", "-", text="\n".join(inner) + "\n")
+        for space in self._spaces.values():
+            space.run("nft", "-f", "-", text=packet_rules.CREATE)
+        self._open_gateway(outer)
+
+    def _hold(self, space: Namespace) -> Namespace:
+        self._held.callback(space.close)
+        return space
+
+    def _open_gateway(self, outer: Namespace) -> None:
+        entrances: dict[str, tuple[str, int]] = {}
+        with contextlib.ExitStack() as ours:
+            for node, port in self._ports.items():
+                listening = ours.enter_context(socket.create_server(("127.0.0.1", port), backlog=512))
+                entrances[str(listening.fileno())] = self.listeners(node).inside("clients")
+            script = [sys.executable, "-I", str(Path(__file__).with_name("gateway.py")), json.dumps(entrances)]
+            self._gateway = subprocess.Popen(
+                outer.enter(*script),
+                stdin=subprocess.PIPE,
+                pass_fds=[int(number) for number in entrances],
+                start_new_session=True,
+            )
+        reaper.watch(self._gateway.pid)
+
+    def close(self) -> None:
+        """Ends the gateway and lets every namespace go; may be called twice."""
+        gateway, self._gateway = self._gateway, None
+        if gateway is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(gateway.pid, signal.SIGKILL)
+            gateway.wait(timeout=10)
+            if gateway.stdin is not None:
+                gateway.stdin.close()
+            reaper.forget(gateway.pid)
+        self._held.close()
+        self._spaces.clear()
+        self._ruled.clear()
+        self._shaped.clear()
+
+
+def _address(node: int) -> str:
+    return GATEWAY if node == CLIENTS else f"10.77.0.{node or CONTROLLER_0}"
