@@ -232,6 +232,7 @@ class Run:
             folder = f"target~{earlier.crashes + 1}" if earlier else "target"
             target = open_target(self.options.target, self.run_dir / folder)
             self._undo.callback(target.stop)
+            target.begins_in_network = bool(self.cases) and all(map(_parts_nodes, self.cases))
             target.start()
             self._session = TargetSession(
                 target,

@@ -106,6 +106,9 @@ class Target(ABC):
     leaderless: bool = False
     """Any node serves any partition; the leader in a schedule is then the node that the client talks to."""
 
+    begins_in_network: bool = False
+    """Set before `start`: each node is to live in a network namespace from the beginning, where that is possible."""
+
     sets_timers: bool = False
     """It starts its brokers with settings of ours, which keep their timers short: they must be told as they are."""
 

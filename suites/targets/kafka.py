@@ -8,11 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
+from brokertrial.faults.packets import Members
 from brokertrial.suites.since import number
 from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.apache import jars, jvm, offered, settings, storage
 from brokertrial.suites.targets.base import TargetNotBuilt, UnknownTarget
+from brokertrial.suites.targets.network.node_network import Listeners
 from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget
@@ -62,11 +64,18 @@ class Kafka(ProcessTarget):
     def version(self) -> str:
         return self._release.version if self._release else self._where
 
+    @property
+    def members(self) -> Members | None:
+        nodes = tuple(range(1, self._count + 1))
+        return Members(nodes, nodes) if self._count > 2 else None
+
     def plans(self) -> dict[int, LaunchPlan]:
         java = jvm.find(self.name)
         release = self._release = self.release()
         ports = free_ports(2 * self._count)
         members = [settings.ClusterMember(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
+        if self._network is not None:
+            members = [_networked(node, self._network.listeners(node)) for node in self._network.members.brokers]
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
         run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
         storage.format_all(run, release, members, self.data, self._given)
@@ -74,7 +83,7 @@ class Kafka(ProcessTarget):
             member.node_id: self.plan(
                 member.node_id,
                 [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")],
-                ("127.0.0.1", member.port),
+                member.address,
             )
             for member in members
         }
@@ -91,6 +100,13 @@ class Kafka(ProcessTarget):
         if _is_version(self._where):
             return jars.fetched(self._where)
         return jars.unpacked(Path(self._where))
+
+
+def _networked(node_id: int, places: Listeners) -> settings.ClusterMember:
+    """A node in a network of its own, with a listener for each kind of peer."""
+    host, port = places.inside("clients")
+    peers, controllers = places.inside("brokers")[1], places.inside("controllers")[1]
+    return settings.ClusterMember(node_id, port, controllers, host, peers, places.outside)
 
 
 def _is_version(where: str) -> bool:

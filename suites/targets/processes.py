@@ -12,6 +12,7 @@ from pathlib import Path
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.packets import Members, NetworkFailed
+from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.targets import readiness, reaper
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
@@ -75,6 +76,8 @@ class ProcessTarget(Target):
         atexit.register(self.stop)  # for who forgets to stop it
         if self.members is not None:
             self.capabilities = self.capabilities | offered_here()
+        if self.begins_in_network and NETWORK in self.capabilities:
+            self._make_network()
         for left in reversed(range(_TRIES)):
             try:
                 self._start_once()
@@ -121,13 +124,16 @@ class ProcessTarget(Target):
         return self._network
 
     def enter_network(self) -> None:
-        assert self.members is not None, "asked only of targets with the capability `network`"
         self.end_processes()
+        self._make_network()
+        self._start_once()
+
+    def _make_network(self) -> None:
+        assert self.members is not None, "asked only of targets with the capability `network`"
         try:
             self._network = NodeNetwork.made(self.members)
         except NetworkFailed as problem:
             raise TargetNotReady(f"{self.name} could not be put into a network of its own: {problem}") from problem
-        self._start_once()
 
     def alive(self) -> bool:
         running = (*self._helpers, *self._nodes.values())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 0.4
-PACKETS = 60
+PACKETS, DATAGRAMS = 60, 9_999
 
 
 def main(host: str, ports: list[int]) -> None:
@@ -20,9 +20,27 @@ def main(host: str, ports: list[int]) -> None:
     for port in ports:
         listening = socket.create_server((host, port))
         threading.Thread(target=_accept, args=(listening,), daemon=True).start()
+    heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    heard.bind((host, DATAGRAMS))
     print("ready", flush=True)
     for line in sys.stdin:
-        print(json.dumps(_ask(**json.loads(line))), flush=True)
+        wanted = json.loads(line)
+        what = wanted.pop("what")
+        print(json.dumps(_ask(**wanted) if what == "ask" else _tell(heard, **wanted)), flush=True)
+
+
+def _tell(heard: socket.socket, host: str = "") -> int:
+    """Sends some datagrams there, or counts those that came."""
+    if host:
+        return sum(heard.sendto(b"x", (host, DATAGRAMS)) for _ in range(PACKETS))
+    heard.settimeout(0.1)
+    count = 0
+    try:
+        while heard.recv(1):
+            count += 1
+    except TimeoutError:
+        return count
+    raise AssertionError("a datagram without content")
 
 
 def _accept(listening: socket.socket) -> None:
@@ -75,13 +93,25 @@ class Nodes:
 
     def ask(self, source: int, destination: int, service: str = "brokers", size: int = 1) -> dict[str, Any]:
         """How a connection between two nodes fares, and how long it took."""
-        agent = self._agents[source]
-        assert agent.stdin is not None and agent.stdout is not None
         host, port = self.network.listeners(destination).inside(service)
-        agent.stdin.write(json.dumps({"host": host, "port": port, "size": size}) + "\n")
-        agent.stdin.flush()
-        answer: dict[str, Any] = json.loads(agent.stdout.readline())
+        answer: dict[str, Any] = self._answer(source, what="ask", host=host, port=port, size=size)
         return answer
+
+    def datagrams(self, source: int, destination: int) -> int:
+        """How many of PACKETS datagrams arrive."""
+        self._answer(source, what="tell", host=self.network.listeners(destination).host)
+        return int(self._answer(destination, what="tell"))
+
+    def hears(self, node: int, other: int) -> bool:
+        """Whether packets of the other arrive at the node."""
+        return self.datagrams(other, node) > 0
+
+    def _answer(self, node: int, **wanted: Any) -> Any:
+        agent = self._agents[node]
+        assert agent.stdin is not None and agent.stdout is not None
+        agent.stdin.write(json.dumps(wanted) + "\n")
+        agent.stdin.flush()
+        return json.loads(agent.stdout.readline())
 
     def state(self, source: int, destination: int, service: str = "brokers") -> str:
         return str(self.ask(source, destination, service)["state"])

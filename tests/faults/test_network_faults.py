@@ -12,12 +12,23 @@ from typing import Any
 import pytest
 
 from brokertrial.faults.kinds import all_kinds, fault_of
+from brokertrial.faults.kinds.bridge import bridge
+from brokertrial.faults.kinds.cut_clients import cut_clients
+from brokertrial.faults.kinds.cut_controllers import cut_controllers
+from brokertrial.faults.kinds.cut_replication import cut_replication
+from brokertrial.faults.kinds.delay_packets import delay_packets
+from brokertrial.faults.kinds.flap import flap
 from brokertrial.faults.kinds.isolate import isolate
-from brokertrial.faults.packets import CLIENTS, Members, NetworkFailed, PacketRule
+from brokertrial.faults.kinds.limit_bandwidth import limit_bandwidth
+from brokertrial.faults.kinds.lose_packets import lose_packets
+from brokertrial.faults.kinds.one_way import one_way
+from brokertrial.faults.kinds.reset_connections import reset_connections
+from brokertrial.faults.kinds.ring import ring
+from brokertrial.faults.packets import Members, NetworkFailed, PacketRule
 from brokertrial.faults.schedule import Window
 from brokertrial.suites.targets.network.abilities import offered_here
 from brokertrial.suites.targets.network.node_network import NodeNetwork
-from tests.faults.lonely_nodes import Nodes
+from tests.faults.lonely_nodes import PACKETS, PATIENCE_S, Nodes
 
 pytestmark = pytest.mark.skipif("network" not in offered_here(), reason="no network namespaces on this machine")
 BROKERS, CONTROLLER = (1, 2, 3), 0
@@ -68,6 +79,78 @@ def test_an_isolated_node_is_cut_off_from_all_nodes_and_not_from_clients(nodes: 
     assert nodes.network.hits()["w0"] > 0
 
 
+@pytest.mark.parametrize("direction", ["outgoing", "incoming"])
+def test_one_way_loses_packets_of_one_direction(nodes: Nodes, during: Any, direction: Any) -> None:
+    during(one_way(1, direction), 1)
+    assert reached(nodes) == {(2, 3), (3, 2)}  # a connection takes both directions
+    assert nodes.hears(2, 1) is (direction == "incoming")
+    assert nodes.hears(1, 2) is (direction == "outgoing")
+
+
+def test_a_bridge_sees_all(nodes: Nodes, during: Any) -> None:
+    during(bridge(2), 2)
+    assert reached(nodes) == {(1, 2), (2, 1), (2, 3), (3, 2)}
+    assert nodes.state(1, CONTROLLER, "controllers") == nodes.client(3) == "reached"
+
+
+def test_in_a_ring_each_broker_hears_the_one_before_it(nodes: Nodes, during: Any) -> None:
+    during(ring(), 1)
+    assert reached(nodes) == set()
+    heard = {(a, b) for a in BROKERS for b in BROKERS if a != b and nodes.hears(b, a)}
+    assert heard == {(1, 2), (2, 3), (3, 1)}
+
+
+def test_a_node_is_cut_off_from_the_controllers_alone(nodes: Nodes, during: Any) -> None:
+    during(cut_controllers(1), 1)
+    assert nodes.state(1, CONTROLLER, "controllers") == "silent"
+    assert nodes.state(2, CONTROLLER, "controllers") == nodes.client(1) == "reached" and len(reached(nodes)) == 6
+
+
+def test_a_node_is_cut_off_from_replication_alone(nodes: Nodes, during: Any) -> None:
+    during(cut_replication(1), 1)
+    assert reached(nodes) == {(2, 3), (3, 2)} and len(reached(nodes, "clients")) == 6
+    assert nodes.state(1, CONTROLLER, "controllers") == nodes.client(1) == "reached"
+
+
+def test_a_node_is_cut_off_from_its_clients_alone(nodes: Nodes, during: Any) -> None:
+    during(cut_clients(1), 1)
+    assert nodes.client(1) == "silent" and nodes.client(2) == "reached"
+    assert len(reached(nodes)) == 6 and nodes.state(1, CONTROLLER, "controllers") == "reached"
+
+
+def test_a_node_that_flaps_is_cut_off_as_one_that_is_isolated(nodes: Nodes, during: Any) -> None:
+    during(flap(1), 1)
+    assert reached(nodes) == {(2, 3), (3, 2)}
+
+
+def test_connections_are_reset_at_once(nodes: Nodes, during: Any) -> None:
+    during(reset_connections(1), 1)
+    asked = [nodes.ask(1, 2), nodes.ask(3, 1)]
+    assert [one["state"] for one in asked] == ["reset", "reset"] and nodes.state(2, 3) == "reached"
+    assert all(one["took_s"] < PATIENCE_S for one in asked)
+
+
+def test_a_share_of_the_packets_is_lost(nodes: Nodes, during: Any) -> None:
+    during(lose_packets(1, percent=40), 1)
+    assert 0 < nodes.datagrams(1, 2) < PACKETS > nodes.datagrams(3, 1) > 0
+    assert nodes.datagrams(2, 3) == PACKETS
+
+
+@pytest.mark.skipif("bandwidth" not in offered_here(), reason="no tbf in this kernel")
+def test_a_narrow_line_takes_its_time(nodes: Nodes, during: Any) -> None:
+    before = nodes.ask(1, 2, size=60_000)["took_s"]
+    during(limit_bandwidth(1, kbit_per_s=500), 1)
+    narrow = nodes.ask(1, 2, size=60_000)
+    assert narrow["state"] == "reached" and narrow["took_s"] > max(0.6, before)
+    assert nodes.network.hits()["w0"] > 0
+
+
+@pytest.mark.skipif("netem" not in offered_here(), reason="no netem in this kernel")
+def test_packets_are_late(nodes: Nodes, during: Any) -> None:
+    during(delay_packets(1, delay_ms=80), 1)
+    assert nodes.ask(2, 1)["took_s"] > 0.3 and nodes.network.hits()["w0"] > 0  # four packets in turn, at the least
+
+
 def test_a_rule_that_meets_nothing_has_no_hit(nodes: Nodes) -> None:
     nodes.network.apply("idle", [PacketRule(3, 2, "controllers")])
     assert nodes.state(3, 2, "brokers") == "reached"
@@ -104,4 +187,3 @@ def test_every_network_kind_has_its_proof() -> None:
     for name, kind in all_kinds().items():
         if "proxy" not in kind.needs and {"network", "bandwidth", "netem"} & {*kind.needs}:
             assert f"during({name}(" in text, name
-    assert CLIENTS not in BROKERS

@@ -13,6 +13,17 @@ class ClusterMember:
     node_id: int
     port: int
     controller_port: int
+    host: str = "127.0.0.1"
+    """Of its listeners."""
+    peer_port: int = 0
+    """Of a listener for the other brokers alone; 0: they use that of the clients."""
+    advertised: tuple[str, int] | None = None
+    """Where clients are told to find it, if that is not its listener."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where clients find it."""
+        return self.advertised or (self.host, self.port)
 
 
 _TIMERS = """
@@ -72,7 +83,8 @@ def text(
     With a static quorum (before KIP-853) the voters are a setting, and a controller may not be advertised.
     """
     copies = min(3, len(members))
-    controllers = [f"127.0.0.1:{each.controller_port}" for each in members]
+    controllers = [f"{each.host}:{each.controller_port}" for each in members]
+    given = [*_own_listeners(member, static_quorum=static_quorum), *given]
     broker, controller = f"PLAINTEXT://127.0.0.1:{member.port}", f"CONTROLLER://127.0.0.1:{member.controller_port}"
     if static_quorum:
         named = [f"{each.node_id}@{place}" for each, place in zip(members, controllers, strict=True)]
@@ -97,6 +109,22 @@ def text(
     for topic in ("transaction.state.log", "share.coordinator.state.topic"):
         lines.append(f"{topic}.min.isr={max(1, copies - 1)}")
     return "\n".join(lines) + _TIMERS + "".join(f"\n{each}" for each in given)
+
+
+def _own_listeners(member: ClusterMember, *, static_quorum: bool) -> list[str]:
+    """Of a node with a listener for brokers alone: settings that replace those of a node with one for everybody."""
+    if not member.peer_port:
+        return []
+    host, port = member.address
+    peers = f"BROKERS://{member.host}:{member.peer_port}"
+    controller = f"CONTROLLER://{member.host}:{member.controller_port}"
+    told = f"CLIENTS://{host}:{port},{peers}"
+    return [
+        "listener.security.protocol.map=CLIENTS:PLAINTEXT,BROKERS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        f"listeners=CLIENTS://{member.host}:{member.port},{peers},{controller}",
+        f"advertised.listeners={told if static_quorum else f'{told},{controller}'}",
+        "inter.broker.listener.name=BROKERS",
+    ]
 
 
 # Without shutdownHook the logger ends first, and an orderly stop leaves no word of its end.

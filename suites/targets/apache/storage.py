@@ -54,7 +54,7 @@ def format_all(
         place.mkdir(parents=True)
         text = settings.text(member, members, str(place / "log"), given, static_quorum=static)
         (place / "server.properties").write_text(text)
-    voters = ",".join(f"{m.node_id}@127.0.0.1:{m.controller_port}:{directories[m.node_id]}" for m in members)
+    voters = ",".join(f"{m.node_id}@{m.host}:{m.controller_port}:{directories[m.node_id]}" for m in members)
     first = folder(data, members[0])
     command = [*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")]
     _format(command if static else [*command, "-I", voters])
@@ -96,7 +96,8 @@ def _train(java: Java, release: KafkaRelease, scratch: Path, made: Path) -> None
     """Starts one node, waits until it serves, and stops it: the JVM writes the archive at its end."""
     if not (flags := java.train(made)):
         return
-    member = ClusterMember(1, *free_ports(2))
+    port, controller_port = free_ports(2)
+    member = ClusterMember(1, port, controller_port)
     run = [str(java.path), *FLAGS]
     rest = [*logging_flags(release, scratch), "-cp", release.class_path]
     format_all([*run, *rest], release, [member], scratch / "data")

@@ -33,11 +33,14 @@ class Found(NamedTuple):
 
 def additions(window: str, rule: PacketRule, addresses: Mapping[int, str]) -> list[str]:
     """The lines that add a rule; two where a service may be at either end of a connection."""
-    where = f"add rule ip {TABLE} {CHAIN} ip saddr {addresses[rule.source]} ip protocol tcp"
+    where = f"add rule ip {TABLE} {CHAIN} ip saddr {addresses[rule.source]}"
     ends = [""] if rule.service == "any" else [f"tcp {end} {PORTS[rule.service]}" for end in ("dport", "sport")]
     share = f"numgen random mod {_PARTS} < {round(rule.percent * _PARTS / 100)}" if rule.percent < 100 else ""
-    verdict = "reject with tcp reset" if rule.action == "reset" else "drop"
-    return [" ".join(filter(None, (where, end, share, "counter", verdict, f'comment "{window}"'))) for end in ends]
+    verdict, not_itself = "drop", ""
+    if rule.action == "reset":  # the reset passes on its way back, though the other direction has a rule too
+        verdict, not_itself = "reject with tcp reset", "tcp flags & rst != rst"
+    then = (not_itself, share, "counter", verdict, f'comment "{window}"')
+    return [" ".join(filter(None, (where, end, *then))) for end in ends]
 
 
 def deletion(handle: int) -> str:
