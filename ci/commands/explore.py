@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import exploration
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.explore import corpus, known_differences
-from brokertrial.suites.explore.brokers import Brokers
+from brokertrial.suites.explore.brokers import Brokers, can_restart
 from brokertrial.suites.explore.explorer import Exploration, Explorer, ordered
 from brokertrial.suites.explore.families import rules
 from brokertrial.suites.explore.finding import Finding
@@ -61,8 +62,14 @@ def _explored(
     plan: Exploration, folder: Path, scratch: Path, known: list[known_differences.Known]
 ) -> tuple[Record, bool]:
     interrupted, began = False, datetime.now(UTC)
-    with Brokers(plan.oracle, plan.target, scratch / "first", plan.only) as brokers:
-        explorer = Explorer(plan, brokers, folder / EXAMPLES, lambda line: click.echo(f"  {line}"))
+    with ExitStack() as ends:
+        brokers = ends.enter_context(Brokers(plan.oracle, plan.target, scratch / "first", plan.only))
+        alone = None
+        if can_restart(brokers.oracle) and can_restart(brokers.target):
+            alone = ends.enter_context(
+                Brokers(plan.oracle, plan.target, scratch / "restarted", plan.only, restarts=True)
+            )
+        explorer = Explorer(plan, brokers, folder / EXAMPLES, lambda line: click.echo(f"  {line}"), alone)
         versions = brokers.oracle.version(), brokers.target.version()
         ranges = dict(brokers.pair.ranges)
         try:
@@ -71,7 +78,9 @@ def _explored(
             interrupted = True
     if not interrupted:
         try:
-            explorer.check(lambda number: Brokers(plan.oracle, plan.target, scratch / f"check-{number}", plan.only))
+            explorer.check(
+                lambda n: Brokers(plan.oracle, plan.target, scratch / f"check-{n}", plan.only, restarts=True)
+            )
         except KeyboardInterrupt:
             interrupted = True
     findings = known_differences.marked(ordered(explorer.findings.values()), known)

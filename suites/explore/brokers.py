@@ -13,6 +13,7 @@ from brokertrial.suites.explore.oracles import opened
 from brokertrial.suites.explore.pair import PATIENCE_S, Pair, common_ranges
 from brokertrial.suites.explore.peer import CLOSED, SILENT, Reply
 from brokertrial.suites.explore.sequence import Exchange, Ignored, Outcome, allowed_rules, nothing
+from brokertrial.suites.explore.step import RESTART
 from brokertrial.suites.targets.base import Target
 from brokertrial.wire.addresses import all_parsed
 from brokertrial.wire.conversation import ConnectionFailed
@@ -25,9 +26,15 @@ class Disturbed(Exception):
 
 
 class Brokers:
-    """A context manager: entering starts both, leaving ends both. Several threads may play at once."""
+    """A context manager: entering starts both, leaving ends both. Several threads may play at once.
 
-    def __init__(self, oracle: str, target: str, workdir: Path, only: frozenset[str] = frozenset()) -> None:
+    With `restarts` sequences restart both where that can be done: then one thread alone may play.
+    """
+
+    def __init__(
+        self, oracle: str, target: str, workdir: Path, only: frozenset[str] = frozenset(), *, restarts: bool = False
+    ) -> None:
+        self._restarts = restarts
         self._texts, self._workdir, self._only = (oracle, target), workdir, only
         self._ends = ExitStack()
         self._repairing = threading.Lock()
@@ -40,12 +47,21 @@ class Brokers:
                 for text, name in zip(self._texts, ("oracle", "target"), strict=True)
             )
             ranges = common_ranges(_first(self.oracle), _first(self.target))
-            self.pair = Pair(_first(self.oracle), _first(self.target), ranges, allowed_rules(ranges, self._only))
+            restart = None
+            if self._restarts and can_restart(self.oracle) and can_restart(self.target):
+                ranges[RESTART], restart = (0, 0), self._restart
+            rules = allowed_rules(ranges, self._only)
+            self.pair = Pair(_first(self.oracle), _first(self.target), ranges, rules, restart)
             self._ends = self._ends.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ends.close()
+
+    @property
+    def restarts(self) -> bool:
+        """Whether sequences restart these brokers."""
+        return self.pair.restart is not None
 
     def play(self, choices: Choices, patience_s: float = PATIENCE_S, ignored: Ignored = nothing) -> Outcome:
         """Puts a sequence to both. Raises Disturbed where a broker went away, and not of this sequence.
@@ -75,6 +91,14 @@ class Brokers:
         outcome.choices = choices.recorded
         outcome.difference = Difference(step.api, step.version, (Place("process", "runs", DIED),))
 
+    def _restart(self, number: int, how: str) -> None:
+        """All nodes down together, then all up."""
+        nodes = (self.oracle, self.target)[number].nodes.values()
+        for node in nodes:
+            node.kill() if how == "crash" else node.terminate()
+        for node in nodes:
+            node.restart()
+
     def _repair(self, before: int) -> None:
         """Starts again what has died; Disturbed where nothing has, or another thread has seen to it."""
         with self._repairing:
@@ -84,6 +108,11 @@ class Brokers:
                 raise Disturbed("a connection failed")
             self._incarnation += 1
             self.target.restart()
+
+
+def can_restart(target: Target) -> bool:
+    """Whether its nodes can be stopped, killed and started again."""
+    return {"terminate", "kill", "restart"} <= target.capabilities
 
 
 def _unanswered(outcome: Outcome) -> bool:

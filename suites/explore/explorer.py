@@ -45,6 +45,8 @@ class Exploration:
     only: frozenset[str] = frozenset()
     at_once: int = 4
     kept: tuple[Recorded, ...] = ()
+    findings: int | None = None
+    """After so many findings the exploration ends before its time."""
 
 
 @dataclass(slots=True)
@@ -63,10 +65,21 @@ class Progress:
 
 
 class Explorer:
-    """Explores on brokers that are there; `watch` is called about every ten seconds, and for each finding."""
+    """Explores on brokers that are there; `watch` is called about every ten seconds, and for each finding.
 
-    def __init__(self, plan: Exploration, brokers: Brokers, database: Path, watch: Callable[[str], None]) -> None:
-        self._plan, self._brokers, self._database, self._watch = plan, brokers, database, watch
+    `brokers` are for many threads at once; `alone`, where they are given, for one, whose sequences restart them.
+    """
+
+    def __init__(
+        self,
+        plan: Exploration,
+        brokers: Brokers,
+        database: Path,
+        watch: Callable[[str], None],
+        alone: Brokers | None = None,
+    ) -> None:
+        self._plan, self._database, self._watch = plan, database, watch
+        self._lanes = [*[brokers] * plan.at_once, *([alone] if alone is not None else [])]
         self.guidance = Guidance(plan.seed, plan.kept)
         self.progress = Progress()
         self.findings: dict[str, Finding] = {}
@@ -83,7 +96,7 @@ class Explorer:
     def run(self) -> None:
         """Explores until the time is over; KeyboardInterrupt ends it in order, and is raised again."""
         self._began = monotonic()
-        threads = [threading.Thread(target=self._lane, name=f"explore-{n}") for n in range(self._plan.at_once)]
+        threads = [threading.Thread(target=self._lane, args=(brokers,)) for brokers in self._lanes]
         for thread in threads:
             thread.start()
         said = self._began
@@ -115,17 +128,17 @@ class Explorer:
                     if monotonic() < self.ends or number == 1:
                         self.findings[cause] = _checked(finding, brokers)
 
-    def _lane(self) -> None:
+    def _lane(self, brokers: Brokers) -> None:
         try:
             while not self._stop.is_set() and monotonic() < self._explores_until:
-                self._one()
+                self._one(brokers)
         except BaseException as error:  # noqa: BLE001  raised again by `run`, in the main thread
             self._trouble.append(error)
             self._stop.set()
 
-    def _one(self) -> None:
+    def _one(self, brokers: Brokers) -> None:
         try:
-            outcome = self._brokers.play(self.guidance.draw(), ignored=self._ignored)
+            outcome = brokers.play(self.guidance.draw(), ignored=self._ignored)
         except Disturbed:
             self.progress.lost += 1
             return
@@ -138,7 +151,7 @@ class Explorer:
             self.progress.asked.update(each.step.api for each in outcome.exchanges)
             fresh = self._claimed(outcome.difference)
         if fresh:
-            self._pursue(outcome)
+            self._pursue(outcome, brokers)
 
     def _claimed(self, difference: Difference | None) -> bool:
         """Whether a difference is of a cause that nobody has seen to; it is then ours."""
@@ -153,37 +166,41 @@ class Explorer:
         self._under_way.add(cause)
         return True
 
-    def _pursue(self, found: Outcome) -> None:
+    def _pursue(self, found: Outcome, brokers: Brokers) -> None:
         """Plays a difference again with more patience, shrinks it, and keeps it."""
         difference = found.difference
         assert difference is not None
         after = monotonic() - self._began
-        again = self._again(found, difference)
+        again = self._again(found, difference, brokers)
         if again is not None:
             left = self._explores_until - monotonic()
             seconds = max(5.0, min(SHRINK_AT_MOST_S, left / 3))
             key = f"finding-{len(self.findings) + 1}"
-            small = shrunk(self._player(difference), again, self._database, key, seconds)
+            small = shrunk(self._player(difference, brokers), again, self._database, key, seconds)
             with self._lock:
                 self.findings[difference.cause] = finding_of(small, found.requests, after)
                 self.progress.findings = len(self.findings)
+            if self._plan.findings is not None and len(self.findings) >= self._plan.findings:
+                self._stop.set()
             self._watch(f"found after {after:.0f} s, {small.requests} requests: {difference.cause}")
         with self._lock:
             self.not_again[difference.cause] += again is None
             self._under_way.discard(difference.cause)
 
-    def _again(self, found: Outcome, difference: Difference) -> Outcome | None:
-        play = self._player(difference, MORE_PATIENCE * PATIENCE_S)
+    def _again(self, found: Outcome, difference: Difference, brokers: Brokers) -> Outcome | None:
+        play = self._player(difference, brokers, MORE_PATIENCE * PATIENCE_S)
         outcome = play(ReplayedChoices(found.choices))
         return outcome if outcome.difference is not None and outcome.difference.cause == difference.cause else None
 
-    def _player(self, wanted: Difference, patience_s: float = PATIENCE_S) -> Callable[[Choices], Outcome]:
+    def _player(
+        self, wanted: Difference, brokers: Brokers, patience_s: float = PATIENCE_S
+    ) -> Callable[[Choices], Outcome]:
         def others(difference: Difference) -> bool:
             return difference.api in READS and difference.cause != wanted.cause
 
         def play(choices: Choices) -> Outcome:
             try:
-                return self._brokers.play(choices, patience_s, others)
+                return brokers.play(choices, patience_s, others)
             except Disturbed:
                 return Outcome()
 

@@ -30,15 +30,30 @@ class Producer:
     epoch: int
     transactional_id: str | None = None
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
-    last: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    sent: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
     open: set[tuple[str, int]] | None = None
+
+    def wrote(self, place: tuple[str, int], sequence: int, count: int) -> None:
+        """A batch was taken: the next sequence of this partition is behind it; the last seven are remembered."""
+        self.sequences[place] = (sequence + count) % 2**31
+        self.sent[place] = [*self.sent.get(place, []), (sequence, count)][-7:]
 
     def restart(self, producer: Symbol, epoch: int) -> None:
         """A new instance, or a new epoch: sequences begin again."""
         if (producer, epoch) != (self.producer, self.epoch):
             self.sequences.clear()
-            self.last.clear()
+            self.sent.clear()
         self.producer, self.epoch = producer, epoch
+
+
+@dataclass(slots=True)
+class Session:
+    """A fetch session: its next epoch, the version that it is asked in, and the partitions that it began with."""
+
+    session: Symbol
+    epoch: int
+    version: int
+    places: tuple[tuple[str, int], ...]
 
 
 @dataclass(slots=True)
@@ -94,7 +109,8 @@ class Model:
         self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, Step] = {}
-        self.sessions: list[tuple[Symbol, int]] = []
+        self.sessions: list[Session] = []
+        self.restarts = 0
 
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
         """A version that both brokers offer, within limits; the newest more often."""
@@ -128,6 +144,24 @@ class Model:
     def connection(self) -> int:
         """A connection that is not held by a request."""
         return self.pick([number for number in range(CONNECTIONS) if number not in self.busy] or [CONNECTIONS])
+
+    def free(self) -> list[int]:
+        """The connections that no request is held on; one is always left for what lets it go."""
+        free = [number for number in range(CONNECTIONS) if number not in self.busy]
+        return free if len(free) > 1 else []
+
+    def known(self, name: str) -> Topic | None:
+        """The newest topic that had a name, also where it is deleted."""
+        return next((topic for topic in reversed(self.topics) if topic.name == name), None)
+
+    def some_partitions(self, wrong: float = 0.1) -> dict[str, list[int]]:
+        """One partition or several, of one topic or several, by topic; at times one that is not there."""
+        places: dict[str, list[int]] = {}
+        for _ in range(self.pick([1, 1, 1, 2, 3])):
+            name, partition = self.some_partition(wrong)
+            if partition not in places.setdefault(name, []):
+                places[name].append(partition)
+        return places
 
     def tag(self) -> int:
         """A number that no other batch of the sequence has."""

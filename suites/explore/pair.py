@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from brokertrial.suites.explore.choices import Choices
 from brokertrial.suites.explore.families import Rule
@@ -24,6 +25,8 @@ MORE_PATIENCE = 10
 #: No time that a broker takes from its own clock falls among those that records have and that are asked for.
 SLOW_BY_MS = 20 * 60_000
 Ranges = Mapping[str, tuple[int, int]]
+Restart = Callable[[int, str], None]
+"""Stops (`stop`) or kills (`crash`) all nodes of the oracle (0) or the target (1), and starts them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,9 @@ class Pair:
     oracle: tuple[str, int]
     target: tuple[str, int]
     ranges: Ranges
-    rules: tuple[Rule, ...]
+    rules: frozenset[Rule]
+    restart: Restart | None = None
+    """Restarts the oracle and the target where the sequences may do that: they are then alone on both."""
 
     def play(self, choices: Choices, patience_s: float, ignored: Ignored, outcome: Outcome) -> Outcome:
         """Puts a sequence to both, under names that nothing else has; raises ConnectionFailed where one is gone.
@@ -43,14 +48,17 @@ class Pair:
         prefix = f"explore-{uuid.uuid4().hex[:8]}"
         model = Model(prefix, choices, int(time.time() * 1000) - SLOW_BY_MS, self.ranges)
         with (
-            Peer(self.oracle, prefix, patience_s, self.ranges) as oracle,
-            Peer(self.target, prefix, patience_s, self.ranges) as target,
+            Peer(self.oracle, prefix, patience_s, self.ranges, self._restarting(0)) as oracle,
+            Peer(self.target, prefix, patience_s, self.ranges, self._restarting(1)) as target,
         ):
             try:
                 return Sequence(choices, (oracle, target), model, self.rules, ignored, outcome).run()
             finally:
                 for peer in (oracle, target):
                     _clean(peer, model)
+
+    def _restarting(self, number: int) -> Callable[[str], None] | None:
+        return None if self.restart is None else partial(self.restart, number)
 
 
 def _clean(peer: Peer, model: Model) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any, Self
 
 from brokertrial.suites.explore.members import Members
 from brokertrial.suites.explore.normalise import Names, codes, normalised
-from brokertrial.suites.explore.step import MEMBER, Batch, MemberState, Step, Symbol
+from brokertrial.suites.explore.step import MEMBER, RESTART, Batch, MemberState, Step, Symbol
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
@@ -29,7 +29,10 @@ TRANSIENT = frozenset(
     }
 )
 ANSWER_WITHIN_S = 15.0
-TRANSIENT_WITHIN_S = 5.0
+TRANSIENT_WITHIN_S = 10.0
+#: What one broker answers later than the other is waited for (sequence.py).
+LATE_WITHIN_S = 0.01
+UNANSWERED = "none is due"
 CLOSED, HELD, SILENT = "connection closed", "held back", "no answer"
 MALFORMED = "answer not understood"
 OWN_CONNECTION = -1
@@ -59,8 +62,14 @@ class Peer:
     """
 
     def __init__(
-        self, address: tuple[str, int], prefix: str, patience_s: float, ranges: Mapping[str, tuple[int, int]]
+        self,
+        address: tuple[str, int],
+        prefix: str,
+        patience_s: float,
+        ranges: Mapping[str, tuple[int, int]],
+        restart: Callable[[str], None] | None = None,
     ) -> None:
+        self._restart = restart
         self._address, self._prefix, self._patience_s, self._ranges = address, prefix, patience_s, ranges
         self._connections: dict[int, Connection] = {}
         self._waiting: dict[int, Step] = {}
@@ -83,6 +92,8 @@ class Peer:
 
     def put(self, step: Step) -> Reply:
         """Sends a step and takes what comes of it, and of those that still wait."""
+        if step.api == RESTART:
+            return self._restarted(step.fields["how"])
         sent = fitted(request(step.api, **self._resolved(step.fields)), step.version)
         received = self._answer(step, sent)
         late = self._late(apart=step.connection)
@@ -98,6 +109,12 @@ class Peer:
     def offers(self, *apis: str) -> bool:
         """Whether both brokers offer these APIs."""
         return all(api in self._ranges for api in apis)
+
+    def _restarted(self, how: str) -> Reply:
+        self.disconnect()
+        assert self._restart is not None
+        self._restart(how)
+        return Reply({"restarted": how})
 
     def ask(self, api: str, version: int, **fields: Any) -> Struct:
         """A question of the run's own, on a connection of its own, in this version or the nearest that is offered."""
@@ -165,6 +182,9 @@ class Peer:
         connection = self._connection(step.connection)
         try:
             connection.send(message, step.version)
+            if step.unanswered:  # what is asked behind it is answered once it is done
+                connection.call(request("ApiVersions"), 0, ANSWER_WITHIN_S)
+                return UNANSWERED
             return connection.receive(self._patience_s if step.blocks else ANSWER_WITHIN_S).struct
         except ResponseTimeout:
             if not step.blocks:
@@ -181,7 +201,7 @@ class Peer:
 
     def _late(self, apart: int) -> list[tuple[Step, Struct | str]]:
         held = [self._waiting[number] for number in sorted(self._waiting.keys() - {apart})]
-        received = [(step, self._received(step.connection, self._patience_s)) for step in held]
+        received = [(step, self._received(step.connection, LATE_WITHIN_S)) for step in held]
         return [(step, answer) for step, answer in received if answer != HELD]
 
     def _connection(self, number: int) -> Connection:

@@ -89,18 +89,18 @@ class Sequence:
         choices: Choices,
         peers: tuple[Peer, Peer],
         model: Model,
-        allowed: tuple[Rule, ...],
+        allowed: frozenset[Rule],
         ignored: Ignored,
         outcome: Outcome,
     ) -> None:
         oracle, target = peers
         self._choices, self._oracle, self._target, self._model = choices, oracle, target, model
         self._ignored = ignored
-        self._rules = allowed
+        self._rules, self._allowed = rules(), allowed
         self._preferred = {
-            api: [number for number, rule in enumerate(allowed) if rule.api == api] for api in set(FIRST)
+            api: [number for number, rule in enumerate(self._rules) if rule.api == api] for api in set(FIRST)
         }
-        self._weights = [rule.weight for rule in allowed]
+        self._weights = [rule.weight if rule in allowed else 0.0 for rule in self._rules]
         self.outcome = outcome
 
     def run(self) -> Outcome:
@@ -117,7 +117,8 @@ class Sequence:
     def _next(self) -> _Made:
         number = self.outcome.requests
         preferred = self._preferred[FIRST[number]] if number < len(FIRST) else []
-        step = self._rules[self._choices.rule(self._weights, preferred)].make(self._model)
+        rule = self._rules[self._choices.rule(self._weights, preferred)]
+        step = rule.make(self._model) if rule in self._allowed else None
         busy = step is not None and step.connection in self._model.busy and step.connection < CONNECTIONS
         return _Made(None if busy else step)
 
@@ -174,10 +175,10 @@ class _Made:
     step: Step | None
 
 
-def allowed_rules(ranges: Mapping[str, tuple[int, int]], only: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
-    """The rules of APIs that both brokers offer; `only` names families, of which others keep what they need."""
-    offered = tuple(rule for rule in rules() if rule.api in ranges)
-    return tuple(rule for rule in offered if not only or rule.family in only or rule.api in FIRST)
+def allowed_rules(ranges: Mapping[str, tuple[int, int]], only: frozenset[str] = frozenset()) -> frozenset[Rule]:
+    """The rules of APIs that both brokers offer, of these families; topics and producers are made whatever they are."""
+    offered = frozenset(rule for rule in rules() if rule.api in ranges)
+    return frozenset(rule for rule in offered if not only or rule.family in only or rule.api in FIRST)
 
 
 def refused_in_other_words(oracle: Reply, target: Reply) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 
 Learn = Callable[[dict[str, Any]], None]
 TOPIC, PRODUCER, MEMBER, SESSION = "T", "P", "M", "S"
+RESTART = "restart"
+"""What stands for an API where all nodes are stopped, or killed, and started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Step:
     """One request: which API in which version, on which connection; its fields hold Symbol, MemberState and Batch.
 
     `learn` takes what the oracle answered into the model; `until` says what both brokers must show before the next
-    request. `blocks` marks a request that a broker may hold back until something else happens.
+    request. `blocks` marks a request that a broker may hold back until something else happens, `unanswered`
+    one that has no answer (acks=0).
     """
 
     api: str
@@ -74,5 +77,6 @@ class Step:
     fields: dict[str, Any]
     connection: int = 0
     blocks: bool = False
+    unanswered: bool = False
     learn: Learn | None = None
     until: list[Visible] = field(default_factory=list)

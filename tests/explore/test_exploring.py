@@ -24,7 +24,7 @@ def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more
 def test_a_planted_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P53: any number of acks counts as one."""
     output, record, folder = explored(
-        tmp_path, monkeypatch, "reference?mutant=P53", "--minutes", "0.15", "--seed", "1", "--only", "records"
+        tmp_path, monkeypatch, "reference?mutant=P53", "--minutes", "0.15", "--seed", "1", "--only", "produce"
     )
     (finding,) = [each for each in record.findings if each.api == "Produce"]
     assert [each.api for each in finding.story] == ["CreateTopics", "Produce"]

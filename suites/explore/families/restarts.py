@@ -1,0 +1,29 @@
+"""All nodes are stopped in good order, or killed, and started again: what was acknowledged is still there.
+
+Only where a sequence is alone on its brokers. Held requests and fetch sessions do not outlive it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brokertrial.suites.explore.families import rule
+from brokertrial.suites.explore.model import Model
+from brokertrial.suites.explore.step import RESTART, Step, Visible
+
+
+@rule(RESTART, 2.5)
+def restart(model: Model) -> Step | None:
+    if model.restarts >= 2 or not model.topics:
+        return None
+    step = Step(RESTART, 0, {"how": model.pick(["stop", "crash"])})
+
+    def learn(_: dict[str, Any]) -> None:
+        model.restarts += 1
+        model.busy.clear()
+        model.waiting.clear()
+        model.sessions.clear()
+        step.until += [Visible("topic", topic.name, topic.partitions) for topic in model.topics if topic.alive]
+
+    step.learn = learn
+    return step
