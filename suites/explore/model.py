@@ -38,6 +38,12 @@ class Producer:
         self.sequences[place] = (sequence + count) % 2**31
         self.sent[place] = [*self.sent.get(place, []), (sequence, count)][-7:]
 
+    def forget(self, topic: str) -> None:
+        """A topic is deleted: one of its name begins anew."""
+        for kept in (self.sequences, self.sent):
+            for place in [place for place in kept if place[0] == topic]:
+                del kept[place]
+
     def restart(self, producer: Symbol, epoch: int) -> None:
         """A new instance, or a new epoch: sequences begin again."""
         if (producer, epoch) != (self.producer, self.epoch):

@@ -1,4 +1,4 @@
-"""Classic groups and committed offsets: members join, follow, leave; offsets are committed, fetched, deleted."""
+"""Classic groups: members, static ones too, join, follow, leave, return; what is shown of the groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from brokertrial.suites.explore.model import Group, Member, Model
 from brokertrial.suites.explore.step import Step, Symbol
 
 SESSION_MS = 300_000
+INSTANCES = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
+"""The versions from which on a member may be static (KIP-345)."""
 
 
 def _member(model: Model) -> tuple[Group, Member] | None:
@@ -48,13 +50,18 @@ def join(model: Model) -> Step | None:
         return None
     used = {each.connection for each in group.members} | model.busy
     free = [number for number in range(3) if number not in used]
-    return _join(model, group, Member(Symbol("M", 0), model.pick(free))) if free else None
+    instance = model.pick([None, None, None, "i0", "i1"])
+    return _join(model, group, Member(Symbol("M", 0), model.pick(free), instance)) if free else None
 
 
 def _join(model: Model, group: Group, member: Member) -> Step:
     new = member not in group.members
     fields = _joining(group, "" if new else member.member, model)
     version = model.version("JoinGroup")
+    if member.instance is not None and version >= INSTANCES["JoinGroup"]:
+        fields["group_instance_id"] = member.instance
+        if model.chance(0.15):
+            fields["member_id"] = ""  # as a static member that begins again
     kind = model.pick(["good"] * 9 + ["timeout", "type", "none", "stranger", "empty"])
     if kind == "timeout":
         fields["session_timeout_ms"] = model.pick([10, 10**9])
@@ -72,7 +79,11 @@ def _join(model: Model, group: Group, member: Member) -> Step:
         code = answer["error_code"]
         if isinstance(answer["member_id"], Symbol) and code in (0, 79):
             member.member = answer["member_id"]
-            if new and member not in group.members:
+            if "group_instance_id" not in fields:
+                member.instance = None
+            elif code == 0:  # whoever had this instance is fenced
+                group.members = [each for each in group.members if each.instance != member.instance]
+            if member not in group.members:
                 group.members.append(member)
         if code == 0:
             member.generation = answer["generation_id"]
@@ -81,6 +92,12 @@ def _join(model: Model, group: Group, member: Member) -> Step:
 
     step.learn = learn
     return step
+
+
+def _static(model: Model, fields: dict[str, Any], member: Member, version: int, api: str) -> dict[str, Any]:
+    """With the instance of a static member; at times with that of another."""
+    instance = member.instance if not model.chance(0.05) else "i9"
+    return fields | {"group_instance_id": instance} if instance and version >= INSTANCES[api] else fields
 
 
 @rule("SyncGroup", 3.0)
@@ -99,7 +116,10 @@ def sync(model: Model) -> Step | None:
     }  # fmt: skip
     if model.chance(0.05):
         fields["protocol_name"] = "other"
-    return Step("SyncGroup", model.version("SyncGroup", 0, 4), fields, member.connection, blocks=True)
+    version = model.version("SyncGroup")
+    return Step(
+        "SyncGroup", version, _static(model, fields, member, version, "SyncGroup"), member.connection, blocks=True
+    )
 
 
 @rule("Heartbeat", 2.0)
@@ -113,7 +133,8 @@ def heartbeat(model: Model) -> Step | None:
         "generation_id": member.generation + model.pick([0] * 6 + [1, -1]),
         "member_id": member.member if model.chance(0.9) else f"{model.prefix}-stranger",
     }
-    return Step("Heartbeat", model.version("Heartbeat"), fields, model.connection())
+    version = model.version("Heartbeat")
+    return Step("Heartbeat", version, _static(model, fields, member, version, "Heartbeat"), model.connection())
 
 
 @rule("LeaveGroup", 1.0)
@@ -126,69 +147,30 @@ def leave(model: Model) -> Step | None:
         return None  # which of them leads then is nobody's promise: Kafka takes the first of a hash map
     version = model.version("LeaveGroup")
     who: Any = member.member if model.chance(0.8) else f"{model.prefix}-stranger"
-    fields = {"group_id": group.name, "member_id": who, "members": [{"member_id": who}]}
+    leaving: list[dict[str, Any]] = [{"member_id": who}]
+    if member.instance is not None and version >= INSTANCES["LeaveGroup"]:
+        leaving = [{"member_id": model.pick([who, ""]), "group_instance_id": member.instance}]
+    if version >= INSTANCES["LeaveGroup"] and model.chance(0.2):
+        leaving.append({"member_id": f"{model.prefix}-stranger"})
+    fields = {"group_id": group.name, "member_id": who, "members": leaving}
     step = Step("LeaveGroup", version, fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
-        codes = [answer["error_code"], *[each["error_code"] for each in answer.get("members", [])]]
-        if not any(codes) and who == member.member and member in group.members:
+        codes = [each["error_code"] for each in answer.get("members", [])] or [answer["error_code"]]
+        own = who == member.member or (member.instance and version >= INSTANCES["LeaveGroup"])
+        if own and not answer["error_code"] and 0 in codes and member in group.members:
             group.members.remove(member)
 
     step.learn = learn
     return step
 
 
-@rule("OffsetCommit", 2.5)
-def commit(model: Model) -> Step | None:
-    name, partition = model.some_partition(0.1)
-    group = model.pick(model.groups)
-    offset = model.pick([0, 1, 5, 10**12, -1])
-    place = {
-        "partition_index": partition,
-        "committed_offset": offset,
-        "committed_metadata": model.pick(["", "here", None, "x" * 5_000]),
-    }
-    fields: dict[str, Any] = {"group_id": group.name, "topics": [{"name": name, "partitions": [place]}]}
-    if group.members and model.chance(0.8):
-        member = model.pick(group.members)
-        fields |= {
-            "member_id": member.member,
-            "generation_id_or_member_epoch": member.generation + model.pick([0] * 5 + [1]),
-        }
-    return Step("OffsetCommit", model.version("OffsetCommit", 2, 9), fields, model.connection())
-
-
-@rule("OffsetFetch", 2.0)
-def fetch(model: Model) -> Step | None:
-    name, partition = model.some_partition(0.1)
-    group = model.some_group()
-    topics: Any = [{"name": name, "partition_indexes": [partition]}]
-    version = model.version("OffsetFetch", 1, 9)
-    if version >= 2 and model.chance(0.3):
-        topics = None
-    stable = model.chance(0.5)
-    fields = {
-        "group_id": group,
-        "topics": topics,
-        "groups": [{"group_id": group, "topics": topics}],
-        "require_stable": stable,
-    }
-    return Step("OffsetFetch", version, fields, model.connection())
-
-
-@rule("OffsetDelete", 0.8)
-def offset_delete(model: Model) -> Step | None:
-    name, partition = model.some_partition(0.1)
-    group = model.some_group()
-    topics = [{"name": name, "partitions": [{"partition_index": partition}]}]
-    return Step("OffsetDelete", 0, {"group_id": group, "topics": topics}, model.connection())
-
-
 @rule("FindCoordinator", 1.0)
 def coordinator(model: Model) -> Step | None:
     kind = model.pick([0, 0, 0, 1, 1, 9])
-    key = model.pick([model.groups[0].name, model.transactional_ids[0], ""])
-    fields = {"key": key, "key_type": kind, "coordinator_keys": [key]}
+    known = [model.groups[0].name, model.transactional_ids[0], model.groups[1].name, ""]
+    keys = [model.pick(known) for _ in range(model.pick([1, 1, 2]))]
+    fields = {"key": keys[0], "key_type": kind, "coordinator_keys": sorted(set(keys))}
     return Step(
         "FindCoordinator", model.version("FindCoordinator", 0 if kind == 0 else 1, 5), fields, model.connection()
     )
@@ -196,8 +178,9 @@ def coordinator(model: Model) -> Step | None:
 
 @rule("DescribeGroups", 1.2)
 def describe(model: Model) -> Step | None:
-    group = model.some_group("")
-    return Step("DescribeGroups", model.version("DescribeGroups"), {"groups": [group]}, model.connection())
+    groups = sorted({model.some_group("") for _ in range(model.pick([1, 1, 2]))})
+    fields = {"groups": groups, "include_authorized_operations": model.chance(0.2)}
+    return Step("DescribeGroups", model.version("DescribeGroups"), fields, model.connection())
 
 
 @rule("ListGroups", 0.7)
@@ -213,5 +196,5 @@ def listing(model: Model) -> Step | None:
 
 @rule("DeleteGroups", 0.8)
 def delete(model: Model) -> Step | None:
-    group = model.some_group("")
-    return Step("DeleteGroups", model.version("DeleteGroups", 0, 2), {"groups_names": [group]}, model.connection())
+    groups = sorted({model.some_group("") for _ in range(model.pick([1, 1, 2]))})
+    return Step("DeleteGroups", model.version("DeleteGroups", 0, 2), {"groups_names": groups}, model.connection())

@@ -1,67 +1,70 @@
-"""Topics: made, looked at, widened, emptied, set, deleted."""
+"""Topics: made, widened, deleted, made again under the same name, looked at."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
+from brokertrial.suites.explore.families.settings import SETTINGS
 from brokertrial.suites.explore.model import Model, Topic
-from brokertrial.suites.explore.step import Step, Visible
+from brokertrial.suites.explore.step import Step, Symbol, Visible
 
-TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-SET, DELETE = 0, 1
-SETTINGS = {
-    "retention.ms": ["3600000", "-1", "many", "-2"],
-    "max.message.bytes": ["2000", "1048588", "-1", "x"],
-    "cleanup.policy": ["delete", "compact", "compact,delete", "shred"],
-    "min.insync.replicas": ["1", "0", "2"],
-    "message.timestamp.type": ["CreateTime", "LogAppendTime", "Sometime"],
-    "compression.type": ["producer", "gzip", "brotli"],
-    "segment.bytes": ["1048576", "1"],
-    "no.such.setting": ["1"],
-}
+MOST = 4
 
 
 @rule("CreateTopics", 2.0)
 def create(model: Model) -> Step | None:
-    if len(model.topics) >= 4:
+    """One topic, or several, of which some may be refused; at times under the name of one that was deleted."""
+    if len(model.topics) >= MOST:
         return None
-    name = f"{model.prefix}-t{len(model.topics)}"
-    wanted: dict[str, Any] = {"name": name, "num_partitions": model.between(1, 3), "replication_factor": 1}
-    kind = model.pick(
-        ["good"] * 5 + ["default", "count", "factor", "name", "again", "setting", "dry", "placed", "twice"]
-    )
-    if kind == "default":
-        wanted |= {"replication_factor": -1}
-    elif kind == "count":
-        wanted |= {"num_partitions": model.pick([0, -2])}
-    elif kind == "factor":
-        wanted |= {"replication_factor": model.pick([0, 2, 4])}
-    elif kind == "name":
-        wanted |= {"name": model.pick(["", ".", "..", "a b", "x" * 250, f"{model.prefix}/t"])}
-    elif kind == "again" and (old := model.topic()):
-        wanted |= {"name": old.name}
-    elif kind == "setting":
-        key = model.pick(list(SETTINGS))
-        wanted |= {"configs": [{"name": key, "value": model.pick(SETTINGS[key])}]}
-    elif kind == "placed":
-        placed = [{"partition_index": n, "broker_ids": [model.pick([1, 1, 7])]} for n in range(2)]
-        wanted |= {"num_partitions": -1, "replication_factor": -1, "assignments": placed}
-    dry = kind == "dry"
-    asked = [wanted, wanted] if kind == "twice" else [wanted]
+    gone = [topic.name for topic in model.topics if not topic.alive and model.named(topic.name) is None]
+    names = [f"{model.prefix}-t{len(model.topics) + number}" for number in range(2)]
+    if gone and model.chance(0.5):
+        names[0] = model.pick(gone)
+    kind = model.pick(["good"] * 7 + ["dry", "twice", "none"])
+    wanted = [_wanted(model, name) for name in names[: model.pick([1, 1, 1, 2])]]
+    asked = {"twice": wanted * 2, "none": []}.get(kind, wanted)
     step = Step(
-        "CreateTopics", model.version("CreateTopics", 4), {"topics": asked, "validate_only": dry, "timeout_ms": 20_000}
+        "CreateTopics",
+        model.version("CreateTopics", 4),
+        {"topics": asked, "validate_only": kind == "dry", "timeout_ms": 20_000},
     )
 
     def learn(answer: dict[str, Any]) -> None:
-        (entry,) = answer["topics"]
-        if not entry["error_code"] and not dry:
-            count = 2 if kind == "placed" else wanted["num_partitions"]
+        for entry in answer["topics"]:
+            made = next((each for each in wanted if each["name"] == entry["name"]), None)
+            if made is None or entry["error_code"] or kind == "dry":
+                continue
+            count = len(made.get("assignments", ())) or made["num_partitions"]
             model.topics.append(Topic(entry["name"], count, entry.get("topic_id")))
             step.until.append(Visible("topic", entry["name"], count))
 
     step.learn = learn
     return step
+
+
+def _wanted(model: Model, name: str) -> dict[str, Any]:
+    """A topic, at times with something wrong in it."""
+    wanted: dict[str, Any] = {"name": name, "num_partitions": model.between(1, 3), "replication_factor": 1}
+    match model.pick(["good"] * 7 + ["default", "count", "factor", "name", "again", "placed"] + ["setting"] * 3):
+        case "default":
+            wanted |= {"replication_factor": -1}
+        case "count":
+            wanted |= {"num_partitions": model.pick([0, -2])}
+        case "factor":
+            wanted |= {"replication_factor": model.pick([0, 2, 4])}
+        case "name":
+            wrong = ["", ".", "..", "a b", "x" * 250, f"{model.prefix}/t", name.replace("-", "."), "x" * 200 + name]
+            wanted |= {"name": model.pick(wrong)}
+        case "again" if old := model.topic():
+            wanted |= {"name": old.name}
+        case "setting":
+            key = model.pick(list(SETTINGS))
+            wanted |= {"configs": [{"name": key, "value": model.pick(SETTINGS[key])}]}
+        case "placed":
+            placed = [{"partition_index": n, "broker_ids": [model.pick([1, 1, 7])]} for n in range(2)]
+            wanted |= {"num_partitions": -1, "replication_factor": -1, "assignments": placed}
+    return wanted
 
 
 @rule("DeleteTopics", 0.6)
@@ -79,6 +82,8 @@ def delete(model: Model) -> Step | None:
     def learn(answer: dict[str, Any]) -> None:
         if answer["responses"] and not answer["responses"][0]["error_code"]:
             topic.alive = False
+            for producer in model.producers:
+                producer.forget(topic.name)
             step.until.append(Visible("gone", topic.name))
             groups = (model.consumers.name, *(group.name for group in model.groups))
             step.until.append(Visible("forgotten", topic.name, groups))
@@ -121,68 +126,6 @@ def delete_records(model: Model) -> Step | None:
     )
 
 
-def _altered(model: Model) -> tuple[str, str, str | None]:
-    topic = model.topic()
-    name = topic.name if topic and model.chance(0.9) else f"{model.prefix}-none"
-    key = model.pick(list(SETTINGS))
-    value = model.pick([SETTINGS[key][0]] * 3 + SETTINGS[key])
-    return name, key, value
-
-
-def _in_force(model: Model, name: str, key: str, operation: int, value: str | None) -> list[Visible]:
-    model.changes += 1
-    return [Visible("setting", name, (key, operation, value)), Visible("applied", name, model.changes)]
-
-
-@rule("IncrementalAlterConfigs")
-def alter(model: Model) -> Step | None:
-    name, key, value = _altered(model)
-    operation = model.pick([0, 0, 0, 1, 2, 3])
-    change = {"name": key, "config_operation": operation, "value": value}
-    resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": name, "configs": [change]}]
-    dry = model.chance(0.15)
-    step = Step(
-        "IncrementalAlterConfigs",
-        model.version("IncrementalAlterConfigs"),
-        {"resources": resources, "validate_only": dry},
-    )
-
-    def learn(answer: dict[str, Any]) -> None:
-        if not answer["responses"][0]["error_code"] and not dry:
-            step.until += _in_force(model, name, key, operation, None if operation == DELETE else value)
-
-    step.learn = learn
-    return step
-
-
-@rule("AlterConfigs", 0.7)
-def replace(model: Model) -> Step | None:
-    name, key, value = _altered(model)
-    resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": name, "configs": [{"name": key, "value": value}]}]
-    dry = model.chance(0.15)
-    step = Step("AlterConfigs", model.version("AlterConfigs"), {"resources": resources, "validate_only": dry})
-
-    def learn(answer: dict[str, Any]) -> None:
-        if not answer["responses"][0]["error_code"] and not dry:
-            step.until += _in_force(model, name, key, SET, value)
-
-    step.learn = learn
-    return step
-
-
-@rule("DescribeConfigs")
-def describe(model: Model) -> Step | None:
-    name, _ = model.some_partition()
-    kind = model.pick([TOPIC_RESOURCE] * 8 + [BROKER_RESOURCE, 3, 77])
-    keys = model.sample(list(SETTINGS), 3)
-    resource = {
-        "resource_type": kind,
-        "resource_name": name if kind != BROKER_RESOURCE else model.pick(["1", "x", "99"]),
-    }
-    fields = {"resources": [resource | {"configuration_keys": keys}]}
-    return Step("DescribeConfigs", model.version("DescribeConfigs"), fields, model.connection())
-
-
 @rule("Metadata")
 def metadata(model: Model) -> Step | None:
     version = model.version("Metadata", 1)
@@ -199,7 +142,16 @@ def metadata(model: Model) -> Step | None:
     }
     if version < 4:
         fields["topics"] = [{"name": topic.name}] if topic else []
-    return Step("Metadata", version, fields, model.connection())
+    step = Step("Metadata", version, fields, model.connection())
+
+    def learn(answer: dict[str, Any]) -> None:
+        for entry in answer["topics"]:
+            shown = model.named(entry["name"] or "")
+            if shown is not None and isinstance(entry.get("topic_id"), Symbol):
+                shown.topic_id = entry["topic_id"]
+
+    step.learn = learn
+    return step
 
 
 @rule("DescribeTopicPartitions", 0.7)
@@ -211,12 +163,6 @@ def describe_partitions(model: Model) -> Step | None:
     return Step("DescribeTopicPartitions", model.version("DescribeTopicPartitions"), fields, model.connection())
 
 
-@rule("DescribeCluster", 0.7)
-def cluster(model: Model) -> Step | None:
-    fields = {"endpoint_type": model.pick([1, 1, 1, 2, 3])}
-    return Step("DescribeCluster", model.version("DescribeCluster"), fields, model.connection())
-
-
 @rule("DescribeLogDirs", 0.5)
 def log_dirs(model: Model) -> Step | None:
     name, partition = model.some_partition()
@@ -224,23 +170,5 @@ def log_dirs(model: Model) -> Step | None:
         "DescribeLogDirs",
         model.version("DescribeLogDirs", 3),
         {"topics": [{"topic": name, "partitions": [partition]}]},
-        model.connection(),
-    )
-
-
-@rule("ElectLeaders", 0.5)
-def elect(model: Model) -> Step | None:
-    name, partition = model.some_partition()
-    fields = {"election_type": model.pick([0, 0, 1]), "topic_partitions": [{"topic": name, "partitions": [partition]}]}
-    return Step("ElectLeaders", model.version("ElectLeaders"), fields, model.connection())
-
-
-@rule("ApiVersions", 0.7)
-def versions(model: Model) -> Step | None:
-    name = model.pick(["brokertrial", "brokertrial", "-bad", "bad name", ""])
-    return Step(
-        "ApiVersions",
-        model.version("ApiVersions", 0, 4),
-        {"client_software_name": name, "client_software_version": "1.0"},
         model.connection(),
     )

@@ -64,17 +64,18 @@ def add_partitions(model: Model) -> Step | None:
     producer = _mine(model)
     if producer is None:
         return None
-    name, partition = model.some_partition(0.1)
+    places = model.some_partitions(0.1)
     who = _who(model, producer)
     version = model.version("AddPartitionsToTxn")
-    topics = [{"name": name, "partitions": [partition]}]
+    topics = [{"name": name, "partitions": indexes} for name, indexes in places.items()]
     if version >= 4:
         only_verify = model.chance(0.3)
         fields: dict[str, Any] = {"transactions": [who | {"verify_only": only_verify, "topics": topics}]}
     else:
         only_verify = False
         fields = {f"v3_and_below_{key}": value for key, value in who.items()} | {"v3_and_below_topics": topics}
-    learn = None if only_verify else _opens(producer, (name, partition))
+    added = [(name, index) for name, indexes in places.items() for index in indexes]
+    learn = None if only_verify else _opens(producer, *added)
     return Step("AddPartitionsToTxn", version, fields, model.connection(), learn=learn)
 
 
@@ -94,13 +95,22 @@ def commit_offsets(model: Model) -> Step | None:
     if producer is None:
         return None
     group = model.pick(model.groups)
-    name, partition = model.some_partition(0.1)
-    place = {
-        "partition_index": partition,
-        "committed_offset": model.between(0, 9),
-        "committed_metadata": model.pick(["", "m", None]),
-    }
-    fields = _who(model, producer) | {"group_id": group.name, "topics": [{"name": name, "partitions": [place]}]}
+    topics = [
+        {
+            "name": name,
+            "partitions": [
+                {
+                    "partition_index": index,
+                    "committed_offset": model.between(0, 9),
+                    "committed_leader_epoch": model.pick([-1, 0]),
+                    "committed_metadata": model.pick(["", "m", None]),
+                }
+                for index in indexes
+            ],
+        }
+        for name, indexes in model.some_partitions(0.1).items()
+    ]
+    fields = _who(model, producer) | {"group_id": group.name, "topics": topics}
     if group.members and model.chance(0.5):
         member = model.pick(group.members)
         fields |= {
