@@ -10,7 +10,13 @@ from typing import Any
 from brokertrial.suites.explore.peer import Reply
 from brokertrial.wire import errors
 
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = re.compile(r"\[[^]]*\]")
+ABSENT = "absent"
+#: Fields that say what an entry of a list is about.
+NAMING = (
+    "name", "topic", "topic_id", "topic_name", "group_id", "member_id", "transactional_id", "resource_name", "key",
+    "partition_index", "partition", "partition_id", "index", "base",
+)  # fmt: skip
 NOT_SHOWN = "not visible in time"
 
 
@@ -32,6 +38,8 @@ class Place:
         """The field and, where they are error codes, what either is called."""
         if self.path.endswith("error_code"):
             return f"{self.field} {_code(self.oracle)} / {_code(self.target)}"
+        if ABSENT in (self.oracle, self.target):
+            return f"{self.field} {'missing' if self.target == ABSENT else 'too many'}"
         if self.path in ("answer", "late"):
             return f"{_kind(self.oracle)} / {_kind(self.target)}"
         return self.field
@@ -64,11 +72,32 @@ def _places(where: str, oracle: Any, target: Any) -> Iterator[Place]:
     if isinstance(oracle, dict) and isinstance(target, dict) and oracle.keys() == target.keys():
         for key in oracle:
             yield from _places(f"{where}.{key}" if where else key, oracle[key], target[key])
+    elif isinstance(oracle, list) and isinstance(target, list) and (keys := _keys(oracle, target)):
+        ours, theirs = (dict(zip(map(_key, entries), entries, strict=True)) for entries in (oracle, target))
+        for key in keys:
+            yield from _places(f"{where}[{_named(key)}]", ours.get(key, ABSENT), theirs.get(key, ABSENT))
     elif isinstance(oracle, list) and isinstance(target, list) and len(oracle) == len(target):
         for number, pair in enumerate(zip(oracle, target, strict=True)):
             yield from _places(f"{where}[{number}]", *pair)
     elif oracle != target:
         yield Place(where or "answer", oracle, target)
+
+
+def _key(entry: Any) -> tuple[tuple[str, str], ...]:
+    """What names an entry of a list: the topic, partition, group ... that it is about."""
+    return tuple((name, str(entry[name])) for name in NAMING if name in entry) if isinstance(entry, dict) else ()
+
+
+def _keys(oracle: list[Any], target: list[Any]) -> list[tuple[tuple[str, str], ...]]:
+    """The names of all entries, where both lists have a name for each of theirs, and no name twice; else none."""
+    ours, theirs = list(map(_key, oracle)), list(map(_key, target))
+    if () in ours + theirs or len(set(ours)) < len(ours) or len(set(theirs)) < len(theirs):
+        return []
+    return list(dict.fromkeys(ours + theirs))
+
+
+def _named(key: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(value for _, value in key)
 
 
 def _code(code: Any) -> str:

@@ -32,6 +32,8 @@ class Producer:
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
     open: set[tuple[str, int]] | None = None
+    short: bool = False
+    """Its transactions time out at once: only families/expiring.py opens any."""
 
     def wrote(self, place: tuple[str, int], sequence: int, count: int) -> None:
         """A batch was taken: the next sequence of this partition is behind it; the last seven are remembered."""

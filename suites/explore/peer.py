@@ -70,7 +70,7 @@ class Peer:
         restart: Callable[[str], None] | None = None,
     ) -> None:
         self._restart = restart
-        self._address, self._prefix, self._patience_s, self._ranges = address, prefix, patience_s, ranges
+        self._address, self._prefix, self.patience_s, self._ranges = address, prefix, patience_s, ranges
         self._connections: dict[int, Connection] = {}
         self._waiting: dict[int, Step] = {}
         self.names = Names()
@@ -185,7 +185,7 @@ class Peer:
             if step.unanswered:  # what is asked behind it is answered once it is done
                 connection.call(request("ApiVersions"), 0, ANSWER_WITHIN_S)
                 return UNANSWERED
-            return connection.receive(self._patience_s if step.blocks else ANSWER_WITHIN_S).struct
+            return connection.receive(self.patience_s if step.blocks else ANSWER_WITHIN_S).struct
         except ResponseTimeout:
             if not step.blocks:
                 self._forget(step.connection)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from time import monotonic
 
 from brokertrial.suites.explore.choices import Choices, Recorded
 from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, Place, compared
@@ -18,6 +19,8 @@ from brokertrial.suites.explore.visible import becomes_visible
 from brokertrial.wire import errors
 
 SLOWER_BY_S = 10.0
+#: How long a change may take to be visible on the target: so many patiences, or so many times as on the oracle.
+SHOWN_WITHIN_PATIENCES, MUCH_SLOWER = 15, 10
 #: How Kafka refuses a batch whose transaction is not open, where it asks the coordinator for several producers at once.
 NOT_OPEN = frozenset({errors.TRANSACTION_ABORTABLE, errors.INVALID_TXN_STATE})
 ASKED_AGAIN = 5
@@ -150,7 +153,10 @@ class Sequence:
     def _wait(self, step: Step) -> None:
         """Until both brokers show what the request changed."""
         for what in step.until:
-            shown = [becomes_visible(peer, what) for peer in (self._oracle, self._target)]
+            began = monotonic()
+            shown = [becomes_visible(self._oracle, what)]
+            within_s = self._target.patience_s * SHOWN_WITHIN_PATIENCES
+            shown.append(becomes_visible(self._target, what, max(within_s, MUCH_SLOWER * (monotonic() - began))))
             if shown[0] != shown[1]:
                 self.outcome.difference = _not_shown(step, what, *shown)
                 return

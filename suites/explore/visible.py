@@ -18,12 +18,12 @@ TOPIC_RESOURCE, APPEND, SUBTRACT = 2, 2, 3
 SCRATCH, SCRATCH_MS = "file.delete.delay.ms", 60_000
 
 
-def becomes_visible(peer: Peer, what: Visible) -> bool:
+def becomes_visible(peer: Peer, what: Visible, within_s: float = WITHIN_S) -> bool:
     """Returns True once the broker shows it, False where it does not in time."""
     look = LOOKS[what.kind]
     if not peer.offers(*look.apis):
         return True
-    deadline = monotonic() + WITHIN_S
+    deadline = monotonic() + within_s
     while not look.seen(peer, what):
         if monotonic() > deadline:
             return False
@@ -84,6 +84,12 @@ def _ended(peer: Peer, what: Visible) -> bool:
     return not found.transaction_state.startswith(("Prepare", "Ongoing"))
 
 
+def _empty(peer: Peer, what: Visible) -> bool:
+    """A classic group without members."""
+    (found,) = peer.ask("DescribeGroups", 0, groups=[what.name]).groups
+    return not found.members
+
+
 def _forgotten(peer: Peer, what: Visible) -> bool:
     """A topic that is gone, and of which no group owns or has committed anything: Kafka tells its coordinators last."""
     asked = [{"group_id": group, "topics": None} for group in what.value]
@@ -129,6 +135,7 @@ LOOKS: dict[str, Look] = {
     "setting": Look(_setting, ("DescribeConfigs",)),
     "applied": Look(_applied, ("DescribeConfigs", "IncrementalAlterConfigs")),
     "ended": Look(_ended, ("DescribeTransactions",)),
+    "empty": Look(_empty, ("DescribeGroups",)),
     "forgotten": Look(_forgotten, ("OffsetFetch",)),
     "consumers": Look(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
 }

@@ -85,3 +85,14 @@ def test_records_are_compared_by_content_and_ids_by_the_order_of_their_coming() 
 def test_every_rule_of_the_comparison_has_a_reason_and_a_way() -> None:
     assert {rule.how for rule in table()} == {"drop", "id", "time", "node", "epoch", "count", "unset"}
     assert all(rule.reason and rule.fields for rule in table())
+
+
+def test_entries_of_lists_are_compared_by_what_they_are_about() -> None:
+    one = Reply({"topics": [{"name": "a", "offset": 1}, {"name": "b", "offset": 2}]})
+    difference = compared("OffsetFetch", 8, one, Reply({"topics": [{"name": "b", "offset": 3}]}))
+    assert difference is not None
+    assert [(place.path, place.target) for place in difference.places] == [
+        ("topics[a]", "absent"),
+        ("topics[b].offset", 3),
+    ]
+    assert difference.cause == "OffsetFetch: topics missing"

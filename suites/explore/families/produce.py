@@ -106,9 +106,10 @@ def refused(model: Model) -> Step | None:
 @rule("Produce", 6.0)
 def sequenced(model: Model) -> Step | None:
     """From an idempotent or transactional producer: the next batch, one again, one too far, one of the past."""
-    if not model.producers:
+    lasting = [each for each in model.producers if not each.short]
+    if not lasting:
         return None
-    producer = model.pick(model.producers)
+    producer = model.pick(lasting)
     name, partition = model.some_partition(0.05)
     if producer.open and model.chance(0.85):
         name, partition = model.pick(sorted(producer.open))

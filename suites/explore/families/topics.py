@@ -116,16 +116,6 @@ def widen(model: Model) -> Step | None:
     return step
 
 
-@rule("DeleteRecords", 1.2)
-def delete_records(model: Model) -> Step | None:
-    name, partition = model.some_partition()
-    offset = model.pick([0, 1, 2, -1, -2, 99_999])
-    topics = [{"name": name, "partitions": [{"partition_index": partition, "offset": offset}]}]
-    return Step(
-        "DeleteRecords", model.version("DeleteRecords"), {"topics": topics, "timeout_ms": 20_000}, model.connection()
-    )
-
-
 @rule("Metadata")
 def metadata(model: Model) -> Step | None:
     version = model.version("Metadata", 1)

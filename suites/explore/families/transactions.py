@@ -11,7 +11,7 @@ from brokertrial.suites.explore.step import Learn, Step, Visible
 
 
 def _mine(model: Model) -> Producer | None:
-    own = [each for each in model.producers if each.transactional_id is not None]
+    own = [each for each in model.producers if each.transactional_id is not None and not each.short]
     return model.pick(own) if own else None
 
 
