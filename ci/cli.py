@@ -233,6 +233,12 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
 @click.option(
     "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known differences (TOML), which fail nothing."
 )
+@click.option(
+    "--export",
+    type=click.Choice(["script"]),
+    multiple=True,
+    help="Also write each difference as a Python program that needs a socket alone, to hand on.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), default=4, help="Sequences side by side.", show_default=True)
 @click.option(
     "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True

@@ -39,6 +39,7 @@ class Wanted:
     seed: int | None
     only: str
     known: str | None
+    export: tuple[str, ...]
     jobs: int
     runs: str
 
@@ -55,7 +56,7 @@ def explore(wanted: Wanted) -> int:
         plan = Exploration(wanted.target, oracle, wanted.minutes, seed, only, wanted.jobs, corpus.kept())
         record, interrupted = _explored(plan, folder, Path(scratch), known)
         interrupted |= interruption.came
-    return _reported(record, folder, interrupted)
+    return _reported(record, folder, interrupted, wanted.export)
 
 
 def _explored(
@@ -95,11 +96,15 @@ def _explored(
     return record, interrupted
 
 
-def _reported(record: Record, folder: Path, interrupted: bool) -> int:
+def _reported(record: Record, folder: Path, interrupted: bool, export: tuple[str, ...]) -> int:
     (folder / FINDINGS).write_bytes(record.encoded())
     exploration.write(record, folder)
     for number, finding in enumerate(record.findings, 1):
         click.echo(f"{number}. {_line(record, finding)}")
+        if "script" in export:
+            path = folder / f"finding-{number}.py"
+            path.write_text(finding.script, encoding="utf-8")
+            click.echo(f"   {path}")
     for cause in record.stale:
         click.echo(f"known, and not met any more: {cause}")
     click.echo(f"{summary(record)}\nReport: {folder / exploration.PAGE}")

@@ -178,7 +178,7 @@ class Explorer:
             key = f"finding-{len(self.findings) + 1}"
             small = shrunk(self._player(difference, brokers), again, self._database, key, seconds)
             with self._lock:
-                self.findings[difference.cause] = finding_of(small, found.requests, after)
+                self.findings[difference.cause] = finding_of(small, found.requests, after, self._plan.oracle)
                 self.progress.findings = len(self.findings)
             if self._plan.findings is not None and len(self.findings) >= self._plan.findings:
                 self._stop.set()

@@ -9,6 +9,7 @@ import msgspec
 
 from brokertrial.suites.explore.comparison import Difference, Place
 from brokertrial.suites.explore.promises import broken_by
+from brokertrial.suites.explore.script import script
 from brokertrial.suites.explore.sequence import Exchange, Outcome
 from brokertrial.suites.explore.step import Batch, MemberState, Symbol
 from brokertrial.suites.guarantees import registry
@@ -54,6 +55,8 @@ class Finding(msgspec.Struct, frozen=True):
     """In how many of `checks` plays on fresh brokers it showed again."""
     checks: int = 0
     met: int = 1
+    script: str = ""
+    """A Python program that shows it (script.py)."""
     known: str = ""
     """Why it is known, where it is."""
 
@@ -69,7 +72,7 @@ class Finding(msgspec.Struct, frozen=True):
         return guarantee is not None and guarantee.level == "must"
 
 
-def finding_of(outcome: Outcome, found_length: int, after_s: float) -> Finding:
+def finding_of(outcome: Outcome, found_length: int, after_s: float, oracle: str) -> Finding:
     """The finding that a shrunk sequence shows."""
     difference = outcome.difference
     assert difference is not None
@@ -85,6 +88,7 @@ def finding_of(outcome: Outcome, found_length: int, after_s: float) -> Finding:
         round(after_s, 1),
         harm.guarantee if harm else "",
         harm.what if harm else "",
+        script=script(outcome, oracle, difference.cause),
     )
 
 

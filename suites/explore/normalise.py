@@ -57,6 +57,10 @@ class Names:
             self._known[kind, actual], self._actual[symbol] = symbol, actual
         return self._known[kind, actual]
 
+    def all(self) -> dict[Symbol, Any]:
+        """Every id by its symbol."""
+        return dict(self._actual)
+
     def actual(self, symbol: Symbol) -> Any:
         """What this broker calls it; raises UnknownId where it never named any."""
         if symbol not in self._actual:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Any
 
 from brokertrial.suites.explore.choices import Choices, Recorded
 from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, Place, compared
@@ -14,7 +15,7 @@ from brokertrial.suites.explore.families import Rule, rules
 from brokertrial.suites.explore.model import CONNECTIONS, Model
 from brokertrial.suites.explore.normalise import UnknownId
 from brokertrial.suites.explore.peer import HELD, Peer, Reply
-from brokertrial.suites.explore.step import Step, Visible
+from brokertrial.suites.explore.step import Step, Symbol, Visible
 from brokertrial.suites.explore.visible import becomes_visible
 from brokertrial.wire import errors
 
@@ -56,6 +57,10 @@ class Outcome:
     tuples: list[frozenset[Tuple]] = field(default_factory=list)
     difference: Difference | None = None
     choices: Recorded = ()
+    prefix: str = ""
+    now_ms: int = 0
+    ids: dict[Symbol, Any] = field(default_factory=dict)
+    """What the target called the ids that the requests name by symbols."""
     asking: Step | None = None
     """The last request that was made, whatever became of it."""
 
@@ -115,6 +120,8 @@ class Sequence:
                 else:
                     self._put(made.step)
         self.outcome.choices = self._choices.recorded
+        self.outcome.prefix, self.outcome.now_ms = self._model.prefix, self._model.now_ms
+        self.outcome.ids = self._target.names.all()
         return self.outcome
 
     def _next(self) -> _Made:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,7 @@ from click.testing import CliRunner
 
 from brokertrial.ci.cli import cli
 from brokertrial.suites.explore.record import Record
+from brokertrial.suites.targets import open_target
 
 
 def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str) -> tuple[str, Record, Path]:
@@ -44,3 +47,18 @@ def test_the_healthy_broker_answers_as_itself(tmp_path: Path, monkeypatch: pytes
 def test_a_family_that_is_not_there_is_a_usage_error() -> None:
     result = CliRunner().invoke(cli, ["explore", "--target", "reference", "--only", "transaction"])
     assert "transactions" in str(result.exception)
+
+
+def test_an_exported_script_tells_the_planted_bug_from_the_healthy_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M09: a batch that an idempotent producer sends again is appended again."""
+    bug = "reference?mutant=M09"
+    only = ("--minutes", "0.25", "--seed", "3", "--only", "produce,producers", "--export", "script")
+    _, record, folder = explored(tmp_path, monkeypatch, bug, *only)
+    assert record.findings
+    for target, status in ((bug, 1), ("reference", 0)):
+        with open_target(target, tmp_path / target.partition("?")[2] / "serving") as broker:
+            words = [sys.executable, "-I", str(folder / "finding-1.py"), broker.bootstrap]
+            ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == status, ran.stdout + ran.stderr
