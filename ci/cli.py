@@ -234,6 +234,9 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
     "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known differences (TOML), which fail nothing."
 )
 @click.option(
+    "--stop-after", type=click.IntRange(1), metavar="N", help="End after N differences, before the time is over."
+)
+@click.option(
     "--export",
     type=click.Choice(["script"]),
     multiple=True,

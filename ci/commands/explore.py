@@ -39,6 +39,7 @@ class Wanted:
     seed: int | None
     only: str
     known: str | None
+    stop_after: int | None
     export: tuple[str, ...]
     jobs: int
     runs: str
@@ -53,7 +54,9 @@ def explore(wanted: Wanted) -> int:
         oracle = wanted.against or default_oracle(open_target(wanted.target, Path(scratch) / "unstarted"))
         folder = new_run(Path(wanted.runs), wanted.target, seed)
         click.echo(f"explore {wanted.target} against {oracle}, seed {seed}, {wanted.minutes:g} minutes: {folder}")
-        plan = Exploration(wanted.target, oracle, wanted.minutes, seed, only, wanted.jobs, corpus.kept())
+        plan = Exploration(
+            wanted.target, oracle, wanted.minutes, seed, only, wanted.jobs, corpus.kept(), wanted.stop_after
+        )
         record, interrupted = _explored(plan, folder, Path(scratch), known)
         interrupted |= interruption.came
     return _reported(record, folder, interrupted, wanted.export)

@@ -176,7 +176,7 @@ class Explorer:
             left = self._explores_until - monotonic()
             seconds = max(5.0, min(SHRINK_AT_MOST_S, left / 3))
             key = f"finding-{len(self.findings) + 1}"
-            small = shrunk(self._player(difference, brokers), again, self._database, key, seconds)
+            small = shrunk(self._player(difference, brokers), again, self._database, key, seconds, self._stop.is_set)
             with self._lock:
                 self.findings[difference.cause] = finding_of(small, found.requests, after, self._plan.oracle)
                 self.progress.findings = len(self.findings)

@@ -31,12 +31,13 @@ class _Search:
     cause: str
     best: Outcome
     ends: float
+    stopped: Callable[[], bool]
     plays_left: int
     plays: int = 0
 
     @property
     def over(self) -> bool:
-        return monotonic() > self.ends or self.plays_left <= 0
+        return self.plays_left <= 0 or monotonic() > self.ends or self.stopped()
 
     def shows(self, choices: Choices) -> bool:
         """Whether a sequence has the difference; kept where it is no longer than the best."""
@@ -50,13 +51,15 @@ class _Search:
         return True
 
 
-def shrunk(play: Play, found: Outcome, database: Path, key: str, seconds: float, plays: int = 400) -> Outcome:
+def shrunk(
+    play: Play, found: Outcome, database: Path, key: str, seconds: float, stopped: Callable[[], bool], plays: int = 400
+) -> Outcome:
     """The smallest sequence that was found with the difference of `found`, within a time and a number of plays.
 
-    `play` puts choices to both brokers; the examples are kept in `database` under `key`.
+    `play` puts choices to both brokers; the examples are kept in `database` under `key`; `stopped` ends it at once.
     """
     assert found.difference is not None
-    search = _Search(play, found.difference.cause, found, monotonic() + seconds, plays)
+    search = _Search(play, found.difference.cause, found, monotonic() + seconds, stopped, plays)
     _leave_out_requests(search)
     if not search.over:
         _simplify(search, DirectoryBasedExampleDatabase(database), key.encode())

@@ -15,6 +15,9 @@ from brokertrial.suites.explore.record import Record
 from brokertrial.suites.targets import open_target
 
 
+FIRST = ("--minutes", "1", "--stop-after", "1")
+
+
 def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str) -> tuple[str, Record, Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = ["explore", "--target", target, "--against", "reference", "--runs", str(tmp_path / "runs"), *more]
@@ -27,7 +30,7 @@ def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more
 def test_a_planted_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P53: any number of acks counts as one."""
     output, record, folder = explored(
-        tmp_path, monkeypatch, "reference?mutant=P53", "--minutes", "0.15", "--seed", "1", "--only", "produce"
+        tmp_path, monkeypatch, "reference?mutant=P53", *FIRST, "--seed", "1", "--only", "produce"
     )
     finding = next(each for each in record.findings if "INVALID_REQUIRED_ACKS" in each.cause)
     assert [each.api for each in finding.story] == ["CreateTopics", "Produce"]
@@ -38,7 +41,7 @@ def test_a_planted_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_healthy_broker_answers_as_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, record, _ = explored(tmp_path, monkeypatch, "reference", "--minutes", "0.08", "--seed", "2")
+    _, record, _ = explored(tmp_path, monkeypatch, "reference", "--minutes", "0.05", "--seed", "2")
     assert record.findings == ()
     assert record.requests > 20
 
@@ -53,7 +56,7 @@ def test_an_exported_script_tells_the_planted_bug_from_the_healthy_broker(
 ) -> None:
     """M09: a batch that an idempotent producer sends again is appended again."""
     bug = "reference?mutant=M09"
-    only = ("--minutes", "0.25", "--seed", "3", "--only", "produce,producers", "--export", "script")
+    only = (*FIRST, "--seed", "3", "--only", "produce,producers", "--export", "script")
     _, record, folder = explored(tmp_path, monkeypatch, bug, *only)
     assert record.findings
     for target, status in ((bug, 1), ("reference", 0)):
