@@ -14,7 +14,6 @@ from brokertrial.ci.cli import cli
 from brokertrial.suites.explore.record import Record
 from brokertrial.suites.targets import open_target
 
-
 FIRST = ("--minutes", "1", "--stop-after", "1")
 
 
