@@ -5,7 +5,7 @@ BIN     := .venv/bin
 WORKERS ?= 2
 FAST    := tests/structure/test_tree.py tests/structure/test_one_package.py tests/wire tests/histories tests/formats
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
-CHECKED := $(FOLDERS) $(wildcard tests bench docs/*.py src/brokertrial/*.py)
+CHECKED := $(FOLDERS) $(wildcard tests bench campaigns docs/*.py src/brokertrial/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
 .PHONY: trial test check lint types layers unit slow mutants differential prove prove-pairs releases reference schema wheel clean
@@ -26,7 +26,7 @@ lint: .venv/dev
 	$(BIN)/ruff check $(CHECKED)
 
 types: .venv/dev
-	$(BIN)/mypy src tests bench
+	$(BIN)/mypy src tests bench campaigns
 
 layers: .venv/dev
 	$(BIN)/lint-imports

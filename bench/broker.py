@@ -1,6 +1,6 @@
 """Throughput and latency of the bundled broker, beside the targets of the design notes.
 
-    python -P bench/broker.py [--seconds 3]
+    python -m bench.broker [--seconds 3]
 
 A broker process, one raw connection, real Produce v9 and Fetch v12 frames, requests pipelined four deep; acks=1, flush
 never. The client shares the machine, so wall-clock figures are a floor; the broker's own CPU time is printed too: on a

@@ -1,30 +1,21 @@
 """Chooses the canaries of `brokertrial analyze`: random small histories in which, together, all checks find something.
 
-python bench/canaries.py        writes spark_analysis/canaries.json; to be run again when a check is added
+python -m bench.canaries        writes spark_analysis/canaries.json; to be run again when a check is added
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import msgspec
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brokertrial.checkers.check import all_checks
 from brokertrial.histories.rows import TABLES
 from brokertrial.spark_analysis.canaries import FILE, Canary, Stored, judged
+from tests.checkers.random_histories import random_history
 
 SEEDS = 800
-ROOT = Path(__file__).resolve().parent.parent
-_spec = importlib.util.spec_from_file_location("random_histories", ROOT / "tests/checkers/random_histories.py")
-random_histories = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(random_histories)
 
 
 def stored(seed: int) -> Stored:
     """One random history; fields that are null or usual are left out."""
-    header, rows = random_histories.random_history(seed)
+    header, rows = random_history(seed)
     names = {kind: name for name, kind in TABLES.items()}
     tables = {}
     for row in rows:

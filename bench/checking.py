@@ -1,6 +1,6 @@
 """How long judging takes: synthetic histories in which every record was sent and read once.
 
-    python bench/checking.py [records ...]        default 1000000
+    python -m bench.checking [records ...]        default 1000000
 
 Two figures a size, one beside the other: the fused pass (the fingerprint, and the five checks that it settles:
 divergence, duplicate, lost, phantom, poll order), and all checks, one by one. Targets on two idle cores: fused 1.5 s
@@ -16,11 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from synthetic import write_history
-
+from bench.synthetic import write_history
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.judge import judge
 from brokertrial.histories.reader import History

@@ -1,6 +1,6 @@
 """The same job on a real Spark cluster, one worker killed in its middle: the same rows as DuckDB's.
 
-    python bench/cluster.py [records | folder of a history]        default 1000000
+    python -m bench.cluster [records | folder of a history]        default 1000000
 
 A standalone master and two workers of one core and 2 GiB each run as processes on loopback, from the PySpark wheel.
 The history that is made holds a lost write, a duplicate, a phantom and a stream that goes back; one that is given must
@@ -22,12 +22,8 @@ from pathlib import Path
 
 import pyspark
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from checking import FUSED
-from synthetic import Planted, write_history
-
+from bench.checking import FUSED
+from bench.synthetic import Planted, write_history
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.judge import judge, judge_on
 from brokertrial.histories.reader import History

@@ -1,6 +1,6 @@
 """The codec against kio and kafka-python, and what hostile frames make it allocate.
 
-    python bench/codec.py [--seconds 0.2] [--elements 500]
+    python -m bench.codec [--seconds 0.2] [--elements 500]
 
 Microseconds for one message, best of five rounds. All three read and write the same bytes (tests/wire proves it); kio's
 messages are frozen, so what is timed is the message as it is, not its construction. The second table is the worst
@@ -10,10 +10,8 @@ amplification: bytes allocated for each byte of frames that are made of the smal
 import argparse
 import io
 import platform
-import sys
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -26,8 +24,6 @@ from kio.serial import entity_reader, entity_writer
 from brokertrial.wire import apis
 from brokertrial.wire.codec import decode, encode, encode_buffers
 from brokertrial.wire.messages import Struct, request, response
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.support.worst_frames import PROMISE, decode_peak, worst_frames
 
 KAFKA_PYTHON = {

@@ -1,6 +1,6 @@
 """A Jepsen file of a million lines: how much its import costs beside plain decoding of the same lines, and its memory.
 
-    python bench/foreign.py [lines] [--engine duckdb|spark] [--scratch FOLDER]        default 1000000
+    python -m bench.foreign [lines] [--engine duckdb|spark] [--scratch FOLDER]        default 1000000
 
 In one run, on one file of JSON Lines (ten processes that send to, and poll, twenty keys; one acknowledged write is read
 by nobody): every line decoded by msgspec into plain lists and maps, which is the least that any reader must do; our
@@ -14,15 +14,12 @@ import multiprocessing
 import os
 import random
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 PROCESSES, KEYS, POLLED = 10, 20, 5
 MIB = 1024

@@ -1,7 +1,7 @@
 """How many generated bugs of the bundled broker the suite shows: by cases as they are written, and by pairs alone.
 
     pip install cosmic-ray
-    python bench/generated_mutants.py --sample 20 --seed 1 [--table generated.jsonl]
+    python -m bench.generated_mutants --sample 20 --seed 1 [--table generated.jsonl]
 
 Mutants are made by Cosmic Ray's operators (comparisons, numbers, negation, and/or, loops that are not run) in the
 modules of reference_impl that decide what a client sees, drawn by the seed. Each is a broker of its own; the wire cases

@@ -1,6 +1,6 @@
 """Writes suites/running/healthy_times.json: how long each case takes on a healthy target, from full runs that passed.
 
-    python bench/healthy_times.py RUN_FOLDER ...
+    python -m bench.healthy_times RUN_FOLDER ...
 
 Of each case the shortest time counts. A case that passed in none of these runs keeps the time that it had.
 """

@@ -1,6 +1,6 @@
 """The fast path for a log against porcupine's search, on the same legal histories.
 
-    python bench/linearizability.py [--timeout-s 30] [--memory-mb 2048] [operations x clients ...]
+    python -m bench.linearizability [--timeout-s 30] [--memory-mb 2048] [operations x clients ...]
 
 Closed-loop clients append a record or ask for the exact end, half and half: exact ends are what a search finds hard.
 CPU seconds are compared, so that a busy machine does not decide: of the fast path on arrays in memory (the best of
@@ -11,13 +11,9 @@ least as long as it says. Target: 100 times at 10000x10.
 import argparse
 import random
 import resource
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brokertrial.checkers.linearizability.log import APPEND, EXACT, LogOperations, violations
 from brokertrial.checkers.linearizability.log_window import question

@@ -1,6 +1,6 @@
 """What the proxy costs: added latency, throughput in frames and in bytes, against a direct connection in the same run.
 
-    python -P bench/proxy.py [--seconds 3]
+    python -m bench.proxy [--seconds 3]
 
 Targets: 100 us added at p50 and 1 ms at p99 at 2,000 requests a second, 50,000 frames a second, 100 MB/s. The
 broker at the other end is a stub that answers every frame with a prepared answer, so that nothing but the proxy is

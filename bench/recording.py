@@ -1,6 +1,6 @@
 """What recording costs: CPU an operation, and what it does to a loop of 5,000 operations a second.
 
-    python bench/recording.py [seconds]
+    python -m bench.recording [seconds]
 
 An operation here is a send: one row of operations and one of records. The loop waits for the moment of each operation
 by spinning, as a client waits for its socket; throughput and median latency are compared with and without recording.

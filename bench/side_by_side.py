@@ -1,6 +1,6 @@
 """The same cases one after the other and side by side: how long each way takes, and whether the verdicts are the same.
 
-    python bench/side_by_side.py reference --times 5 [--jobs N] [--select 'offsets/*'] [--profile full] [--free]
+    python -m bench.side_by_side reference --times 5 [--jobs N] [--select 'offsets/*'] [--profile full] [--free]
 
 `--free` leaves out what has the target to itself (suites/running/needs_cluster.py). Every run has the same seed; the
 verdicts are compared case by case. Exit status 1 when two runs differ.

@@ -1,6 +1,6 @@
 """Spark against DuckDB on the same files: a clean history, and one with a lost write planted in its middle.
 
-    python bench/spark.py [records ...] [--all] [--memory 4g] [--limit SECONDS] [--scratch FOLDER] [--page FILE]
+    python -m bench.spark [records ...] [--all] [--memory 4g] [--limit SECONDS] [--scratch FOLDER] [--page FILE]
 
 For each size: the fingerprint pass (divergence, duplicate, lost, phantom, poll order) on two cores, with its CPU
 seconds, and its memory and disk at most; the same questions on DuckDB; with --all every check on both. Targets for the
@@ -24,13 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from checking import FUSED
-from metering import GIB, Cost, Failed, metered
-from synthetic import Planted, write_history
-
+from bench.checking import FUSED
+from bench.metering import GIB, Cost, Failed, metered
+from bench.synthetic import Planted, write_history
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.judge import judge, judge_on

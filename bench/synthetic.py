@@ -3,11 +3,10 @@
 Times jitter and keys are random, so that files are as large as those of real runs (about 9 bytes an operation). What is
 planted is wrong with exactly the values named; everything else is legal.
 
-    python bench/synthetic.py FOLDER RECORDS [--partitions N] [--lost VALUE ...] [--duplicate VALUE ...]
+    python -m bench.synthetic FOLDER RECORDS [--partitions N] [--lost VALUE ...] [--duplicate VALUE ...]
 """
 
 import argparse
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brokertrial.histories.header import Header
 from brokertrial.histories.parts import PartWriter

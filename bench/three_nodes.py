@@ -1,6 +1,6 @@
 """How fast a reference cluster is: ready, failover, idle memory, throughput, against the targets of its design.
 
-    python bench/three_nodes.py [--starts 5] [--failovers 20] [--megabytes 100]
+    python -m bench.three_nodes [--starts 5] [--failovers 20] [--megabytes 100]
 
 Three nodes and a controller on loopback, replication factor 3. Every figure is of this machine and this moment: the
 load beside each line says how busy it was. Throughput: one raw client, batches of 1 MiB, acks=all, one at a time and
@@ -19,15 +19,13 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench.kill_support import QUICK, Trouble, placement, wait_for
 from brokertrial.reference_impl.broker.cluster import Cluster
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import Record, build_batch
+from campaigns.kills.support import QUICK, Trouble, placement, wait_for
 
 MIB = 1 << 20
 _ONE = build_batch([Record(key=None, value=b"x", timestamp=1)])

@@ -1,6 +1,6 @@
 """How long cases take: on a healthy target as it was measured, and on one that fails.
 
-healthy_times.json is written by `python bench/healthy_times.py RUN ...` from runs in which everything passed. A case
+healthy_times.json is written by `python -m bench.healthy_times RUN ...` from runs in which everything passed. A case
 that is not in it is estimated from what its trial asks for.
 """
 

@@ -1,7 +1,5 @@
 """The fingerprint hides nothing: with blocks so small that many are clean, every check says what the oracle says."""
 
-import importlib.util
-from pathlib import Path
 from random import Random
 
 import msgspec
@@ -13,12 +11,10 @@ from brokertrial.checkers.engines.fingerprint import settled
 from brokertrial.checkers.relations import RELATIONS, blocks
 from brokertrial.histories.header import Header
 from brokertrial.histories.rows import Client, Record
+from tests.checkers.agreement import compare, relations
 from tests.checkers.evidence import oracles
 from tests.checkers.oracle.facts import Facts
-
-_spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
-test_oracle = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(test_oracle)
+from tests.checkers.random_histories import random_history
 
 MANY = 200
 SMALL = (0, 1, 2)
@@ -43,9 +39,9 @@ def mischief(rng, rows):
 def crowd():
     tales = []
     for seed in range(MANY):
-        header, rows = test_oracle.random_histories.random_history(10_000 + seed)
+        header, rows = random_history(10_000 + seed)
         tales.append(Facts(header, mischief(Random(seed), rows) if seed % 2 else rows))
-    return tales, test_oracle.relations(tales)
+    return tales, relations(tales)
 
 
 @pytest.mark.parametrize("shift", SMALL)
@@ -57,7 +53,7 @@ def test_what_is_clean_hides_nothing(crowd, shift, monkeypatch):
         prints, dirty = (duck.ask(f"SELECT COUNT(*) AS n FROM {name} x")[0]["n"] for name in names)
         assert dirty < prints
         for check in oracles():
-            test_oracle.compare(check, tales, duck.ask(all_checks()[check].query))
+            compare(check, tales, duck.ask(all_checks()[check].query))
 
 
 @pytest.mark.parametrize("shift", SMALL)
@@ -84,7 +80,7 @@ def legal(records, *, streams=1):
 
 
 def dirty_blocks(rows):
-    with DuckDBEngine.over_tables(test_oracle.relations([Facts(Header(case="c", target="t", nodes=1), rows)])) as duck:
+    with DuckDBEngine.over_tables(relations([Facts(Header(case="c", target="t", nodes=1), rows)])) as duck:
         return [row["block"] for row in duck.ask("SELECT d.block FROM dirty d ORDER BY d.block")]
 
 

@@ -1,4 +1,4 @@
-"""What is put into a legal history is found where it was put, and without it nothing is (more: bench/injection.py)."""
+"""What is put into a legal history is found where it was put; without it nothing is (many: campaigns/injection.py)."""
 
 import random
 

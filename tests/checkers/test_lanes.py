@@ -1,8 +1,5 @@
 """A producer's order is looked at in blocks of its sends, and the same pairs come of it."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from brokertrial.checkers.check import all_checks
@@ -10,26 +7,24 @@ from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.relations import RELATIONS, lanes
 from brokertrial.histories.header import Header
 from brokertrial.histories.rows import Client, Operation, Record
-
-_spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
-test_oracle = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(test_oracle)
+from tests.checkers.agreement import compare, random_tales, relations
+from tests.checkers.oracle.facts import Facts
 
 BLOCK = 1 << lanes.SHIFT
 
 
 @pytest.fixture(scope="module")
 def tales():
-    return [test_oracle.Facts(*test_oracle.random_histories.random_history(30_000 + seed)) for seed in range(100)]
+    return random_tales(range(30_000, 30_100))
 
 
 @pytest.mark.parametrize("shift", (0, 1, 2))
 def test_the_size_of_a_block_makes_no_difference(tales, shift, monkeypatch):
     for name, relation in lanes.relations(shift).items():
         monkeypatch.setitem(RELATIONS, name, relation)
-    with DuckDBEngine.over_tables(test_oracle.relations(tales)) as duck:
+    with DuckDBEngine.over_tables(relations(tales)) as duck:
         rows = duck.ask(all_checks()["nonmonotonic-send"].query)
-    test_oracle.compare("nonmonotonic-send", tales, rows)
+    compare("nonmonotonic-send", tales, rows)
     assert len({row["history"] for row in rows}) > 5
 
 
@@ -41,7 +36,7 @@ def one_producer(offsets):
                               return_ns=place + 1, outcome="ok", base_offset=offset, count=1))  # fmt: skip
         rows.append(Record(op=place, client="p", topic="t", partition=0, offset=offset, value=place, side="sent",
                            position=place, outcome="ok"))  # fmt: skip
-    return test_oracle.Facts(Header(case="c", target="t", nodes=1), rows)
+    return Facts(Header(case="c", target="t", nodes=1), rows)
 
 
 def swapped(*pairs):
@@ -63,7 +58,7 @@ def swapped(*pairs):
     ids=("in order", "inside a block", "between two", "far apart", "far from their places"),
 )
 def test_only_blocks_with_something_out_of_order_are_looked_at(tale, blocks, pairs):
-    with DuckDBEngine.over_tables(test_oracle.relations([tale])) as duck:
+    with DuckDBEngine.over_tables(relations([tale])) as duck:
         assert len(duck.ask("SELECT d.lane, d.block FROM disordered d")) == blocks
         rows = duck.ask(all_checks()["nonmonotonic-send"].query)
     assert sorted((row["op_a"], row["op_b"]) for row in rows) == pairs

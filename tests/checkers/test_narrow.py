@@ -1,8 +1,5 @@
 """What is left out of a search in the logs of a large history cannot matter: it finds the same rows in what is left."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from brokertrial.checkers.check import ROW, all_checks
@@ -15,10 +12,8 @@ from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Client, Operation
-
-_spec = importlib.util.spec_from_file_location("test_oracle", Path(__file__).with_name("test_oracle.py"))
-test_oracle = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(test_oracle)
+from tests.checkers.agreement import random_tales, relations
+from tests.checkers.oracle.facts import Facts
 
 SEARCHES = sorted(name for name, check in all_checks().items() if check.projections.keys() >= NARROWED)
 
@@ -35,13 +30,13 @@ def small_blocks(monkeypatch, shift, stretch=1):
 
 @pytest.fixture(scope="module")
 def tales():
-    return [test_oracle.Facts(*test_oracle.random_histories.random_history(20_000 + seed)) for seed in range(150)]
+    return random_tales(range(20_000, 20_150))
 
 
 @pytest.mark.parametrize("shift", (0, 1, 5))
 def test_the_same_rows_come_of_what_is_left(tales, shift, monkeypatch):
     small_blocks(monkeypatch, shift)
-    with DuckDBEngine.over_tables(test_oracle.relations(tales)) as duck:
+    with DuckDBEngine.over_tables(relations(tales)) as duck:
         for name in SEARCHES:
             check = all_checks()[name]
             expected = rows(check, duck)
@@ -56,13 +51,13 @@ def sequential(appends, late=None):
         call = 10 * number if number != late else 10 * appends + 50
         operations.append(Operation(op=number, client="p", kind="send", topic="t", partition=0, call_ns=call,
                                     return_ns=call + 5, outcome="ok", base_offset=number, count=1))  # fmt: skip
-    return test_oracle.Facts(Header(case="c", target="t", nodes=1), operations)
+    return Facts(Header(case="c", target="t", nodes=1), operations)
 
 
 def test_of_a_legal_log_nothing_is_left_and_of_another_little(monkeypatch):
     small_blocks(monkeypatch, 5)
     check = all_checks()["log-order"]
-    with DuckDBEngine.over_tables(test_oracle.relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
+    with DuckDBEngine.over_tables(relations([sequential(5_000), sequential(5_000, late=4_000)])) as duck:
         near = narrowed(check)
         left = duck.table(near.projections["appends"])
         assert set(left.column("log").to_pylist()) == {2}
@@ -79,7 +74,7 @@ def at_once(*appends, end=None):
     if end is not None:
         operations.append(Operation(op=99, client="p", kind="list_offsets", topic="t", partition=0, call_ns=50,
                                     return_ns=100, outcome="ok", high_watermark=end))  # fmt: skip
-    return test_oracle.Facts(Header(case="c", target="t", nodes=1), operations)
+    return Facts(Header(case="c", target="t", nodes=1), operations)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +96,7 @@ def at_once(*appends, end=None):
 def test_what_reaches_into_another_is_suspicious(tale, suspicious, monkeypatch):
     small_blocks(monkeypatch, 5)
     check = all_checks()["log-order"]
-    with DuckDBEngine.over_tables(test_oracle.relations([tale])) as duck:
+    with DuckDBEngine.over_tables(relations([tale])) as duck:
         assert bool(duck.ask("SELECT s.log FROM log_suspects s")) == suspicious
         assert rows(narrowed(check), duck) == rows(check, duck)
 

@@ -1,68 +1,29 @@
 """The queries agree with the naive oracle on thousands of random small histories, many histories in one query."""
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brokertrial.checkers.check import ROW, all_checks
-from brokertrial.checkers.engines.base import titles, topics
+from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.linearizability.log import APPEND, EXACT, NEVER, SAW, LogOperations, violations
 from brokertrial.checkers.linearizability.registers import EVER, Access, conflicts
-from brokertrial.checkers.relations import BASES, RENAMED
-from brokertrial.histories.rows import TABLES
-from brokertrial.histories.tables import columns_of, schema_of
+from tests.checkers.agreement import compare, random_tales, relations
 from tests.checkers.evidence import oracles
 from tests.checkers.oracle.commits import RegisterAccess as NaiveAccess
 from tests.checkers.oracle.commits import linearizable
-from tests.checkers.oracle.facts import Facts
 from tests.checkers.oracle.logs import impossible
 
-_spec = importlib.util.spec_from_file_location("random_histories", Path(__file__).with_name("random_histories.py"))
-random_histories = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(random_histories)
-
-COLUMNS = ("name", *ROW, "attribution", "fault")
 MANY = 300
-
-
-def relations(tales):
-    """The base relations of many histories, as an engine makes them from files."""
-    made = {"histories": titles(tales), "topics": topics(tales)}
-    for table in TABLES:
-        if table in BASES:
-            made[table] = pa.concat_tables([_columns(table, number, tale) for number, tale in enumerate(tales)])
-    return made
-
-
-def _columns(table, number, tale):
-    rows = tale.rows(table)
-    columns = columns_of(table, rows) if rows else schema_of(table).empty_table()
-    columns = columns.rename_columns([RENAMED.get(name, name) for name in columns.column_names])
-    return columns.add_column(0, "history", pa.array([number] * len(rows), pa.int32()))
-
-
-def answers(rows):
-    return {tuple(row.get(name) for name in COLUMNS) for row in rows}
-
-
-def compare(check, tales, asked):
-    for number, tale in enumerate(tales):
-        expected = answers(oracles()[check](tale))
-        found = answers(row for row in asked if row["history"] == number)
-        assert found == expected, f"history {number}: query {found - expected}, oracle {expected - found}"
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    tales = [Facts(*random_histories.random_history(seed)) for seed in range(MANY)]
+    tales = random_tales(range(MANY))
     with DuckDBEngine.over_tables(relations(tales)) as duck:
         yield tales, duck
 
@@ -85,7 +46,7 @@ def test_the_query_agrees_with_the_oracle(crowd, check):
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=MANY, max_value=2**31))
 def test_they_agree_on_histories_that_nobody_chose(seed):
-    tales = [Facts(*random_histories.random_history(seed + number)) for number in range(20)]
+    tales = random_tales(range(seed, seed + 20))
     with DuckDBEngine.over_tables(relations(tales)) as duck:
         for check in oracles():
             compare(check, tales, duck.ask(all_checks()[check].query))

@@ -1,14 +1,8 @@
 """For each of Jepsen's anomalies a history that must fail, and a near miss that must not."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-_spec = importlib.util.spec_from_file_location("jepsen_stories", Path(__file__).with_name("conftest.py"))
-stories = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(stories)
-names, only = stories.names, stories.only
+from tests.formats.conftest import names, only
 
 SENT = "9 info send send x 1 2 3 4 5 6 7 8"
 """Whoever polls these did not make them up."""

@@ -9,14 +9,14 @@ from random import Random
 
 import pytest
 
-from bench import hostile_traffic as traffic
-from bench.hostile_frames import TOPICS
 from brokertrial.reference_impl.broker.channel import MOST_CONNECTIONS, SOCKET
 from brokertrial.reference_impl.broker.cluster import Cluster
 from brokertrial.wire import apis
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import Record, build_batch
+from campaigns.hostile import traffic
+from campaigns.hostile.frames import TOPICS
 
 FRAMES = 500
 BETWEEN_BROKERS = ("Fetch", "WriteTxnMarkers", "AddPartitionsToTxn", "OffsetForLeaderEpoch", "ElectLeaders")

@@ -9,9 +9,6 @@ from random import Random
 import msgspec
 import pytest
 
-from bench.kill_deaths import reach
-from bench.kill_judgement import DEATH, Death, Findings, Standing, find, losses
-from bench.kill_support import rows_of_send
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Batch, Client, Operation, Record
@@ -21,6 +18,9 @@ from brokertrial.reference_impl.log.recovery import open_log
 from brokertrial.reference_impl.settings.config import LogSettings
 from brokertrial.wire.records import Record as WireRecord
 from brokertrial.wire.records import build_batch
+from campaigns.kills.deaths import reach
+from campaigns.kills.judgement import DEATH, Death, Findings, Standing, find, losses
+from campaigns.kills.support import rows_of_send
 
 SECOND = 1_000_000_000
 CUT_NS, AGAIN_NS = 10 * SECOND, 12 * SECOND

@@ -1,4 +1,4 @@
-"""Hostile clients of a node: nothing dies, memory stays bounded, others are served (at full size: bench/hostile.py)."""
+"""Hostile clients of a node: nothing dies, memory stays bounded, others are served (at large: campaigns/hostile)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from random import Random
 
 import pytest
 
-from bench import hostile_traffic as traffic
-from bench.hostile_frames import TOPICS
 from brokertrial.wire import apis, errors
 from brokertrial.wire.client import Connection
 from brokertrial.wire.codec import Malformed, decode, encode
 from brokertrial.wire.crc32c import crc32c
 from brokertrial.wire.messages import Struct, request
 from brokertrial.wire.records import Record, build_batch
+from campaigns.hostile import traffic
+from campaigns.hostile.frames import TOPICS
 from tests.reference_impl.brokers import BrokerProcess, Deadline
 
 MIB = 1 << 20

@@ -1,9 +1,7 @@
 """`brokertrial analyze`: many histories in one job; planted anomalies prove each check; ANSI mode on and off."""
 
-import importlib.util
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -25,13 +23,11 @@ from brokertrial.spark_analysis.caching import kept
 from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.remote_history import Elsewhere, histories_under
 from brokertrial.spark_analysis.session import open_session
+from tests.checkers import conftest as stories
 
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
 FEW = ("lost-write", "stale-read", "two-owners")
 """Checks of three kinds: settled by the fingerprint, a search, a query."""
-_spec = importlib.util.spec_from_file_location("stories", Path(__file__).parent.parent / "checkers" / "conftest.py")
-stories = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(stories)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def test_what_is_found_as_expected_is_proof(found):
     told = proof(found)
 
     assert told.wrong == ()
-    assert told.unproven == (), "choose new canaries: python bench/canaries.py"
+    assert told.unproven == (), "choose new canaries: python -m bench.canaries"
     held = {name for name, judgements in found.items() if any(each.anomalies for each in judgements)}
     assert set(found) - held == {"dependency-cycle", "longest-gap"}, "found, but held against nobody"
 

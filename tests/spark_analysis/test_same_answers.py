@@ -1,8 +1,6 @@
 """One definition, two engines: Spark gives the rows that DuckDB gives, on random histories and on stored ones."""
 
-import importlib.util
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -17,24 +15,15 @@ from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.relations import BASES
 from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.tables import frame_of
+from tests.checkers.agreement import random_tales, relations
 
 SMALL = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.sql.adaptive.enabled": "false"}
-BESIDE = Path(__file__).parent.parent / "checkers"
 HISTORIES = 120
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, BESIDE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def engines():
-    oracle = _load("test_oracle")
-    tales = [oracle.Facts(*oracle.random_histories.random_history(seed)) for seed in range(HISTORIES)]
-    tables = oracle.relations(tales)
+    tables = relations(random_tales(range(HISTORIES)))
     with DuckDBEngine.over_tables(tables) as duck, Spark.over_tables(tables, "local[1]", **SMALL) as spark:
         yield duck, spark
 

@@ -1,8 +1,5 @@
 """The edges of what clients do: lost answers, fatal errors, aborts, sessions that end; no broker is needed."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,11 +18,7 @@ from brokertrial.suites.workloads.reader import Reader
 from brokertrial.suites.workloads.sending import send_steadily
 from brokertrial.suites.workloads.transactional_session import TransactionalSession, TransactionalSessions
 from brokertrial.suites.workloads.writer import RecordProducer
-
-_spec = importlib.util.spec_from_file_location("soak", Path(__file__).parents[2] / "bench" / "chaos.py")
-assert _spec is not None and _spec.loader is not None
-soak = sys.modules[_spec.name] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(soak)
+from campaigns import chaos
 
 NOWHERE = "127.0.0.1:1"
 
@@ -220,8 +213,8 @@ def healthy(folder):
 def test_a_planted_loss_is_a_loss_and_nothing_else(tmp_path, seed):
     history = healthy(tmp_path / "healthy")
     assert judge(history).anomalies == []
-    node_control = soak.a_victim(history, Random(seed))
-    soak.without(history, node_control, tmp_path / "planted")
+    node_control = chaos.a_victim(history, Random(seed))
+    chaos.without(history, node_control, tmp_path / "planted")
     found = judge(History.open(tmp_path / "planted")).anomalies
 
     assert {anomaly.name for anomaly in found} <= {"lost-write", "unseen"}

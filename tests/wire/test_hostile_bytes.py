@@ -8,11 +8,11 @@ from hypothesis import example as given_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.hostile_frames import wounded
 from brokertrial.wire import apis
 from brokertrial.wire.codec import Malformed, decode, encode, part_of
 from brokertrial.wire.frames import decode_request, decode_response, encode_request, request_header
 from brokertrial.wire.records import Record, batches, build_batch
+from campaigns.hostile.frames import wounded
 from tests.support.examples import example
 from tests.support.worst_frames import CONSTANT_BYTES, PROMISE, decode_peak, worst_frames
 

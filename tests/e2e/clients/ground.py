@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-from bench.kill_support import all_in_sync, control, wait_for
 from brokertrial.reference_impl.broker.cluster import Cluster
+from campaigns.kills.support import all_in_sync, control, wait_for
 from tests.reference_impl.brokers import BrokerProcess
 
 PATIENCE_S, PAUSE_S = 120.0, (0.5, 4.0)

@@ -1,6 +1,6 @@
 """Hostile input on every listener: does the broker live, stay small, and serve others meanwhile?
 
-    python -P bench/hostile.py [--frames 1000000] [--idle 2000] [--seed 1] [--only client,controller,...]
+    python -m campaigns.hostile [--frames 1000000] [--idle 2000] [--seed 1] [--only client,controller,...]
 
 A node alone (`client`) and a cluster (`inter-broker`, `controller`, `control`) get mutated frames of every API and
 version that they offer; then the node gets connections that are half open, idle, never finish a large frame, or never
@@ -27,16 +27,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench import hostile_traffic as traffic
-from bench.hostile_frames import TOPICS
-from bench.hostile_witness import Latency, Witness, Wronged
 from brokertrial.reference_impl.broker.cluster import Cluster
 from brokertrial.wire import apis
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import Record, build_batch
+from campaigns.hostile import traffic
+from campaigns.hostile.frames import TOPICS
+from campaigns.hostile.witness import Latency, Witness, Wronged
 
 MIB = 1 << 20
 BETWEEN_BROKERS = (

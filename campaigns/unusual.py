@@ -1,8 +1,8 @@
 """Apache Kafka set up legally and unusually: no case may fail there.
 
-    python -P bench/unusual.py                        # what is not noted yet, then the table
-    python -P bench/unusual.py append-time zstd       # only these
-    python -P bench/unusual.py --table                # runs nothing
+    python -m campaigns.unusual                        # what is not noted yet, then the table
+    python -m campaigns.unusual append-time zstd       # only these
+    python -m campaigns.unusual --table                # runs nothing
 
 One node of kafka:4.4.0 each: every wire case, and a few trials. Verdicts are kept as they fall
 (runs/unusual/NAME.jsonl) and hold for a case as it is written: said again, the command runs what is new, changed or
@@ -19,9 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench.relay import Relay
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.case import Case, all_cases
@@ -31,6 +28,7 @@ from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.targets import open_target
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
+from campaigns.relay import Relay
 
 KAFKA = "kafka:4.4.0"
 NOTES = Path("runs", "unusual")

@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from bench.kill_judgement import Findings, Loss
+from campaigns.kills.judgement import Findings, Loss
 
 NAMES = {
     "leaders": "leaders killed (kill -9)",

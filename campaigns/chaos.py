@@ -1,7 +1,8 @@
 """Full runs in a row: how each ended, what every fault case saw, every verdict; then planted losses.
 
-    python bench/chaos.py 'kafka:4.4.0?nodes=3' --seeds 20 [--first 1] [--select 'produce/*'] [--plant 20] [--runs DIR]
-    python bench/chaos.py --of DIR      # the same tables of runs that are there already
+    python -m campaigns.chaos 'kafka:4.4.0?nodes=3' --seeds 20 [--first 1] [--select 'produce/*']
+        [--plant 20] [--runs DIR]
+    python -m campaigns.chaos --of DIR      # the same tables of runs that are there already
 
 A line a run, then one for each case under faults: operations acknowledged, how many of them were invoked while a fault
 was active, and how often each window hit. After that one acknowledged record is taken out of everything that was read,

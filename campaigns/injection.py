@@ -1,6 +1,6 @@
 """How surely each anomaly is found: put into random legal histories, found again at its offsets; legal ones stay clean.
 
-    python bench/injection.py --times 1000 --legal 10000 [--jobs N]
+    python -m campaigns.injection --times 1000 --legal 10000 [--jobs N]
 
 One line an anomaly: found k of n with the right place, beside the check alone on the same histories without it. Every
 history is judged whole, at about a million rows a second and core; the lines come in order whatever the number of
@@ -16,11 +16,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
-from pathlib import Path
 
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine

@@ -16,10 +16,10 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
-from bench.kill_support import Trouble, rows_of_send
 from brokertrial.histories.payload import read_back, record_for
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Client, Operation
+from campaigns.kills.support import Trouble, rows_of_send
 
 ID = GROUP = "copy"
 SIZE = 64

@@ -1,6 +1,6 @@
 """Twelve planted bugs: does a failure come back when it is provoked again, and does judging it again say the same?
 
-    python bench/replays.py [M05 M09 ...] [--times 10] [--first-seed 1]
+    python -m campaigns.replays [M05 M09 ...] [--times 10] [--first-seed 1]
 
 For each bug a case that names it is run until it fails (once, as it should), replayed so many times with its seed and
 schedule, and judged again so many times. Targets: nine of ten replays show the same anomaly, the rest say that they do

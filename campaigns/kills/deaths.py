@@ -8,12 +8,12 @@ from random import Random
 
 import msgspec
 
-from bench.kill_judgement import DEATH, Death, Standing
-from bench.kill_support import control, wait_for
 from brokertrial.histories.recorder import Recorder
 from brokertrial.reference_impl.broker.cluster import Cluster
 from brokertrial.reference_impl.log import powercut, synced
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, read_header
+from campaigns.kills.judgement import DEATH, Death, Standing
+from campaigns.kills.support import control, wait_for
 
 
 class Deaths:

@@ -1,6 +1,6 @@
 """What a failing broker costs: how long a trial took to its verdict, and within which time it must come to one.
 
-    python bench/failing_brokers.py [--seed 5] [--only WORD ...]
+    python -m campaigns.failing_brokers [--seed 5] [--only WORD ...]
 
 A row for each planted bug that a trial catches, on the first trial that names it, and for brokers that stop answering,
 die, or never assign anything to a member of a group. `healthy` is what a target that works takes (the estimate that a

@@ -1,6 +1,6 @@
 """Does a Kafka that is killed with transactions open ever complete an abort without its markers?
 
-    python -P bench/open_transaction_kill.py [kafka:4.4.0] [--kills 12] [--minutes 25] [--seed 1]
+    python -m campaigns.open_transaction_kill [kafka:4.4.0] [--kills 12] [--minutes 25] [--seed 1]
 
 One node. Before each kill -9 several transactional ids are each at another point: open; EndTxn sent and not waited for;
 a new InitProducerId sent over an open transaction; a librdkafka producer in the midst of its transactions. Half of them
@@ -23,8 +23,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as Librdkafka

@@ -1,9 +1,9 @@
 """Brokers killed in a row under load, what became of every acknowledged record, and whose doing each loss is.
 
-    python -P bench/kills.py leaders      [--kills 200] [--without-wait]   kill -9 of a leader
-    python -P bench/kills.py cuts         [--kills 200] [--without-wait]   the same, and its disk loses what it can
-    python -P bench/kills.py coordinators [--kills 50]                     of the transactions and the group of a copy
-    python -P bench/kills.py judge DIR                                     judges again what --keep DIR has kept
+    python -m campaigns.kills leaders      [--kills 200] [--without-wait]   kill -9 of a leader
+    python -m campaigns.kills cuts         [--kills 200] [--without-wait]   the same, and its disk loses what it can
+    python -m campaigns.kills coordinators [--kills 50]                     of the transactions and the group of a copy
+    python -m campaigns.kills judge DIR                                     judges again what --keep DIR has kept
 
 Three brokers and a controller; topics of three copies, acks=all, min.insync.replicas=2. `leaders` and `cuts` send to
 three partitions with an idempotent producer, and at a random moment kill the leader of one of them. `coordinators`
@@ -11,8 +11,8 @@ copies a topic exactly once and kills a coordinator of that copy. Before the nex
 (or commits) and every replica is in sync again. With --without-wait each second kill, by lot, comes at once, and the
 others as soon as every partition acknowledges again, so that the last in-sync replica dies too.
 
-At the end everything is read, and `checkers.judge` and `bench/kill_judgement.py` tell what was lost, doubled or out of
-order. A loss is excused by nothing but the power cut of the last in-sync replica of that partition, of a record that
+At the end everything is read, and `checkers.judge` and campaigns/kills/judgement.py say what was lost, doubled or out
+of order. A loss is excused by nothing but the power cut of the last in-sync replica of that partition, of a record that
 this disk had and had not synced. What the wire shows to be a client's own doing is told, and held against nobody.
 
 Exit status: 0, nothing was lost without that excuse and nothing else is wrong; 1, something was; 2, the run came to
@@ -32,18 +32,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench import kill_report as report
-from bench.kill_copy import GROUP, ID, Copy
-from bench.kill_deaths import Deaths
-from bench.kill_judgement import find
-from bench.kill_load import Load
-from bench.kill_report import Course
-from bench.kill_support import Trouble, all_in_sync, control, final_read, make_topic, recorded, wait_for
 from brokertrial.histories.recorder import Recorder
 from brokertrial.reference_impl.broker.cluster import Cluster, ClusterFailed
 from brokertrial.reference_impl.coordinator.placement import partition_for
+from campaigns.kills import report
+from campaigns.kills.copying import GROUP, ID, Copy
+from campaigns.kills.deaths import Deaths
+from campaigns.kills.judgement import find
+from campaigns.kills.load import Load
+from campaigns.kills.report import Course
+from campaigns.kills.support import Trouble, all_in_sync, control, final_read, make_topic, recorded, wait_for
 
 TOPIC, PARTITIONS = "t", 3
 CONFIG = {"min.insync.replicas": "2", "segment.bytes": "2097152"}  # a restart reads the newest segment again

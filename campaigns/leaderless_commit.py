@@ -1,6 +1,6 @@
 """The minimal replay of docs/finding-transaction-markers.md: a commit while a partition has no leader for a moment.
 
-    python -P bench/leaderless_commit.py [kafka:4.4.0?nodes=3]
+    python -m campaigns.leaderless_commit [kafka:4.4.0?nodes=3]
 
 Three nodes; a topic of one replica, on another node than the coordinator of the transaction. A record is written in the
 transaction, the node that holds it is killed, the transaction commits, the node comes back. Then the same producer
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.probe import COMMITTED

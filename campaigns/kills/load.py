@@ -8,10 +8,10 @@ import time
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from bench.kill_support import QUICK, Trouble, rows_of_send
 from brokertrial.histories.payload import record_for
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Client
+from campaigns.kills.support import QUICK, Trouble, rows_of_send
 
 GIVE_UP_S = 120
 SIZE = 64

@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from bench.hostile_frames import Frames, Hostile, control_line
 from brokertrial.wire.frames import encode_request
 from brokertrial.wire.messages import request
+from campaigns.hostile.frames import Frames, Hostile, control_line
 
 QUIET_S, GIVE_UP_S = 0.3, 30.0
 _SENTINEL = -77_777
