@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.structure.test_circles import FOLDERS, imports
+
 ROOT = Path(__file__).parents[2]
+PROVING = "suites/proving/"
+SHIPPED = {
+    f"{PROVING}{name}"
+    for name in ("__init__.py", "case_dependencies.py", "mutants.py", "proof_record.py", "proof_record.json")
+}
+"""What a run, `brokertrial prove` and `broker --mutants` read of it; the rest proves the suite, and stays here."""
 DATA = {".toml", ".txt", ".json", ".j2", ".css", ".js"}
 
 
@@ -29,12 +37,25 @@ def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "spark_analysis/", "ci/")
-    wanted = {f"brokertrial/{name}" for name in listed if name.startswith(folders) and (ROOT / name).is_file()}
+    ours = [name for name in listed if name.startswith(folders) and (ROOT / name).is_file()]
+    wanted = {f"brokertrial/{name}" for name in ours if not name.startswith(PROVING) or name in SHIPPED}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     assert wanted - held == set()
+    assert {name for name in held if name.startswith(f"brokertrial/{PROVING}")} == {
+        f"brokertrial/{name}" for name in SHIPPED
+    }
     assert {Path(name).suffix for name in held} >= DATA - {".json"}
     assert {name.partition("/")[0] for name in held if ".dist-info/" not in name} == {"brokertrial"}
+
+
+def test_what_ships_imports_nothing_that_does_not() -> None:
+    left = {f"brokertrial.{path.relative_to(ROOT).with_suffix('').as_posix().replace('/', '.')}"
+            for path in (ROOT / PROVING).rglob("*.py") if path.relative_to(ROOT).as_posix() not in SHIPPED}  # fmt: skip
+    shipped = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")
+               if not path.is_relative_to(ROOT / PROVING) or path.relative_to(ROOT).as_posix() in SHIPPED]  # fmt: skip
+    found = {str(path): set(imports(path.read_text(encoding="utf-8"), dict.fromkeys(left))) for path in shipped}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.slow
