@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -19,6 +20,20 @@ def pytest_configure() -> None:
     """A shell starts background jobs with Ctrl-C ignored, and so would every process here: take that back."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Without Java, Maven or Go the tests are green too; what was left out for want of them is the last thing said."""
+    reports = terminalreporter.stats.get("skipped", [])
+    why = Counter(
+        report.longrepr[2].removeprefix("Skipped: ").partition("\n")[0]
+        for report in reports
+        if isinstance(report.longrepr, tuple)
+    )
+    if why:
+        terminalreporter.section("left out")
+    for reason, count in why.most_common():
+        terminalreporter.write_line(f"{count:5} {'test' if count == 1 else 'tests'}: {reason}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,6 +16,8 @@ from brokertrial.suites.proving.mutants import CLUSTER_NEEDS
 from brokertrial.suites.proving.notes import Note, noted_run
 from brokertrial.suites.proving.proof_record import record
 from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.targets import TargetNotAvailable
+from brokertrial.suites.targets.apache import jars, jvm
 
 BUDGET_S = 150.0
 LIMIT_S = 280.0
@@ -44,6 +46,11 @@ def test_cases_that_are_due_for_renewal_still_pass_on_kafka(tmp_path, request):
     marked = {case: files for case in asking if (files := record().marked(case))}
     if not marked:
         return
+    try:
+        jvm.find("kafka:4.4.0")
+        jars.fetched("4.4.0")
+    except TargetNotAvailable as lacking:
+        pytest.skip(str(lacking))
     taken = sample(marked)
     notes = tmp_path / "notes.jsonl"
     ids = tuple(case.id for case in taken)

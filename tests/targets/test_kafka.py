@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,7 +96,8 @@ def test_an_unpacked_kafka_is_taken_as_it_is(tmp_path: Path) -> None:
         assert target.version() == VERSION
 
 
-def test_a_folder_without_kafka_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_kafka_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(fake_java(tmp_path, "17.0.1").parent), prepend=os.pathsep)
     with pytest.raises(UnknownTarget, match=r"is no unpacked Kafka: it has no libs/kafka_2.13-VERSION.jar"):
         open_target(f"kafka:{tmp_path}", tmp_path / "run").start()
 
