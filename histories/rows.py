@@ -138,6 +138,23 @@ class Exchange(msgspec.Struct, gc=False, kw_only=True):
     error: str | None = None
 
 
+class ZooKeeperNode(msgspec.Struct, gc=False, kw_only=True):
+    """One look at a node of the ZooKeeper of the cluster; `version` null: there was none at this path.
+
+    `czxid` and `mzxid` are the transactions that created it and changed its data last. `ephemeral_owner` is the session
+    that it ends with, 0 when it stays. `children` is a JSON list.
+    """
+
+    at_ns: int
+    path: str
+    data: str | None = None
+    version: int | None = None
+    czxid: int | None = None
+    mzxid: int | None = None
+    ephemeral_owner: int | None = None
+    children: str | None = None
+
+
 class Event(msgspec.Struct, gc=False, kw_only=True):
     """Something that happened around the clients: a fault window, a hit, a rebalance, a leader, a log line, a phase.
 
@@ -159,7 +176,7 @@ class Event(msgspec.Struct, gc=False, kw_only=True):
 
 
 PartitionId = tuple[str, int]
-Row = Client | Operation | Record | Batch | Membership | Exchange | Event
+Row = Client | Operation | Record | Batch | Membership | Exchange | ZooKeeperNode | Event
 
 TABLES: dict[str, type[Row]] = {
     "clients": Client,
@@ -168,5 +185,6 @@ TABLES: dict[str, type[Row]] = {
     "batches": Batch,
     "memberships": Membership,
     "exchanges": Exchange,
+    "zookeeper": ZooKeeperNode,
     "events": Event,
 }

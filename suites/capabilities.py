@@ -58,6 +58,9 @@ CAPABILITIES: dict[str, Capability] = {
         "settings of the broker, or of a topic that is there, can be changed",
     ),
     "logs": Capability("the broker's log lines", "the broker's own log lines can be shown"),
+    "zookeeper": Capability(
+        "a ZooKeeper that can be read", "its cluster keeps its state in a ZooKeeper that can be read"
+    ),
     "version": Capability(stated="the broker says which version it is"),
 }
 NEEDS = {name: capability.need for name, capability in CAPABILITIES.items() if capability.need}

@@ -25,8 +25,10 @@ from brokertrial.suites.since import Since
 
 CASES = Path(__file__).resolve().parent / "cases"
 ENDS_NODES = frozenset({"kill", "terminate"})
-ParameterName = Literal["wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info"]
-PARAMETERS = ("wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info")
+ParameterName = Literal[
+    "wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info", "zookeeper"
+]
+PARAMETERS = ("wire", "topic", "topic_of", "group", "transactional_id", "rng", "nodes", "target_info", "zookeeper")
 
 Function = Callable[..., Any]
 

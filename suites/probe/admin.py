@@ -13,6 +13,8 @@ from brokertrial.wire.messages import ZERO_UUID, request
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+NAME_TAKEN = (errors.TOPIC_ALREADY_EXISTS,)
+"""Of a topic that was just deleted: it "may take several seconds" until it is gone everywhere (Admin.deleteTopics)."""
 
 
 class AdminFamily(Core):
@@ -63,7 +65,9 @@ class AdminFamily(Core):
             "CreateTopics", topics=[dict(row) for row in rows], timeout_ms=20_000, validate_only=validate_only
         )
         plain = version is None and to is None and not validate_only
-        return self._of_controller(asked, version, to, via, wait, "topic" if plain else "")
+        made_again = wait and any(row["name"] in self.deleted_topics for row in rows)
+        taken = NAME_TAKEN if made_again else ()
+        return self._of_controller(asked, version, to, via, wait, "topic" if plain else "", taken)
 
     @staticmethod
     def topic_row(
@@ -95,6 +99,7 @@ class AdminFamily(Core):
         answer = self._of_controller(asked, version, to, step="" if version or to else "topic-deletion")
         for name in topics:
             self._topics.pop(name, None)
+        self.deleted_topics.update(topics)
         return answer
 
     def create_partitions(
@@ -280,7 +285,14 @@ class AdminFamily(Core):
         return self._of_controller(asked, None, None)
 
     def _of_controller(
-        self, asked: Any, version: int | None, to: int | None, via: str = "main", wait: bool = True, step: str = ""
+        self,
+        asked: Any,
+        version: int | None,
+        to: int | None,
+        via: str = "main",
+        wait: bool = True,
+        step: str = "",
+        retry_on: tuple[int, ...] = (),
     ) -> Response:
         def search_again() -> None:
             self._controller = -1
@@ -292,7 +304,7 @@ class AdminFamily(Core):
             via=via,
             wait=wait,
             may_take_s=20,
-            retry_on=(errors.NOT_CONTROLLER,) if to is None else (),
+            retry_on=(errors.NOT_CONTROLLER, *retry_on) if to is None else retry_on,
             refresh=search_again,
             step=step,
         )

@@ -51,6 +51,11 @@ class CaseContext(msgspec.Struct, frozen=True):
     situation: Draw | None = None  # how the case meets the target, where that is not as it is written
     known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether the cluster keeps its state in a ZooKeeper: what only KRaft promises does not bind there."""
+        return "zookeeper" in self.capabilities
+
 
 class CaseConditions:
     """The part of a probe that asks nothing by itself."""

@@ -20,7 +20,7 @@ MAX_FRAME = 256 * 1024 * 1024
 class TranscriptEntry(msgspec.Struct):
     """One thing that happened: what it was about, the bytes or text that came of it, and when."""
 
-    kind: str  # "open" "request" "answer" "silence" "closed" "refused" "close" "clock" "action"
+    kind: str  # "open" "request" "answer" "silence" "closed" "refused" "close" "clock" "action" "znode"
     connection: str = ""
     node: int = -1
     api: str = ""
@@ -52,6 +52,7 @@ class Exchanger(Protocol):
     def clock(self) -> tuple[int, int]: ...  # monotonic nanoseconds, wall clock milliseconds
     def pause(self, seconds: float) -> None: ...
     def act(self, what: str, do: Callable[[], str]) -> str: ...
+    def observe(self, path: str, look: Callable[[], str]) -> str: ...  # a node of ZooKeeper, as JSON
 
 
 class LiveExchanger:
@@ -144,6 +145,12 @@ class LiveExchanger:
         result = do()
         self._note("action", what, text=result)
         return result
+
+    def observe(self, path: str, look: Callable[[], str]) -> str:
+        """Looks at a node of the cluster's ZooKeeper, and keeps what was seen."""
+        seen = look()
+        self._note("znode", path, text=seen)
+        return seen
 
     def close_all(self) -> None:
         """Closes every connection."""

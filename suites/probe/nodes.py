@@ -11,6 +11,7 @@ from brokertrial.suites.probe.failures import BrokerAtFault, Unclear
 from brokertrial.suites.probe.log_tail import damage
 from brokertrial.suites.probe.memory import resident_now, resident_peak
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.probe.zookeeper import ZooKeeper, ZooKeeperReader
 
 DONE = "done"
 
@@ -23,7 +24,14 @@ def _told(node_control: NodeControl, measure: Callable[[int], int | None]) -> st
 class Nodes:
     """`nodes` in a case: `nodes.crash(nodes.of(topic))` kills and starts again. What is down at the end is started."""
 
-    def __init__(self, wire: Wire, exchanger: Exchanger, node_controls: Mapping[int, NodeControl]) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        exchanger: Exchanger,
+        node_controls: Mapping[int, NodeControl],
+        zookeeper: ZooKeeperReader | None = None,
+    ) -> None:
+        self.zookeeper = ZooKeeper(exchanger, zookeeper or ZooKeeperReader(None))
         self._wire = wire
         self._exchanger = exchanger
         self._node_controls = dict(node_controls)
@@ -116,6 +124,7 @@ class Nodes:
 
     def heal(self) -> None:
         """Brings back what the case left down; done by the runner after every case."""
+        self.zookeeper.heal()
         for node in list(self._paused):
             self.resume(node)
         for node in list(self._down):

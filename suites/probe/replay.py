@@ -53,6 +53,9 @@ class ReplayExchanger:
     def act(self, what: str, do: Callable[[], str]) -> str:
         return self._next(("action",), what).text
 
+    def observe(self, path: str, look: Callable[[], str]) -> str:
+        return self._next(("znode",), path).text
+
     @property
     def left(self) -> int:
         """Entries not played yet, closes apart: above 0 after a case, it stopped asking sooner than it did."""

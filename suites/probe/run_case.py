@@ -28,6 +28,7 @@ from brokertrial.suites.probe.produce import case_time
 from brokertrial.suites.probe.situation import Situation
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.probe.zookeeper import ZooKeeperReader
 from brokertrial.suites.result import Evidence, Outcome, Reason
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
@@ -49,6 +50,7 @@ def attempt(
     condition: Callable[[], Condition] | None = None,
     look: Look | None = None,
     situate: Situate | None = None,
+    zookeeper: ZooKeeperReader | None = None,
 ) -> Outcome:
     """One attempt at a wire case; raises TranscriptMismatch alone, and only when played back.
 
@@ -58,7 +60,7 @@ def attempt(
     looks = look if wire.case_context.closing_look else None
     if looks or situate or case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
-    nodes = Nodes(wire, exchanger, node_controls)
+    nodes = Nodes(wire, exchanger, node_controls, zookeeper)
     if situate is not None:
         wire.situation = situate(wire)
         nodes.hurt = case.hurts
@@ -132,7 +134,7 @@ def _run(case: Case, wire: Wire, nodes: Nodes) -> None:
         wire.settle()
 
 
-def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:
+def arguments(case: Case, wire: Wire, nodes: Nodes) -> dict[str, Any]:
     """What the case asked for, by the names of its parameters."""
     makers: dict[str, Callable[[], Any]] = {
         "wire": lambda: wire,
@@ -142,6 +144,7 @@ def arguments(case: Case, wire: Wire, nodes: Nodes | None) -> dict[str, Any]:
         "transactional_id": lambda: wire.name("x"),
         "rng": lambda: Random(f"{wire.case_context.seed}/{case.id}"),
         "nodes": lambda: nodes,
+        "zookeeper": lambda: nodes.zookeeper,
         "target_info": lambda: wire.case_context,
     }
     return {name: makers[name]() for name in case.parameters}

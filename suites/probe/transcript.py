@@ -1,4 +1,5 @@
-"""The tape in a history: requests and answers as `exchanges`, everything else that a case learnt as `probe` events."""
+"""The tape in a history: requests and answers as `exchanges`, looks at ZooKeeper as `zookeeper`, and everything else
+that a case learnt as `probe` events."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import msgspec
 
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
-from brokertrial.histories.rows import Event, Exchange
+from brokertrial.histories.rows import Event, Exchange, ZooKeeperNode
 from brokertrial.suites.probe.exchanger import TranscriptEntry
+from brokertrial.suites.probe.znode import znode_row, znode_text
 
 KIND = "probe"
 
@@ -34,6 +36,8 @@ class TranscriptWriter:
             self._waiting.append(self._asked(entry))
         elif entry.kind == "answer":
             self._recorder.add(self._answered(entry))
+        elif entry.kind == "znode":
+            self._recorder.add(znode_row(entry.text, entry.ns))
         else:
             if entry.kind in ("closed", "close", "refused"):
                 self._give_up(self._number(entry.connection), entry.text or entry.kind)
@@ -110,6 +114,9 @@ def read_transcript(history: History) -> list[TranscriptEntry]:
             tape.append(
                 TranscriptEntry("answer", name, node, row.api, row.version, bytes(row.response), "", row.return_ns)
             )
+    for seen in history.rows("zookeeper"):
+        assert isinstance(seen, ZooKeeperNode)
+        tape.append(TranscriptEntry("znode", seen.path, text=znode_text(seen), ns=seen.at_ns))
     for event in history.rows("events"):
         assert isinstance(event, Event)
         if event.kind == KIND and event.fields is not None:

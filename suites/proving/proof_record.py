@@ -34,9 +34,10 @@ class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     day: str
     state: str
     attempt: int = 1
+    zookeeper: bool = False
 
     def __str__(self) -> str:
-        setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes")
+        setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes") + (" and ZooKeeper" if self.zookeeper else "")
         return f"Apache Kafka {self.release}, {setting} ({self.day}{TIMES[self.attempt]})"
 
 

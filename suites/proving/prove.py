@@ -37,8 +37,15 @@ REFERENCE = "reference"
 RELEASES = ("4.4.0", "4.3.1", "3.9.2")
 CLUSTER = "?nodes=3"
 EVERYTHING = f"kafka:{RELEASES[0]}{CLUSTER}"
-TARGETS = (*(f"kafka:{one}" for one in RELEASES), *(f"kafka:{one}{CLUSTER}" for one in RELEASES), REFERENCE)
-LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING)
+ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&{CLUSTER[1:]}")
+"""Where cases about ZooKeeper are proven: one node, and the cluster for all of them."""
+TARGETS = (
+    *(f"kafka:{one}" for one in RELEASES),
+    *(f"kafka:{one}{CLUSTER}" for one in RELEASES),
+    *ZOOKEEPER,
+    REFERENCE,
+)
+LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING, ZOOKEEPER[1])
 NOTES = Path("runs", "proof-notes.jsonl")
 PARALLEL = 2
 RUN_LIMIT_S = 4 * 3600.0
@@ -113,9 +120,8 @@ class Work:
         if bug and note.verdict == Verdict.FAIL:
             self.record.failed(case, bug)
         elif not bug and note.target.startswith("kafka:") and note.verdict == Verdict.PASS:
-            seen = KafkaPass(
-                note.version, 3 if CLUSTER in note.target else 1, note.day, self.record.now(), note.attempt
-            )
+            nodes, zookeeper = _nodes(note.target), note.target in ZOOKEEPER
+            seen = KafkaPass(note.version, nodes, note.day, self.record.now(), note.attempt, zookeeper)
             self.record.passed(case, seen)
 
     # what is to be shown
@@ -148,10 +154,13 @@ class Work:
 
     def _wanted(self, case: Case, target: str) -> bool:
         """Every case on one cluster; elsewhere those that need several nodes on several, the others on one."""
-        return target == EVERYTHING or bool(CLUSTER_NEEDS.intersection(case.needs)) is (CLUSTER in target)
+        if ("zookeeper" in case.needs) is not (target in ZOOKEEPER):
+            return False
+        everything = target in (EVERYTHING, ZOOKEEPER[1])
+        return everything or bool(CLUSTER_NEEDS.intersection(case.needs)) is (_nodes(target) > 1)
 
     def _passed(self, case: Case, target: str) -> bool:
-        release, nodes = target.removesuffix(CLUSTER).removeprefix("kafka:"), 3 if CLUSTER in target else 1
+        release, nodes = target.partition("?")[0].removeprefix("kafka:"), _nodes(target)
         entry = self.record.entry(case)
         seen = [one for one in entry.passes if (one.release, one.nodes) == (release, nodes)] if entry else []
         return self._absent(case, target) or any(not self.record.due(case, one) for one in seen)
@@ -223,6 +232,10 @@ class Work:
     def _said(self, case: Case, target: str) -> str:
         note = self._last.get((case.id, target, False))
         return f": {note.verdict}: {note.sentence}" if note else ""
+
+
+def _nodes(target: str) -> int:
+    return 3 if CLUSTER[1:] in target else 1
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -19,6 +19,7 @@ from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.transcript import TranscriptWriter
+from brokertrial.suites.probe.zookeeper import ZooKeeperReader
 from brokertrial.suites.result import Outcome
 from brokertrial.suites.running.attempt_session import AttemptSession
 from brokertrial.suites.running.disturbance import Disturbance
@@ -38,17 +39,20 @@ def attempt_wire(
         exchanger = LiveExchanger(tape, session.interruption.wake)
         wire = session.probe(case_context, exchanger)
         look = None if liveness.blind else liveness.look
+        zookeeper = ZooKeeperReader(session.target.zookeeper)
+        alive = session.target.alive
         try:
             if not case.hurts:
                 situate = _situate(session, case, {}, liveness)
-                return attempt(case, wire, exchanger, {}, session.target.alive, look, closing_look, situate)
+                return attempt(case, wire, exchanger, {}, alive, look, closing_look, situate, zookeeper)
             with journaled(
                 session.node_controls(), session.run_dir / JOURNALS / f"{folder.name}.jsonl"
             ) as node_controls:
                 situate = _situate(session, case, node_controls, liveness)
-                return attempt(case, wire, exchanger, node_controls, session.target.alive, look, closing_look, situate)
+                return attempt(case, wire, exchanger, node_controls, alive, look, closing_look, situate, zookeeper)
         finally:
             exchanger.close_all()
+            zookeeper.close()
             tape.close()
             session.permissions.learn(wire.permissions)
             session.tidy(wire)

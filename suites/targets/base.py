@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.packets import NetworkControl
+from brokertrial.faults.zookeeper_control import ZooKeeperControl
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.listeners import Process
@@ -177,6 +178,11 @@ class Target(ABC):
         """Starts the target anew, without its data, with each node in a network namespace; asked only of targets with
         the capability `network`. Returns when every node serves."""
         raise TargetNotReady(f"{self.name} has no network of its own")
+
+    @property
+    def zookeeper(self) -> ZooKeeperControl | None:
+        """The ZooKeeper that keeps the state of its cluster; None where it has none, or none that can be read."""
+        return None
 
     @property
     def claims(self) -> dict[str, bool]:

@@ -1,55 +1,66 @@
-"""`kafka:VERSION` or `kafka:FOLDER`: Apache Kafka in KRaft mode, one process a node."""
+"""`kafka:VERSION` or `kafka:FOLDER`: Apache Kafka in KRaft or ZooKeeper mode, one process a node."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from brokertrial.faults.packets import Members
+from brokertrial.faults.zookeeper_control import ZooKeeperControl
 from brokertrial.suites.since import number
 from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
-from brokertrial.suites.targets.apache import jars, jvm, offered, settings, storage
-from brokertrial.suites.targets.base import TargetNotBuilt, UnknownTarget
+from brokertrial.suites.targets.apache import jars, jvm, offered, settings, storage, zookeeper
+from brokertrial.suites.targets.apache.zookeeper import ZooKeeperServer
+from brokertrial.suites.targets.base import UnknownTarget
 from brokertrial.suites.targets.network.node_network import Listeners
 from brokertrial.suites.targets.ports import free_ports
-from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget
-
-OLDEST = (3, 3)
-"""The first release whose KRaft mode is meant for use (KIP-833)."""
 
 
 class Kafka(ProcessTarget):
-    """One or three combined nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm."""
+    """One or three nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm.
+
+    In KRaft mode each node is broker and controller; in ZooKeeper mode the servers of the ensemble run beside them.
+    """
 
     scheme = "kafka"
     sets_timers = True
-    summary = "Apache Kafka 3.3 or newer (KRaft) from Maven Central, or the folder of an unpacked Kafka"
-    examples = ("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:/opt/kafka_2.13-4.4.0")
+    summary = "Apache Kafka 2.8 or newer from Maven Central, or the folder of an unpacked Kafka"
+    examples = (
+        *("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:3.9.2?mode=zk&nodes=3&ensemble=3"),
+        "kafka:/opt/kafka_2.13-4.4.0",
+    )
     options: ClassVar[Mapping[str, str]] = {
         "nodes": "1 or 3",
-        "mode": "kraft",
+        "mode": "kraft (from 3.3 on) or zk (2.8 to 3.9)",
+        "ensemble": "ZooKeeper servers: 1 or 3 (mode=zk)",
         "set": "a broker setting, such as message.max.bytes=2000 (several: separated by commas)",
     }
 
     def __init__(self, address: Address, workdir: Path) -> None:
         super().__init__(address, workdir)
         self._where = address.where
-        self._count = _count(address)
+        self._zookeepers = _zookeepers(address)
+        self._count = _one_or_three(address, "nodes")
         self._given = address.options["set"].split(",") if "set" in address.options else []
         if not address.where:
             raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
         if not _is_version(address.where) and not Path(address.where).is_dir():
             raise UnknownTarget(f"`{address.where}` is neither a version such as 4.4.0 nor a folder that is there.")
-        if _is_version(address.where) and number(address.where) < OLDEST:
-            raise TargetNotBuilt(f"{address.text}: KRaft is for use from Kafka 3.3 on; ZooKeeper is not built yet.")
+        if _is_version(address.where):
+            self._must_have_the_mode(number(address.where))
         if self._count > 1:
             self.capabilities |= {"nodes"}
+        if self._zookeepers:
+            self.capabilities |= {"zookeeper"}
         self.capabilities |= {"version"}
+        self._servers: tuple[ZooKeeperServer, ...] = ()
         self._release: jars.KafkaRelease | None = None
         self._finalized: Mapping[str, int] | None = None  # known once it serves
 
@@ -67,26 +78,64 @@ class Kafka(ProcessTarget):
     @property
     def members(self) -> Members | None:
         nodes = tuple(range(1, self._count + 1))
-        return Members(nodes, nodes) if self._count > 2 else None
+        return Members(nodes, nodes) if self._count > 2 and not self._zookeepers else None
+
+    @property
+    def zookeeper(self) -> ZooKeeperControl | None:
+        if not self._servers:
+            return None
+        servers = {node.node_id: node for node in self._helpers}
+        return ZooKeeperControl(zookeeper.hosts(self._servers) + zookeeper.CHROOT, servers)
 
     def plans(self) -> dict[int, LaunchPlan]:
-        java = jvm.find(self.name)
         release = self._release = self.release()
-        ports = free_ports(2 * self._count)
-        members = [settings.ClusterMember(n + 1, ports[2 * n], ports[2 * n + 1]) for n in range(self._count)]
+        self._must_have_the_mode(release.number)
+        ports = free_ports(2 * self._count + 3 * self._zookeepers)
+        members = [settings.ClusterMember(n + 1, ports.pop(), ports.pop()) for n in range(self._count)]
         if self._network is not None:
             members = [_networked(node, self._network.listeners(node)) for node in self._network.members.brokers]
+        self._servers = zookeeper.members(ports)
+        run = self._java(release)
+        if self._servers:
+            connect = zookeeper.hosts(self._servers) + zookeeper.CHROOT
+            storage.write_broker_settings(members, self.data, connect, self._given)
+        else:
+            storage.format_all(run, release, members, self.data, self._given)
+        return {member.node_id: self._broker(run, member) for member in members}
+
+    def helper_plans(self) -> dict[int, LaunchPlan]:
+        return {server.server_id: self._zookeeper(server) for server in self._servers}
+
+    def _java(self, release: jars.KafkaRelease) -> list[str]:
+        """The command that runs a class of this release."""
+        java = jvm.find(self.name)
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
-        run = [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
-        storage.format_all(run, release, members, self.data, self._given)
-        return {
-            member.node_id: self.plan(
-                member.node_id,
-                [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")],
-                member.address,
-            )
-            for member in members
-        }
+        return [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
+
+    def _broker(self, run: list[str], member: settings.ClusterMember) -> LaunchPlan:
+        command = [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")]
+        plan = self.plan(member.node_id, command, member.address)
+        if not self._servers:
+            return plan
+        return replace(
+            plan, before_restart=zookeeper.registration_ended(zookeeper.hosts(self._servers), member.node_id)
+        )
+
+    def _zookeeper(self, server: ZooKeeperServer) -> LaunchPlan:
+        name = f"zookeeper-{server.server_id}"
+        folder, log = self.data / name, self.workdir / name
+        settings_file = zookeeper.prepare(server, self._servers, folder)
+        command = [*self._java(self.release()), zookeeper.MAIN_CLASS, str(settings_file)]
+        address = ("127.0.0.1", server.port)
+        return LaunchPlan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
+
+    def _must_have_the_mode(self, release: tuple[int, ...]) -> None:
+        """Raises UnknownTarget where that release does not run in the mode that is asked for."""
+        if self._zookeepers and not jars.OLDEST_ZOOKEEPER <= release < (4, 0):
+            raise UnknownTarget(f"{self.name}: mode=zk is for Kafka 2.8 to 3.9; 4.0 has no ZooKeeper any more.")
+        if not self._zookeepers and release < jars.OLDEST_KRAFT:
+            hint = f"Try `{self.name.partition('?')[0]}?mode=zk`."
+            raise UnknownTarget(f"{self.name}: KRaft is for use from Kafka 3.3 on.", hint=hint)
 
     def wait_until_ready(self, within_s: float | None = None) -> None:
         super().wait_until_ready(within_s)
@@ -94,6 +143,13 @@ class Kafka(ProcessTarget):
         readiness.wake_coordinators(first)
         with suppress(readiness.NotYet):
             self._finalized = readiness.ask(first).features
+
+    def helper_serves(self, node: ProcessNode) -> None:
+        self.wait_for(
+            f"ZooKeeper server {node.node_id} did not serve",
+            lambda: zookeeper.serves(node.address),
+            node.must_run,
+        )
 
     def release(self) -> jars.KafkaRelease:
         """The jars: fetched the first time that this version is wanted."""
@@ -113,11 +169,18 @@ def _is_version(where: str) -> bool:
     return re.fullmatch(r"\d+\.\d+(\.\d+)?", where) is not None
 
 
-def _count(address: Address) -> int:
+def _zookeepers(address: Address) -> int:
+    """How many ZooKeeper servers are asked for: none in KRaft mode."""
     mode = address.options.get("mode", "kraft")
-    if mode != "kraft":
-        raise TargetNotBuilt(f"{address.text}: mode={mode} is not built yet; a Kafka is run in KRaft mode.")
-    nodes = address.options.get("nodes", "1")
-    if nodes not in ("1", "3"):
-        raise UnknownTarget(f"{address.text}: nodes is 1 or 3, not {nodes}.")
-    return int(nodes)
+    if mode not in ("kraft", "zk"):
+        raise UnknownTarget(f"{address.text}: mode is kraft or zk, not {mode}.")
+    if mode == "kraft" and "ensemble" in address.options:
+        raise UnknownTarget(f"{address.text}: an ensemble goes with mode=zk.")
+    return _one_or_three(address, "ensemble") if mode == "zk" else 0
+
+
+def _one_or_three(address: Address, option: str) -> int:
+    count = address.options.get(option, "1")
+    if count not in ("1", "3"):
+        raise UnknownTarget(f"{address.text}: {option} is 1 or 3, not {count}.")
+    return int(count)

@@ -35,6 +35,7 @@ class LaunchPlan:
     stop_signal: signal.Signals = signal.SIGTERM
     stop_within_s: float = 30.0
     start_within_s: float = 60.0
+    before_restart: Callable[[], None] | None = None  # waits until it may be started again
 
 
 class ProcessNode:
@@ -81,6 +82,8 @@ class ProcessNode:
             if self.alive():
                 return
             self._clear_group()
+            if self._process is not None and self.plan.before_restart is not None:
+                self.plan.before_restart()
             self._paused = False
             self.plan.folder.mkdir(parents=True, exist_ok=True)
             with self.plan.stdout.open("ab") as out, self.plan.stderr.open("ab") as err:

@@ -52,6 +52,10 @@ class ProcessTarget(Target):
         """Processes that the nodes need and that no fault hits, such as a controller; asked for after `plans`."""
         return {}
 
+    def helper_serves(self, node: ProcessNode) -> None:
+        """Waits for one of those that was started again."""
+        self.node_serves(node)
+
     @property
     def members(self) -> Members | None:
         """Who would be in a network of its own; None where the nodes cannot be put into one."""
@@ -204,7 +208,7 @@ class ProcessTarget(Target):
             node_id: ProcessNode(node_id, plan, self.node_serves, self.watch) for node_id, plan in self.plans().items()
         }
         helpers = self.helper_plans().items()
-        self._helpers = [ProcessNode(node_id, plan, self.node_serves, self.watch) for node_id, plan in helpers]
+        self._helpers = [ProcessNode(node_id, plan, self.helper_serves, self.watch) for node_id, plan in helpers]
 
     def _keep_logs(self) -> None:
         """Log files that the nodes wrote among their data outlive it."""

@@ -120,6 +120,9 @@ class InProcess:
     def act(self, what: str, do: Callable[[], str]) -> str:
         return do()
 
+    def observe(self, path: str, look: Callable[[], str]) -> str:
+        return look()
+
     # the Victim
 
     node_id, pid = NODE, os.getpid()

@@ -77,6 +77,11 @@ class ScriptedExchanger:
         self._note("action", what, text=result)
         return result
 
+    def observe(self, path, look):
+        seen = look()
+        self._note("znode", path, text=seen)
+        return seen
+
     def _note(self, kind, connection="", *, api="", version=-1, data=b"", text=""):
         self.ns += 1_000
         self.tape.append(TranscriptEntry(kind, connection, 1, api, version, data, text, self.ns))

@@ -56,9 +56,25 @@ def test_what_is_not_understood_is_named_with_a_way_out(text: str, words: str, t
     assert refused.value.exit_status == 4
 
 
-@pytest.mark.parametrize("text", ["image:apache/kafka:4.1.0", "kafka:3.9?mode=zk", "kafka:3.2.3"])
-def test_what_comes_later_says_so(text: str, tmp_path: Path) -> None:
+def test_what_comes_later_says_so(tmp_path: Path) -> None:
     with pytest.raises(TargetNotBuilt, match="not built yet") as refused:
+        open_target("image:apache/kafka:4.1.0", tmp_path)
+    assert refused.value.exit_status == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kafka:3.2.3", r"from Kafka 3\.3 on\.\n  Try `kafka:3\.2\.3\?mode=zk`"),
+        ("kafka:4.0.0?mode=zk", r"mode=zk is for Kafka 2\.8 to 3\.9"),
+        ("kafka:2.7.2?mode=zk", r"mode=zk is for Kafka 2\.8 to 3\.9"),
+        ("kafka:3.9.2?mode=raft", r"mode is kraft or zk, not raft"),
+        ("kafka:3.9.2?mode=zk&ensemble=2", r"ensemble is 1 or 3, not 2"),
+        ("kafka:3.9.2?ensemble=3", r"an ensemble goes with mode=zk"),
+    ],
+)
+def test_a_mode_goes_with_its_releases(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownTarget, match=words) as refused:
         open_target(text, tmp_path)
     assert refused.value.exit_status == 4
 

@@ -12,6 +12,9 @@ from brokertrial.suites.since import number
 from brokertrial.suites.targets.base import TargetNotAvailable, UnknownTarget
 from brokertrial.suites.targets.cache import cache_folder, make_once
 
+OLDEST_KRAFT = (3, 3)
+OLDEST_ZOOKEEPER = (2, 8)
+"""The oldest release that is tried with a ZooKeeper; the newest that has one is 3.9 (KIP-500)."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _FETCH_WITHIN_S = 900
 _NO_SUCH_RELEASE = (
@@ -26,7 +29,7 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
  <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{binding}</version></dependency>
 </dependencies></project>
 """
-# Without a binding a broker logs nothing at all, not even why it did not start. The API is SLF4J 1.7 in 3.x and 4.x.
+# Without a binding a broker logs nothing at all, not even why it did not start. The API is SLF4J 1.7 in all of them.
 _LOG4J_1 = ("org.slf4j", "slf4j-reload4j", "1.7.36")
 _LOG4J_2 = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 
@@ -52,6 +55,11 @@ class KafkaRelease:
     def has_dynamic_quorum(self) -> bool:
         """Whether the voters are part of the formatted storage (KIP-853), not a setting."""
         return self.number >= (3, 9)
+
+    @property
+    def runs_kraft(self) -> bool:
+        """Whether its KRaft mode is meant for use (KIP-833)."""
+        return self.number >= OLDEST_KRAFT
 
     @property
     def has_log4j_2(self) -> bool:
@@ -107,7 +115,7 @@ def _fetch(version: str, shelf: Path) -> Path:
 
 
 def _copy(maven: str, version: str, folder: Path) -> None:
-    group, artifact, binding = _LOG4J_1 if version.lstrip("[").startswith("3.") else _LOG4J_2
+    group, artifact, binding = _LOG4J_1 if version.lstrip("[").startswith(("2.", "3.")) else _LOG4J_2
     pom = folder / "pom.xml"
     pom.write_text(_POM.format(version=version, group=group, artifact=artifact, binding=binding))
     command = [maven, "-B", "-q", "-f", str(pom), _COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]

@@ -26,6 +26,8 @@ class ClusterMember:
         return self.advertised or (self.host, self.port)
 
 
+ZOOKEEPER_SESSION_MS = 4_000
+"""Kafka's default is 18 s. Much shorter ones end on a busy machine although nothing has failed."""
 _TIMERS = """
 num.network.threads=2
 num.io.threads=4
@@ -82,7 +84,6 @@ def text(
 
     With a static quorum (before KIP-853) the voters are a setting, and a controller may not be advertised.
     """
-    copies = min(3, len(members))
     controllers = [f"{each.host}:{each.controller_port}" for each in members]
     given = [*_own_listeners(member, static_quorum=static_quorum), *given]
     broker, controller = f"PLAINTEXT://127.0.0.1:{member.port}", f"CONTROLLER://127.0.0.1:{member.controller_port}"
@@ -91,15 +92,37 @@ def text(
         quorum = f"controller.quorum.voters={','.join(named)}"
     else:
         quorum = f"controller.quorum.bootstrap.servers={','.join(controllers)}"
-    lines = [
+    roles = [
         "process.roles=broker,controller",
         f"node.id={member.node_id}",
-        f"log.dirs={data}",
         "controller.listener.names=CONTROLLER",
         quorum,
         "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         f"listeners={broker},{controller}",
         f"advertised.listeners={broker if static_quorum else f'{broker},{controller}'}",
+    ]
+    return _complete(roles, len(members), data, given)
+
+
+def zookeeper_text(member: ClusterMember, nodes: int, data: str, connect: str, given: Sequence[str] = ()) -> str:
+    """The server.properties of one broker that finds its cluster in ZooKeeper; `given` comes last and wins."""
+    roles = [
+        f"broker.id={member.node_id}",
+        f"zookeeper.connect={connect}",
+        f"zookeeper.session.timeout.ms={ZOOKEEPER_SESSION_MS}",
+        "zookeeper.connection.timeout.ms=60000",  # it is started beside its ensemble, not after it
+        f"listeners=PLAINTEXT://127.0.0.1:{member.port}",
+        f"advertised.listeners=PLAINTEXT://127.0.0.1:{member.port}",
+    ]
+    return _complete(roles, nodes, data, given)
+
+
+def _complete(roles: list[str], nodes: int, data: str, given: Sequence[str]) -> str:
+    """What every node of such a cluster has in common, after what is its own."""
+    copies = min(3, nodes)
+    lines = [
+        *roles,
+        f"log.dirs={data}",
         "inter.broker.listener.name=PLAINTEXT",
         f"default.replication.factor={copies}",
         f"min.insync.replicas={max(1, copies - 1)}",

@@ -65,6 +65,15 @@ def format_all(
         identity.write_text(as_its_own(identity.read_text(), member.node_id, directories[member.node_id]))
 
 
+def write_broker_settings(members: list[ClusterMember], data: Path, connect: str, given: Sequence[str] = ()) -> None:
+    """The settings of every broker of a cluster with a ZooKeeper, which needs no formatted storage."""
+    for member in members:
+        place = folder(data, member)
+        place.mkdir(parents=True)
+        text = settings.zookeeper_text(member, len(members), str(place / "log"), connect, given)
+        (place / "server.properties").write_text(text)
+
+
 def as_its_own(identity: str, node_id: int, directory_id: str) -> str:
     """The copied identity of a log folder as this node's own. Before 3.7 a folder has no id (KIP-858)."""
     named = re.sub(r"(?m)^node\.id=.*$", f"node.id={node_id}", identity)
@@ -74,7 +83,7 @@ def as_its_own(identity: str, node_id: int, directory_id: str) -> str:
 def archived(java: Java, release: KafkaRelease) -> Path:
     """The class archive, made now if this JVM has not yet run these jars. Without it a start just takes longer."""
     archive = java.archive(release)
-    if not archive.is_file():
+    if not archive.is_file() and release.runs_kraft:
         archive.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".making-") as scratch:
             made = Path(scratch) / archive.name

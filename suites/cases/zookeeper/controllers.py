@@ -1,0 +1,124 @@
+"""The controller in ZooKeeper: one at a time, each with an epoch of its own (Kafka up to 3.9)."""
+
+from brokertrial.faults.kinds.edit_answer import edit_answer
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.zookeeper.brokers import WITHIN_S, gone, registered
+
+NEEDS = ("zookeeper", "started")
+ELECTIONS = 5
+ANOTHER = edit_answer("controller_id", add=100, api="Metadata")
+
+
+def elected(wire, zookeeper, after=-1):
+    """Waits for a controller that was elected after this transaction, and returns its node."""
+    return wire.until(
+        lambda: (seen := zookeeper.controller()).exists and seen.czxid > after and seen,
+        within=WITHIN_S,
+        what=f"a controller is elected after transaction {after}",
+    )
+
+
+def shown_everywhere(wire, zookeeper):
+    """Waits until every broker shows the controller that ZooKeeper names."""
+    wire.until(
+        lambda: (
+            {wire.metadata(to=node).struct.controller_id for node in wire.nodes}
+            == {zookeeper.controller().fields.get("brokerid")}
+        ),
+        within=WITHIN_S,
+        what="Metadata of every broker names the controller that ZooKeeper names",
+    )
+
+
+@case(
+    "zookeeper/one-live-controller",
+    guarantee="zk-005",
+    needs=[*NEEDS, "kill", "restart"],
+    apis={"Metadata": 1},
+    detects=[ANOTHER],
+)
+def the_controller_is_ephemeral_and_comes_again(wire, nodes, zookeeper):
+    """/controller MUST be ephemeral and name a live broker, which Metadata names too; and MUST exist again when that
+    broker was killed."""
+    first = elected(wire, zookeeper)
+    wire.must(first.ephemeral_owner != 0, "/controller is not ephemeral: it would outlive its broker")
+    owner = zookeeper.broker(first.fields["brokerid"])
+    wire.must(owner.exists, f"/controller names broker {first.fields['brokerid']}, which is not registered")
+    same = owner.ephemeral_owner == first.ephemeral_owner
+    wire.must(same, f"/controller goes with another session than {owner.path}, the broker that it names")
+    shown_everywhere(wire, zookeeper)
+
+    nodes.kill(first.fields["brokerid"])
+    if len(nodes.ids) == 1:
+        gone(wire, zookeeper, first.fields["brokerid"])
+        nodes.start(first.fields["brokerid"])
+    second = elected(wire, zookeeper, after=first.czxid)
+    wire.must(zookeeper.broker(second.fields["brokerid"]).exists, f"/controller names a broker that is gone: {second}")
+
+
+@case(
+    "zookeeper/epoch-of-each-election",
+    guarantees=["zk-006", "zk-005"],
+    needs=[*NEEDS, "partitions"],
+    apis={"Metadata": 1},
+    detects=[ANOTHER],
+)
+def each_election_has_the_next_epoch(wire, nodes, zookeeper):
+    """/controller_epoch MUST stay when a controller goes, and rise by exactly one with each election, in the
+    transaction that makes /controller.
+
+    /controller is deleted several times, as an operator does who wants another controller; each has made a topic
+    before: Kafka misses a deletion that comes while a controller takes office, and then nobody is elected.
+    """
+    last, epoch = elected(wire, zookeeper), zookeeper.controller_epoch()
+    wire.must(epoch.ephemeral_owner == 0, "/controller_epoch is ephemeral: epochs would begin again")
+    for _ in range(ELECTIONS):
+        wire.new_topic(partitions=1)
+        zookeeper.delete("/controller")
+        last, before = elected(wire, zookeeper, after=last.czxid), epoch.number
+        epoch = zookeeper.controller_epoch()
+        wire.must(
+            epoch.number == before + 1, f"/controller_epoch was {before}, and is {epoch.number} after one election"
+        )
+        together = epoch.mzxid == last.czxid
+        wire.must(together, f"/controller was made in transaction {last.czxid}, its epoch written in {epoch.mzxid}")
+    shown_everywhere(wire, zookeeper)
+
+
+@case(
+    "zookeeper/deposed-controller-writes-nothing",
+    guarantee="zk-007",
+    needs=[*NEEDS, "three-nodes", "pause", "topic-settings"],
+    apis={"Metadata": 1},
+    detects=[ANOTHER],
+)
+def a_deposed_controller_changes_nothing(wire, topic_of, nodes, zookeeper):
+    """A controller that stood still until another was elected MUST NOT write partition states any more: their
+    controller epoch MUST NOT fall, and /controller MUST NOT become its own again by itself."""
+    topic = topic_of(partitions=6, replicas=3)
+    deposed = elected(wire, zookeeper)
+    node = deposed.fields["brokerid"]
+    nodes.pause(node)
+    gone(wire, zookeeper, node)
+    chosen = elected(wire, zookeeper, after=deposed.czxid)
+    states = _led_by_others(wire, zookeeper, topic, node)
+    nodes.resume(node)
+    registered(wire, zookeeper, node)
+    wire.await_topic(topic)
+    now = zookeeper.controller()
+    wire.must(now.czxid == chosen.czxid, f"/controller was made anew when node {node} came back: {now.fields}")
+    for partition, before in states.items():
+        after = zookeeper.state(topic, partition).fields
+        fell = after["controller_epoch"] < before["controller_epoch"] or after["leader_epoch"] < before["leader_epoch"]
+        wire.must(not fell, f"the state of partition {partition} was {before} and is {after}")
+    shown_everywhere(wire, zookeeper)
+
+
+def _led_by_others(wire, zookeeper, topic, node):
+    """The states of all partitions once none is led by this node."""
+
+    def found():
+        states = {partition: zookeeper.state(topic, partition).fields for partition in range(6)}
+        return states if all(state.get("leader") != node for state in states.values()) else None
+
+    return wire.until(found, within=WITHIN_S, what=f"no partition of {topic} is led by node {node}")
