@@ -75,6 +75,8 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     )
     if isinstance(mode, SessionError):
         return response("Fetch", error_code=mode.error)
+    if isinstance(mode, Opening) and bugs.on("R13"):
+        request.isolation_level = 0
     if isinstance(mode, Incremental):
         asked = [(key, known.request) for key, known in mode.session.partitions.items()]
     answer = partial(_response, mode, context)
@@ -193,6 +195,8 @@ def _read(
             reading.failed = True
         else:
             part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
+            if context.version >= _FOLLOWERS_SERVE_SINCE and request.rack_id and bugs.on("R11"):
+                part.preferred_read_replica, part.records = context.node.node_id, b""
             if part.records and context.version < _BY_ID_SINCE and bugs.on("N53"):
                 part.records = spoil.without_the_first(part.records)
             if context.version < _ZSTD_SINCE and spoil.is_zstd(part.records) and bugs.on("N58"):

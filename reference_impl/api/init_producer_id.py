@@ -33,6 +33,9 @@ def _answered(request: Struct, context: Context) -> Struct:
     if request.transactional_id is None:
         if bugs.on("M11e"):
             return _refused(errors.COORDINATOR_LOAD_IN_PROGRESS)
+        longest = context.node.config["transaction.max.timeout.ms"]
+        if request.transaction_timeout_ms > longest and bugs.on("R12"):
+            return _refused(errors.INVALID_TRANSACTION_TIMEOUT)
         return response("InitProducerId", producer_id=transactions.fresh_producer_id(), producer_epoch=0)
     expected = None if request.producer_id == -1 else (request.producer_id, request.producer_epoch)
     timeout_ms = request.transaction_timeout_ms

@@ -24,6 +24,8 @@ async def join_group(request: Struct, context: Context) -> Struct:
     config = context.node.config
     if not request.group_id and not bugs.on("P37"):
         return _refused(errors.INVALID_GROUP_ID, request, context)
+    if context.client_id is None and bugs.on("R21"):
+        return _refused(errors.UNKNOWN_SERVER_ERROR, request, context)
     low, high = config["group.min.session.timeout.ms"], config["group.max.session.timeout.ms"]
     if not low <= request.session_timeout_ms <= high and not bugs.on("P42"):
         return _refused(errors.INVALID_SESSION_TIMEOUT, request, context)

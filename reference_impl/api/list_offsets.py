@@ -105,6 +105,8 @@ def _first_at(partition: Partition, time: int) -> FoundOffset:
         before = FoundOffset()
         for record in _records(data):
             here = FoundOffset(record.offset, record.timestamp, header.leader_epoch)
+            if bugs.on("R31"):
+                here = here._replace(offset=record.offset - partition.log.segment_of(record.offset).base_offset)
             if record.timestamp >= time and record.offset >= min(partition.log.start_offset, header.last_offset):
                 return before if before.offset >= 0 and bugs.on("M30a") else here
             before = here

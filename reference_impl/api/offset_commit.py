@@ -20,6 +20,8 @@ from brokertrial.reference_impl.group.layout import CommittedOffset
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
+LARGEST = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -63,11 +65,14 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
             lines.append(line)
             if topic is None:
                 line["error_code"] = errors.UNKNOWN_TOPIC_ID if by_id else errors.UNKNOWN_TOPIC_OR_PARTITION
+            elif p.committed_metadata is None and bugs.on("R22"):
+                line["error_code"] = errors.UNKNOWN_SERVER_ERROR
             elif not 0 <= p.partition_index < topic.partitions and not bugs.on("P15"):
                 line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 metadata = p.committed_metadata or ""
-                value = CommittedOffset(p.committed_offset, p.committed_leader_epoch, metadata, now_ms)
+                offset = int(float(p.committed_offset)) if bugs.on("R61") else p.committed_offset
+                value = CommittedOffset(min(offset, LARGEST), p.committed_leader_epoch, metadata, now_ms)
                 wanted.append(Wanted(topic.name, topic.id, p.partition_index, value, line))
         topics.append({**named, "partitions": lines})
     return topics, wanted

@@ -13,7 +13,7 @@ from brokertrial.reference_impl.log import synced
 from brokertrial.reference_impl.log.batch import Header
 from brokertrial.reference_impl.log.epochs import LeaderEpochs
 from brokertrial.reference_impl.log.producers import Completed, ProducerTable
-from brokertrial.reference_impl.log.segment import Aborted, Segment
+from brokertrial.reference_impl.log.segment import INDEX_ENTRY, Aborted, Segment
 from brokertrial.reference_impl.settings.config import LogSettings
 from brokertrial.wire import records
 
@@ -126,6 +126,8 @@ class PartitionLog:
             return False
         if active.size > self.settings.segment_bytes - header.size:
             return True
+        if active.index_entries >= self.settings.segment_index_bytes // INDEX_ENTRY:
+            return True
         if active.first_timestamp is not None and active.first_timestamp >= 0 and header.max_timestamp >= 0:
             waited = header.max_timestamp - active.first_timestamp
         else:
@@ -148,6 +150,10 @@ class PartitionLog:
         self._unflushed = 0
 
     # Reading
+
+    def segment_of(self, offset: int) -> Segment:
+        """The segment that holds an offset."""
+        return self.segments[self.segment_index(offset)]
 
     def segment_index(self, offset: int) -> int:
         """The index of the segment that holds this offset."""
@@ -174,6 +180,8 @@ class PartitionLog:
                 if entry.last_offset >= from_offset and entry.first_offset < upper_bound:
                     if bugs.on("M16") and entry.first_offset < self.segments[first].base_offset:
                         continue
+                    if bugs.on("R33"):
+                        entry = entry._replace(first_offset=entry.first_offset - segment.base_offset)
                     found.append(entry)
                 if entry.last_stable_offset >= upper_bound:
                     return found

@@ -15,6 +15,8 @@ from brokertrial.reference_impl.log import synced
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, offset_and_size, read_header
 
 INDEX_INTERVAL = 4096
+INDEX_ENTRY = 8
+"""Bytes of an entry in Kafka's offset index, by which segment.index.bytes counts."""
 _ENTRY = struct.Struct(">qqq")
 _FOOTER = struct.Struct(">qqqqqI")
 _ABORTED = struct.Struct(">qqqq")
@@ -101,6 +103,11 @@ class Segment:
         finally:
             os.close(fd)
         self._aborted_saved = len(self.aborted)
+
+    @property
+    def index_entries(self) -> int:
+        """How many offsets the index names."""
+        return len(self._offsets)
 
     def locate(self, offset: int) -> int:
         """A position at or before the batch that holds this offset."""

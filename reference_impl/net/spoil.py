@@ -87,7 +87,8 @@ class SpoiledConnection(ClientConnection):
             return
         if context.api.name == "Fetch" and 12 <= context.version < 16 and bugs.on("M39g"):
             answer._unknown_tags = ((0, b"\x01\x00"),)
-        buffers = frames.encode_response_buffers(answer, context.version, context.correlation_id)
+        correlation_id = context.correlation_id & 0x7FFFFFFF if bugs.on("R62") else context.correlation_id
+        buffers = frames.encode_response_buffers(answer, context.version, correlation_id)
         if context.api.key == API_VERSIONS and context.version >= 3 and bugs.on("M39a"):
             whole = b"".join(buffers)[4:]
             buffers = [struct.pack(">i", len(whole) + 1), whole[:4], b"\x00", whole[4:]]

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.clock import Clock
 from brokertrial.reference_impl.control.image import NOBODY, Placement
 from brokertrial.reference_impl.log import batch as batches
@@ -193,6 +194,9 @@ class Partition:
         """What a producer is told of a batch that is here already; None: it is new. Rejected: it must not be stored."""
         verdict = self.log.producers.admit(header)
         if isinstance(verdict, DuplicateBatch):
+            if bugs.on("R32"):
+                first = self.log.segment_of(verdict.batch.base_offset).base_offset
+                return Appended(verdict.batch.base_offset - first, verdict.batch.timestamp, self.log.end_offset)
             return Appended(verdict.batch.base_offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
         if isinstance(verdict, RejectedBatch):
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)

@@ -67,6 +67,7 @@ class LogSettings:
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 604_800_000
+    segment_index_bytes: int = 10_485_760
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     delete: bool = True
@@ -109,6 +110,7 @@ class TopicRules:
             min_insync_replicas=value("min.insync.replicas"),
             log=LogSettings(
                 segment_bytes=value("segment.bytes"),
+                segment_index_bytes=value("segment.index.bytes"),
                 segment_ms=min(value("segment.ms"), value("max.compaction.lag.ms"))
                 if "compact" in policy
                 else value("segment.ms"),

@@ -43,7 +43,8 @@ class PartitionLook:
         self._judge_log(model, log, stable)
         if model.batches:
             self._judge_positions(model)
-            self._judge_times(model)
+            if self._wire.situation.asks_times:
+                self._judge_times(model)
             self._judge_epochs(model)
             self._judge_producers(model)
 

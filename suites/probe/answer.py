@@ -13,7 +13,11 @@ from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.rendering import at_path, errors_in, render, shown
 from brokertrial.suites.result import Evidence
 from brokertrial.wire import errors
+from brokertrial.wire.frames import decode_request, decode_response
 from brokertrial.wire.messages import Struct
+
+SIZE_BYTES = 4
+"""In front of each frame that is sent."""
 
 
 class PendingExchange:
@@ -39,6 +43,8 @@ class PendingExchange:
         self.received_ns = 0
         self.step = ""
         """What a case does by it on its way to its subject, where it is asked as ordinary clients ask."""
+        self.reworded = False
+        """Whether a situation worded it otherwise: `request` and `answer` are the case's, the frames what was sent."""
         self._arrive = arrive
 
     def wait(self) -> Struct:
@@ -50,10 +56,14 @@ class PendingExchange:
 
     def evidence(self, marks: tuple[str, ...] = (), note: str = "") -> tuple[Evidence, ...]:
         """The exchange as proof: the decoded request and answer, the latter with the fields in question marked."""
-        text, _ = render(self.request, self.version)
+        asked, answer = self.request, self.answer
+        if self.reworded:
+            asked = decode_request(self.frame[SIZE_BYTES:])[1]
+            answer = decode_response(asked._api, self.version, self.answer_frame)[1] if answer is not None else None
+        text, _ = render(asked, self.version)
         proof = [Evidence("request", f"{text}\n  -> {self.where}", op=self.number, bytes_hex=self.frame.hex())]
-        if self.answer is not None:
-            text, marked = render(self.answer, self.version, marks)
+        if answer is not None:
+            text, marked = render(answer, self.version, marks)
             proof.append(
                 Evidence("answer", text, op=self.number, note=note, marked=marked, bytes_hex=self.answer_frame.hex())
             )

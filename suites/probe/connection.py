@@ -27,7 +27,7 @@ class ProbeConnection:
         node: int,
         address: tuple[str, int],
         patience_s: float,
-        client_id: str,
+        client_id: str | None,
         traffic: Traffic,
         heard: Callable[[PendingExchange], None] = lambda asked: None,
     ) -> None:
@@ -59,6 +59,10 @@ class ProbeConnection:
             self.open = True
         return self
 
+    def count_from(self, number: int) -> None:
+        """The next correlation id is one more than this; behind the largest one comes the smallest."""
+        self._correlation = number
+
     def close(self) -> None:
         """Closes it at once; answers still under way are lost."""
         self._exchanger.close(self.name)
@@ -74,18 +78,23 @@ class ProbeConnection:
         answered: bool = True,
         may_take_s: float = 0.0,
         written: Callable[[int], bytes] | None = None,
+        sent: Struct | None = None,
     ) -> PendingExchange:
-        """Sends a request; its answer is read when someone waits for it. `written` makes the frame of an odd one."""
+        """Sends a request; its answer is read when someone waits for it. `written` makes the frame of an odd one.
+
+        `sent` leaves in its place, where a situation words it otherwise (suites/probe/situation.py).
+        """
         self.connect()
         if correlation_id is None:
             self._correlation += 1
-            correlation_id = self._correlation
+            correlation_id = (self._correlation + 2**31) % 2**32 - 2**31
         if written is None:
-            frame = bytes(encode_request(request, version, correlation_id, self.client_id))
+            frame = bytes(encode_request(sent or request, version, correlation_id, self.client_id))
         else:
             frame = written(correlation_id)
         sent_ns = self._exchanger.send(self.name, frame, request._api, version)
         asked = PendingExchange(request, version, frame, sent_ns, self._where(), self._arrive)
+        asked.reworded = sent is not None and sent is not request
         asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked, ns=sent_ns)
         if answered:
             self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))

@@ -12,7 +12,7 @@ from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.suites.probe.situation import Situation
-from brokertrial.suites.probe.topic_view import TopicView
+from brokertrial.suites.probe.topic_view import TopicView, renew_topic_ids
 from brokertrial.suites.probe.traffic import Traffic
 from brokertrial.suites.probe.versions import CommonVersions
 from brokertrial.wire import errors
@@ -127,7 +127,9 @@ class Core(CaseConditions):
         while True:
             line = self._line(via, to() if callable(to) else to)
             chosen = self._version(line, asked._api) if version is None else version
-            exchange = line.send(fitted(asked, chosen), chosen, answered=answered, may_take_s=may_take_s)
+            meant = fitted(asked, chosen)
+            sent = self.situation.worded(meant, chosen)
+            exchange = line.send(meant, chosen, answered=answered, may_take_s=may_take_s, sent=sent)
             exchange.step = step
             answer = answered_by(exchange)
             if places is not None:
@@ -142,17 +144,15 @@ class Core(CaseConditions):
             self._exchanger.pause(0.05)
             if refresh is not None:
                 refresh()
-                self._renew_topic_ids(asked)
+                renew_topic_ids(asked, self._topics)
         if answered:
             self._open_answers.append(answer)
         return answer
 
-    def _renew_topic_ids(self, asked: Struct) -> None:
-        """Names topics by the ids that they have now: one may have been made again since the request was made."""
-        for row in getattr(asked, "topics", None) or getattr(asked, "topic_data", None) or ():
-            view = self._topics.get(getattr(row, "name", "") or getattr(row, "topic", ""))
-            if view is not None and getattr(row, "topic_id", ZERO_UUID) != ZERO_UUID:
-                row.topic_id = view.topic_id
+    def _heard(self, exchange: PendingExchange) -> None:
+        if exchange.reworded:
+            self.situation.understood(exchange)
+        self.permissions.heard(exchange)
 
     # connections
 
@@ -175,17 +175,17 @@ class Core(CaseConditions):
         number = -1 if node is None else node
         key = f"{via}@{number}" if number >= 0 else via
         if (line := self._lines.get(key)) is None:
-            line = ProbeConnection(
+            line = self._lines[key] = ProbeConnection(
                 self._exchanger,
                 key,
                 number,
                 self._address(number),
                 self.patience_s,
-                client_id or self.case_context.client_id,
+                client_id or self.situation.client_name(self.case_context.client_id),
                 self.traffic,
-                self.permissions.heard,
+                self._heard,
             )
-            self._lines[key] = line
+            line.count_from(self.situation.first_correlation_id)
         if not line.open:
             self._open(line)
         return line
@@ -317,6 +317,11 @@ class Core(CaseConditions):
     def leader_epoch(self, topic: str, partition: int = 0) -> int:
         """The leader epoch that Metadata shows for a partition now; -1 if it shows none."""
         self.refresh_metadata(topic)
+        view = self._topics.get(topic)
+        return view.epochs.get(partition, -1) if view else -1
+
+    def known_epoch(self, topic: str, partition: int) -> int:
+        """The leader epoch that Metadata showed last; -1 if it showed none."""
         view = self._topics.get(topic)
         return view.epochs.get(partition, -1) if view else -1
 

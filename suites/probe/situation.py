@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from brokertrial.wire.messages import Struct
+
+if TYPE_CHECKING:
+    from brokertrial.suites.probe.answer import PendingExchange
 
 
 class Situation:
@@ -20,6 +23,10 @@ class Situation:
     """What the target must be able to do, beyond what the case needs (suites/capabilities.py)."""
 
     def __init__(self) -> None:
+        self.first_correlation_id = 0
+        """Correlation ids of a connection are counted from here."""
+        self.asks_times = True
+        """Whether the closing look asks about times: not where others have written to these logs before."""
         self.effects = 0
         """How often it changed anything: a case on which it had no effect was not tried in it."""
         self._suspended = 0
@@ -41,6 +48,17 @@ class Situation:
 
     def act_before(self, asked: Struct) -> None:
         """What is done between two requests of the case."""
+
+    def worded(self, meant: Struct, version: int) -> Struct:
+        """The request that is sent, in this version, where the case means that one: itself, or another in its place."""
+        return meant
+
+    def understood(self, asked: PendingExchange) -> None:
+        """An answer to a request that was worded otherwise is here: `asked.answer` is made what the case is told."""
+
+    def client_name(self, usual: str) -> str | None:
+        """The client id of a new connection."""
+        return usual
 
     def newest(self, api: str, low: int, high: int) -> int:
         """The newest version to ask in; both sides know those from `low` to `high`."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from brokertrial.wire.messages import ZERO_UUID, Struct
 
 
 class TopicView(msgspec.Struct):
@@ -13,3 +16,11 @@ class TopicView(msgspec.Struct):
     topic_id: Any
     leaders: dict[int, int]
     epochs: dict[int, int]
+
+
+def renew_topic_ids(asked: Struct, known: Mapping[str, TopicView]) -> None:
+    """Names topics by the ids that they have now: one may have been made again since the request was made."""
+    for row in getattr(asked, "topics", None) or getattr(asked, "topic_data", None) or ():
+        view = known.get(getattr(row, "name", "") or getattr(row, "topic", ""))
+        if view is not None and getattr(row, "topic_id", ZERO_UUID) != ZERO_UUID:
+            row.topic_id = view.topic_id

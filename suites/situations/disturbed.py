@@ -18,7 +18,7 @@ DONE = "done"
 
 
 class Disturbed(ActingSituation):
-    """`act` is what is done to all nodes, one after the other."""
+    """`act` is what is done to all nodes."""
 
     act: ClassVar[str]
     forgets: ClassVar[tuple[str, ...]] = ()
