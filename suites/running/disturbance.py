@@ -1,4 +1,7 @@
-"""What a situation may do to all nodes of the target: one after the other, and each is back before the next."""
+"""What a situation may do to all nodes of the target: one after the other, and each is back before the next.
+
+`stop` and `crash` are done to the nodes, `move` to what they lead.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Callable, Mapping
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.running.moved_leaders import move_leaders
 from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
 
-DONE = "done"
+DONE, MOVE = "done", "move"
 
 
 class Disturbance:
@@ -20,6 +24,9 @@ class Disturbance:
 
     def __call__(self, act: str) -> str:
         try:
+            if act == MOVE:
+                move_leaders(self._probe())
+                return DONE
             for number in sorted(self._node_controls):
                 self._once(self._node_controls[number], act)
         except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
