@@ -1,6 +1,6 @@
 """The minimal replay of docs/finding-producer-snapshot.md: what a broker remembers of a producer over a clean stop.
 
-    python -P bench/snapshot_of_one_batch.py [kafka:4.4.0]
+    python -m campaigns.snapshot_of_one_batch [kafka:4.4.0]
 
 Three batches of an idempotent producer, then the node is stopped in good order and started, and each batch is sent
 again: all three are among the last five, so each MUST be answered as the duplicate that it is. The same with kill -9.
@@ -13,8 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.probe.context import CaseContext
