@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -29,6 +31,11 @@ class Znode(msgspec.Struct, frozen=True):
         except msgspec.DecodeError:
             return {}
         return found if isinstance(found, dict) else {}
+
+    @property
+    def topic_id(self) -> UUID:
+        """The id in the node of a topic, which Kafka writes in URL-safe Base64."""
+        return UUID(bytes=urlsafe_b64decode(str(self.fields["topic_id"]) + "=="))
 
     @property
     def number(self) -> int:
