@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.txn.pids import NoBlockYet
 from brokertrial.wire import errors, records
 from brokertrial.wire.aio import AsyncConnection
@@ -204,6 +205,8 @@ class BrokerMembership:
                 return await self._once(message, wanted)
             except _RESTING as error:
                 log.info("%s to the controller: %s", message._api, error)
+                if message._api == "BrokerHeartbeat" and bugs.on("B06"):
+                    os._exit(1)
                 await asyncio.sleep(_AGAIN_S)
 
     async def _once(self, message: Struct, version: int) -> Struct:

@@ -49,7 +49,7 @@ def _settled(
     alive = [one for one in placement.replicas if one != without and _eligible(image, one)]
     leader = placement.leader if placement.leader in alive and placement.leader in isr else NOBODY
     if leader == NOBODY:
-        leader = next((one for one in alive if one in isr), NOBODY)
+        leader = next((one for one in alive if one in isr or bugs.on("B08")), NOBODY)
     if leader == NOBODY and alive and (unclean(topic) or bugs.on("M33a")):
         leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {}
@@ -70,7 +70,7 @@ def preferred(image: Image, topic: Topic, index: int) -> JsonRecord | None:
 def moved(image: Image, topic: Topic, index: int, to: int) -> JsonRecord | None:
     """Another in-sync replica leads; None if it must not."""
     placement = topic.placements[index]
-    if to not in placement.isr or not _eligible(image, to):
+    if not (to in placement.isr or bugs.on("B03")) or not _eligible(image, to):
         return None
     return change(topic, index, leader=to, leader_epoch=next_epoch(placement))
 

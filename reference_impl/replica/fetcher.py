@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.clock import Clock
 from brokertrial.reference_impl.replica.following import Following
 from brokertrial.reference_impl.replica.partition import Partition
@@ -34,6 +35,7 @@ class Fetcher:
         self._running = asyncio.Event()
         self._running.set()
         self._task: asyncio.Task[None] | None = None
+        self._has_followed = False
 
     def follow(self, key: TopicIdPartition, partition: Partition) -> None:
         """Fetches this partition from now on."""
@@ -69,6 +71,8 @@ class Fetcher:
                     await self._converse(*address)
             except (ConnectionFailed, Malformed, OSError) as error:
                 log.info("following the leader at %s: %s", address, error)
+                if self._has_followed and bugs.on("B05"):
+                    return
             except Exception:
                 log.exception("following the leader at %s failed", address)
             await asyncio.sleep(_AGAIN_S)
@@ -89,5 +93,6 @@ class Fetcher:
                 answer = await connection.call(asked, FETCH_VERSION)
                 await self._running.wait()
                 self._following.take(answer, self._clock.monotonic())
+                self._has_followed = True
         finally:
             await connection.close()

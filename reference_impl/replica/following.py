@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import uuid
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import TopicIdPartition
 from brokertrial.wire import errors
@@ -33,6 +34,8 @@ class Following:
         self._forgotten: dict[TopicIdPartition, None] = {}
         self._later: dict[TopicIdPartition, float] = {}
         self._session_id = self._session_epoch = 0
+        self._new_here: set[TopicIdPartition] = set()
+        """What this connection has brought nothing of yet."""
 
     def __len__(self) -> int:
         return len(self._partitions)
@@ -53,6 +56,7 @@ class Following:
 
     def restart(self) -> None:
         """The leader may have forgotten everything: the next request names all partitions again."""
+        self._new_here = set(self._partitions)
         self._session_id = self._session_epoch = 0
         self._changed = dict.fromkeys(self._partitions)
         self._forgotten.clear()
@@ -106,7 +110,8 @@ class Following:
                 if partition is None or partition.leading is not None:
                     continue
                 try:
-                    advanced = _advance(partition, part)
+                    advanced = _advance(partition, part, begins=key in self._new_here)
+                    self._new_here.discard(key)
                 except (OSError, ValueError) as error:
                     log.warning("%s-%d: %s", partition.topic, partition.index, error)
                     advanced = False
@@ -116,8 +121,11 @@ class Following:
                     self._later[key] = now_s + _RETRY_S
 
 
-def _advance(partition: Partition, part: Struct) -> bool:
+def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:
     """True when the follower can go on at once."""
+    if begins and part.high_watermark > partition.log.end_offset and bugs.on("B10"):
+        partition.start_over(part.high_watermark)
+        return True
     if part.error_code == errors.OFFSET_OUT_OF_RANGE:
         partition.start_over(part.log_start_offset)
         return True

@@ -82,6 +82,8 @@ class Leading:
         if self.under_min_isr(min_isr):
             return current
         ends = [self.followers[one].end_offset for one in self.maximal_isr if one in self.followers]
+        if len(ends) >= min_isr and bugs.on("B07"):
+            return max(current, sorted([log_end, *ends], reverse=True)[min_isr - 1])
         return max(current, min([log_end, *ends]))
 
     def low_watermark(self, log_start: int, alive: Container[int]) -> int:

@@ -49,6 +49,15 @@ class SpoiledPartition(Partition):
 
     def propose(self, max_lag_s: float, alive: Container[tuple[int, int]]) -> Proposal | None:
         found = super().propose(max_lag_s, alive)
+        if self.leading is not None and bugs.on("B01"):
+            heard_s, books = self._clock.monotonic() - 1.0, self.leading.followers
+            members = [books[one] for one in self.leading.isr if one in books]
+            ends = [one.end_offset for one in members if one.caught_up_s > heard_s]
+            self.high_watermark = max(self.high_watermark, min([self.log.end_offset, *ends]))
+            self._tell_watchers()
+        if found is not None and self.leading is not None and bugs.on("B04"):
+            self.leading.isr = self.leading.isr.intersection(found.isr)
+            self._advance()
         if found is None or self.leading is None or len(found.isr) >= len(self.leading.isr) or not bugs.on("M33e"):
             return found
         self.leading.isr, self.leading.proposed = frozenset(found.isr), None

@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,14 +87,15 @@ class NodeNetwork:
         with self._lock:
             rules = [effect for effect in effects if isinstance(effect, PacketRule)]
             addresses = {node: _address(node) for node in self._spaces}
-            self._ruled[window] = list(dict.fromkeys(rule.destination for rule in rules))
-            for receiver in self._ruled[window]:
-                mine = [rule for rule in rules if rule.destination == receiver]
-                lines = [line for rule in mine for line in packet_rules.additions(window, rule, addresses)]
-                self._nft(receiver, lines)
+            lines: dict[int, list[str]] = {}
+            for rule in rules:
+                lines.setdefault(rule.destination, []).extend(packet_rules.additions(window, rule, addresses))
+            self._ruled[window] = list(lines)
+            self._at_once(lines)
+            for receiver, mine in lines.items():
                 there = sum(one.window == window for one in self._found(receiver))
-                if there < len(lines):
-                    raise NetworkFailed(f"of {len(lines)} rules of {window} the kernel has {there}")
+                if there < len(mine):
+                    raise NetworkFailed(f"of {len(mine)} rules of {window} the kernel has {there}")
             self._shaped[window] = [effect for effect in effects if isinstance(effect, Shaping)]
             for line in self._shaped[window]:
                 shaping.shape(self._spaces[CLIENTS], self._spaces[line.node], line)
@@ -112,12 +114,13 @@ class NodeNetwork:
 
     def heal(self, window: str) -> int:
         with self._lock:
-            met = 0
-            for node in self._ruled.get(window, ()):
-                mine = [one for one in self._found(node) if one.window == window]
-                if mine:
-                    self._nft(node, [packet_rules.deletion(one.handle) for one in mine])
-                    met += sum(one.packets for one in mine)
+            mine = {
+                node: [one for one in self._found(node) if one.window == window]
+                for node in self._ruled.get(window, ())
+            }
+            deletions = {node: [packet_rules.deletion(one.handle) for one in rules] for node, rules in mine.items()}
+            self._at_once(deletions)
+            met = sum(one.packets for rules in mine.values() for one in rules)
             for line in self._shaped.pop(window, ()):
                 met += shaping.unshape(self._spaces[CLIENTS], self._spaces[line.node], line)
             if window in self.left():
@@ -135,6 +138,13 @@ class NodeNetwork:
 
     def _found(self, node: int) -> list[Found]:
         return packet_rules.found(self._spaces[node].run(*packet_rules.LIST))
+
+    def _at_once(self, lines: Mapping[int, Sequence[str]]) -> None:
+        """Has the kernel of each node take its lines, all in the same moment: half a cut is another fault."""
+        with ThreadPoolExecutor(max_workers=max(1, len(lines))) as pool:
+            done = [pool.submit(self._nft, node, mine) for node, mine in lines.items()]
+        for one in done:
+            one.result()
 
     def _nft(self, node: int, lines: Sequence[str]) -> None:
         self._spaces[node].run("nft", "-f", "-", text="\n".join(lines) + "\n")

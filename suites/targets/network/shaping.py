@@ -38,7 +38,7 @@ def unshape(outer: Namespace, inner: Namespace, line: Shaping) -> int:
 
 def _words(line: Shaping) -> list[str]:
     if line.kbit_per_s:
-        return ["tbf", "rate", f"{line.kbit_per_s}kbit", "burst", "32kbit", "latency", "2s"]
+        return ["tbf", "rate", f"{line.kbit_per_s}kbit", "burst", "32kbit", "latency", "500ms"]
     words = ["netem", "delay", f"{line.delay_ms:g}ms"]
     words += [f"{line.jitter_ms:g}ms"] if line.jitter_ms else []
     return [*words, *(["reorder", f"{line.reorder_percent:g}%"] if line.reorder_percent else [])]

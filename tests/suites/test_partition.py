@@ -1,0 +1,42 @@
+"""Trials that part the nodes of a cluster: one passes, a planted bug fails it, and without namespaces none applies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import run
+from brokertrial.suites.targets import processes
+from brokertrial.suites.targets.network.abilities import offered_here
+
+CASE = "partition/isolated-leader"
+WITH_NETWORK = pytest.mark.skipif("network" not in offered_here(), reason="no network namespaces on this machine")
+
+
+def result(target: str, runs: Path) -> CaseResult:
+    (found,) = run(RunOptions(target, select=(CASE,), runs=str(runs), seed=1)).results
+    return found
+
+
+@WITH_NETWORK
+def test_an_isolated_leader_is_no_danger_to_a_healthy_cluster(tmp_path: Path) -> None:
+    found = result("reference:3", tmp_path)
+    assert found.verdict is Verdict.PASS, found
+
+
+@WITH_NETWORK
+def test_a_leader_that_decides_alone_is_caught(tmp_path: Path) -> None:
+    found = result("reference:3?mutant=B09", tmp_path)
+    assert {anomaly.name for anomaly in found.anomalies} & {"lost-write", "unseen", "offset-reuse"}, found
+
+
+def test_where_namespaces_are_forbidden_the_trial_is_not_applicable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "offered_here", frozenset)
+    found = result("reference:3", tmp_path)
+    assert found.verdict is Verdict.NOT_APPLICABLE and "cutting nodes off" in str(found)
