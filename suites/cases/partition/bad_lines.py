@@ -34,7 +34,7 @@ def a_leader_whose_connections_are_reset_loses_nothing():
     )
 
 
-@case("partition/lost-packets", guarantees=["repl-001", "ord-003", "idem-002"], needs=NEEDS, detects=["M05"])
+@case("partition/lost-packets", guarantees=["repl-001", "ord-003", "idem-002"], needs=NEEDS, detects=["M06"])
 def a_leader_behind_a_bad_line_loses_nothing():
     """Nothing that was acknowledged MUST be lost, doubled or reordered while a third of the packets between the leader
     and the other nodes is lost.
@@ -78,7 +78,7 @@ def what_is_on_its_way_to_followers_is_not_replicated():
     "partition/late-packets",
     guarantees=["repl-001", "ord-003", "idem-002"],
     needs=[*NEEDS, "netem"],
-    detects=["M05"],
+    detects=["M06"],
 )
 def a_leader_whose_packets_are_late_loses_nothing():
     """Nothing that was acknowledged MUST be lost, doubled or reordered while packets of the leader are late, and some

@@ -140,7 +140,7 @@ def each_input_is_copied_once_over_a_bridge():
     guarantees=["cmt-005", "prod-002"],
     needs=NEEDS,
     apis={"JoinGroup": 0},
-    detects=["M02a"],
+    detects=["M06"],
 )
 def a_pipeline_loses_nothing_to_a_partition():
     """Of every input that a group has committed after its copy was acknowledged a copy MUST be in the output although
