@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
@@ -133,9 +136,22 @@ def _step(number: int, exchange: ShownExchange, finding: Finding) -> dict[str, A
         "version": exchange.version,
         "connection": exchange.connection,
         "request": shown(exchange.request),
-        "oracle": shown(exchange.oracle),
-        "target": shown(exchange.target) if last else "",
+        "oracle": _marked(exchange.oracle, finding, "oracle") if last else shown(exchange.oracle),
+        "target": _marked(exchange.target, finding, "target") if last else "",
     }
+
+
+def _marked(answer: Any, finding: Finding, side: str) -> Markup:
+    """An answer with the values marked that differ."""
+    text = str(escape(shown(answer)))
+    for place in finding.places:
+        name = place.path.rsplit(".", 1)[-1].split("[")[0]
+        value = place.oracle if side == "oracle" else place.target
+        number = value.rpartition("(")[2].rstrip(")") if name.endswith("error_code") else value
+        for written in (number, json.dumps(value, ensure_ascii=False)):
+            pair = str(escape(f'"{name}": {written}'))
+            text = re.sub(rf"(?<!<mark>){re.escape(pair)}(?![\w.])", f"<mark>{pair}</mark>", text)
+    return Markup(text)
 
 
 def shown(value: Any) -> str:

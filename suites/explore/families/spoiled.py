@@ -1,0 +1,72 @@
+"""Any other request with one field of it at an edge: zero, negative, empty, very long, said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+from brokertrial.suites.explore.families import Rule, rule, rules
+from brokertrial.suites.explore.model import Model
+from brokertrial.suites.explore.step import Step
+
+#: How long a broker takes is no part of its answer, and settings and members are waited for by what they were given.
+KEPT = frozenset(
+    {
+        "timeout_ms", "max_wait_ms", "min_bytes", "session_timeout_ms", "rebalance_timeout_ms",
+        "transaction_timeout_ms", "configs", "assignments", "records", "metadata", "transactional_id",
+        "v3_and_below_transactional_id",
+    }
+)  # fmt: skip
+LEFT_ALONE = frozenset({"restart", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "LeaveGroup"})
+NUMBERS = (0, -1, 1, -2, 127)
+TEXTS = ("", "x" * 300, " ")
+Place = tuple[Any, Any]
+"""What holds a value, and its key or index there."""
+
+
+@rule("ApiVersions", 3.0)
+def spoiled(model: Model) -> Step | None:
+    able: list[Rule] = [
+        each for each in rules() if each.family != "spoiled" and each.api not in LEFT_ALONE and model.offers(each.api)
+    ]
+    step = model.pick(able).make(model)
+    if step is None or step.blocks or step.unanswered:
+        return None
+    step.fields = deepcopy(step.fields)
+    places = list(_places(step.fields))
+    if not places:
+        return None
+    holder, key = model.pick(places)
+    value = holder[key]
+    if isinstance(value, int):
+        holder[key] = model.pick(NUMBERS)
+    elif isinstance(value, str):
+        holder[key] = model.pick(TEXTS)
+    else:
+        holder[key] = model.pick([[], value * 2])
+    if step.learn is not None:
+        step.learn = _forgiving(step.learn)
+    return step
+
+
+def _forgiving(learn: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """An answer to a request that is not what its rule made may not hold what the rule looks for."""
+
+    def learned(answer: dict[str, Any]) -> None:
+        with suppress(LookupError, TypeError, ValueError, AttributeError):
+            learn(answer)
+
+    return learned
+
+
+def _places(value: Any) -> Iterator[Place]:
+    """Every number, text and list in a request that may be changed."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        if key in KEPT:
+            continue
+        if isinstance(inner, (str, list)) or (isinstance(inner, int) and not isinstance(inner, bool)):
+            yield value, key
+        yield from _places(inner)
