@@ -2,7 +2,7 @@
 
 Version 0. An empty list asks for all topics; a cursor names where to go on; at most min(limit,
 max.request.partition.size.limit) partitions an answer, then `next_cursor` names the first that was left out. Unknown
-topic: 3.
+topic: 3; a cursor whose topic is not among those that are named, or with a negative index: 42 for all.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from brokertrial.wire.messages import Struct, response
 def describe_topic_partitions(request: Struct, context: Context) -> Struct:
     """One page of the description."""
     node, cursor = context.node, request.cursor
-    names = sorted({t.name for t in request.topics} or {t.name for t in node.topics.all()})
+    asked = {t.name for t in request.topics}
+    names = sorted(asked or {t.name for t in node.topics.all()} | ({cursor.topic_name} if cursor else set()))
     first = 0
-    if cursor is not None and cursor.partition_index < 0:
+    if cursor is not None and (cursor.partition_index < 0 or cursor.topic_name not in names):
         return _page([{"error_code": errors.INVALID_REQUEST, "name": name} for name in names], None)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]

@@ -197,8 +197,14 @@ class Controller:
                 return errors.NO_REASSIGNMENT_IN_PROGRESS
             self._write([elections.cancelled(self.image, topic, index)])
             return errors.NONE
-        if not target or len(set(target)) != len(target) or not set(target) <= set(self.image.brokers):
+        if (
+            not target
+            or len(set(target)) != len(target)
+            or not set(target) <= {*self.image.brokers, *placement.replicas}
+        ):
             return errors.INVALID_REPLICA_ASSIGNMENT
+        if target == placement.replicas and not placement.adding and not placement.removing:
+            return errors.NONE
         self._write([elections.reassigned(self.image, topic, index, target)])
         return errors.NONE
 

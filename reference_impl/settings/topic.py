@@ -45,7 +45,7 @@ _ROWS = [
     Setting("remote.log.copy.disable", "boolean", "false"),
     Setting("remote.log.delete.on.disable", "boolean", "false"),
     Setting("remote.storage.enable", "boolean", "false"),
-    Setting("retention.bytes", "long", "-1", low=-1, synonym="log.retention.bytes"),
+    Setting("retention.bytes", "long", "-1", synonym="log.retention.bytes"),
     Setting("retention.ms", "long", "604800000", low=-1, synonym="log.retention.ms"),
     Setting("segment.bytes", "int", "1073741824", low=1 << 20, high=INT_MAX, synonym="log.segment.bytes"),
     Setting("segment.index.bytes", "int", "10485760", low=4, synonym="log.index.size.max.bytes"),

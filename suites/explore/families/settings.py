@@ -18,7 +18,7 @@ SETTINGS = {
     "message.timestamp.type": ["CreateTime", "LogAppendTime", "Sometime"],
     "compression.type": ["producer", "gzip", "brotli"],
     "segment.bytes": ["1048576", "1"],
-    "message.timestamp.before.max.ms": ["3600000", "0", "-1"],
+    "message.timestamp.before.max.ms": ["3600000", "60000", "-1"],
     "message.timestamp.after.max.ms": ["3600000", "0", "-1"],
     "retention.bytes": ["1000000", "-1", "-2"],
     "flush.messages": ["1", "0"],

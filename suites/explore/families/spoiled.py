@@ -1,4 +1,4 @@
-"""Any other request with one field of it at an edge: zero, negative, empty, very long, said twice."""
+"""Any other request with one field of it at an edge: zero, negative, empty, very long."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def spoiled(model: Model) -> Step | None:
     elif isinstance(value, str):
         holder[key] = model.pick(TEXTS)
     else:
-        holder[key] = model.pick([[], value * 2])
+        holder[key] = []
     if step.learn is not None:
         step.learn = _forgiving(step.learn)
     return step
