@@ -185,7 +185,7 @@ def _read(
     room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.response_room)
     for key, wanted in asked:
         partition = _partition(key, context)
-        error = _absent(key, context) if partition is None else _error(partition, wanted, request, context)
+        error = _absent(key, context, woken) if partition is None else _error(partition, wanted, request, context)
         if error or partition is None:
             part = _failed(key, error, partition, context)
             reading.failed = reading.failed or partition is not None or error == errors.NOT_LEADER_OR_FOLLOWER
@@ -217,11 +217,12 @@ def _partition(key: SessionPartition, context: Context) -> Partition | None:
     return None if topic is None else context.node.partition(topic.name, key.partition)
 
 
-def _absent(key: SessionPartition, context: Context) -> int:
+def _absent(key: SessionPartition, context: Context, woken: bool) -> int:
+    """A fetch that has waited asks for the partition that it found before: its topic id was known then."""
     topics = context.node.topics
     topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
     if topic is None:
-        by_name = isinstance(key.topic, str) or bugs.on("P65")
+        by_name = isinstance(key.topic, str) or woken or bugs.on("P65")
         return errors.UNKNOWN_TOPIC_OR_PARTITION if by_name else errors.UNKNOWN_TOPIC_ID
     known = 0 <= key.partition < topic.partitions
     return errors.NOT_LEADER_OR_FOLLOWER if known else errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -75,7 +75,8 @@ def _appended(
                 waiting.append(answer)
                 answer = answer.answer
             answers.append(answer)
-        topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
+        if answers:  # a topic of which no partition is named is passed over
+            topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
     return _replicated(request, topics, waiting, context) if waiting else _answer(request, topics, context)
 
 

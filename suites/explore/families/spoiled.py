@@ -11,12 +11,14 @@ from brokertrial.suites.explore.families import Rule, rule, rules
 from brokertrial.suites.explore.model import Model
 from brokertrial.suites.explore.step import Step
 
+#: Whether a topic of which no partition is named is in the answer is each broker's own affair.
+NOT_EMPTIED = frozenset({"partitions", "partition_data", "partition_indexes"})
 #: How long a broker takes is no part of its answer, and settings and members are waited for by what they were given.
 KEPT = frozenset(
     {
         "timeout_ms", "max_wait_ms", "min_bytes", "session_timeout_ms", "rebalance_timeout_ms",
         "transaction_timeout_ms", "configs", "assignments", "records", "metadata", "transactional_id",
-        "v3_and_below_transactional_id",
+        "v3_and_below_transactional_id", "isolation_level",
     }
 )  # fmt: skip
 LEFT_ALONE = frozenset({"restart", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "LeaveGroup"})
@@ -67,6 +69,8 @@ def _places(value: Any) -> Iterator[Place]:
     for key, inner in pairs:
         if key in KEPT:
             continue
-        if isinstance(inner, (str, list)) or (isinstance(inner, int) and not isinstance(inner, bool)):
+        if (isinstance(inner, list) and key in NOT_EMPTIED) or isinstance(inner, bool):
+            pass
+        elif isinstance(inner, (str, list, int)):
             yield value, key
         yield from _places(inner)
