@@ -67,7 +67,7 @@ def _appended(
     for data in request.topic_data:
         name = _name_of(data, context)
         answers = []
-        for part in data.partition_data:
+        for part in {part.index: part for part in data.partition_data}.values():  # said twice: the last one counts
             error = refused or unverified.get((name, part.index), errors.NONE)
             answer: Struct | PendingReplication
             answer = _failed(part.index, error, _WHY.get(error)) if error else _append(request, name, part, context)

@@ -9,8 +9,9 @@ import pytest
 
 from brokertrial.suites.targets import open_target
 from brokertrial.wire import errors
-from brokertrial.wire.client import Connection
+from brokertrial.wire.client import Connection, ResponseTimeout
 from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.records import Record, build_batch
 
 KEPT_SETTING = {"name": "retention.bytes", "config_operation": 0, "value": "-2"}
 
@@ -58,3 +59,28 @@ def test_any_size_below_zero_is_no_limit(broker: Connection) -> None:
     resources = [{"resource_type": 2, "resource_name": "t", "configs": [KEPT_SETTING]}]
     answer = broker.call(request("IncrementalAlterConfigs", resources=resources), 1)
     assert answer.responses[0].error_code == errors.NONE
+
+
+def test_of_a_partition_that_is_named_twice_the_last_batch_counts(broker: Connection) -> None:
+    batches = [memoryview(build_batch([Record(key=None, value=b"v")] * count)) for count in (1, 2)]
+    twice = [{"index": 0, "records": batch} for batch in batches]
+    topics = [{"name": "t", "partition_data": twice}, {"name": "u", "partition_data": []}]
+    asked = request("Produce", acks=-1, timeout_ms=10_000, transactional_id=None, topic_data=topics)
+    (topic,) = broker.call(asked, 9).responses  # a topic of which no partition is named is passed over
+    assert [(each.index, each.error_code) for each in topic.partition_responses] == [(0, errors.NONE)]
+    ends = [{"name": "t", "partitions": [{"partition_index": 0, "timestamp": -1}]}]
+    assert broker.call(request("ListOffsets", replica_id=-1, topics=ends), 5).topics[0].partitions[0].offset == 2
+
+
+def test_a_fetch_that_waits_is_answered_when_its_topic_is_deleted(broker: Connection) -> None:
+    made = [{"name": "short-lived", "num_partitions": 1, "replication_factor": 1}]
+    topic_id = broker.call(request("CreateTopics", topics=made, timeout_ms=10_000), 7).topics[0].topic_id
+    place = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000}
+    topics = [{"topic_id": topic_id, "partitions": [place]}]
+    with Connection(broker.host, broker.port) as waiting:
+        waiting.send(request("Fetch", max_wait_ms=60_000, min_bytes=1, max_bytes=1_000, topics=topics), 13)
+        with pytest.raises(ResponseTimeout):
+            waiting.receive(0.5)
+        broker.call(request("DeleteTopics", topics=[{"name": "short-lived"}], timeout_ms=10_000), 6)
+        (partition,) = waiting.receive(20.0).struct.responses[0].partitions
+    assert partition.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION
