@@ -1,20 +1,5 @@
 """What was acknowledged is there, once, as it was sent: each check finds its anomaly and keeps silent beside it."""
 
-import pytest
-
-
-@pytest.fixture
-def told(story):
-    """One idempotent producer p and one reader r on a cluster of three nodes."""
-
-    def begin(**header):
-        tale = story(**header)
-        tale.producer("p")
-        tale.reader("r")
-        return tale
-
-    return begin
-
 
 # lost-write
 

@@ -54,17 +54,6 @@ def test_the_proof_is_a_pair():
     assert (found.q, found.p, found.after, found.before) == (3, 4, 3, 1)
 
 
-@pytest.fixture
-def told(story):
-    def begin(**header):
-        tale = story(**header)
-        tale.producer("p")
-        tale.reader("r")
-        return tale
-
-    return begin
-
-
 def test_an_end_that_is_too_short_is_reported_when_asked_for(told):
     tale = told()
     send = tale.send(10, at=0)

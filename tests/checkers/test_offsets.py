@@ -3,17 +3,6 @@
 import pytest
 
 
-@pytest.fixture
-def told(story):
-    def begin(**header):
-        tale = story(**header)
-        tale.producer("p")
-        tale.reader("r")
-        return tale
-
-    return begin
-
-
 def test_an_acknowledgement_by_one_of_three_proves_nothing(story):
     tale = story(nodes=3)
     tale.producer("p", acks=1, idempotence=False)

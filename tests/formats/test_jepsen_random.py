@@ -4,20 +4,17 @@ import itertools
 import json
 from random import Random
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brokertrial.checkers.engines.base import titles, topics
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.jepsen import jepsen_checks
-from brokertrial.checkers.relations import BASES, RENAMED
 from brokertrial.histories.formats.jepsen import Jepsen
 from brokertrial.histories.formats.settings import Settings
 from brokertrial.histories.header import Header
-from brokertrial.histories.rows import TABLES, Event
-from brokertrial.histories.tables import columns_of, schema_of
+from brokertrial.histories.rows import Event
+from tests.checkers.agreement import relations
 from tests.checkers.oracle.facts import Facts
 from tests.checkers.oracle.jepsen import DEFINITIONS, JepsenHistory, JepsenOp, Rules, jepsen_history
 
@@ -152,21 +149,6 @@ class Tale:
             (a.name, a.topic, a.offsets, tuple(map(value_of, a.values)), a.operations, judged)
             for a, judged in anomalies
         )
-
-
-def relations(tales):
-    made = {"histories": titles(tales), "topics": topics(tales)}
-    for table in TABLES:
-        if table in BASES:
-            made[table] = pa.concat_tables([columns(table, number, tale) for number, tale in enumerate(tales)])
-    return made
-
-
-def columns(table, number, tale):
-    rows = tale.rows(table)
-    found = columns_of(table, rows) if rows else schema_of(table).empty_table()
-    found = found.rename_columns([RENAMED.get(name, name) for name in found.column_names])
-    return found.add_column(0, "history", pa.array([number] * len(rows), pa.int32()))
 
 
 def compare(tales):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import socket
 import subprocess
@@ -18,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from brokertrial.reference_impl.broker.cluster import Cluster
+from campaigns.kills.support import control, placement
 from tests.reference_impl.brokers import Deadline
 
 QUICK = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 20, "log_level": 0}
@@ -31,23 +30,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
     finally:
         running.stop()
-
-
-def control(cluster: Cluster, node: int, **wanted: Any) -> Any:
-    """One command over a node's control channel; node 0 is the controller."""
-    folder = os.open(cluster.data_of(node), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with socket.socket(socket.AF_UNIX) as channel:
-            channel.connect(f"/proc/self/fd/{folder}/control.sock")
-            channel.sendall(json.dumps(wanted).encode() + b"\n")
-            return json.loads(channel.makefile().readline())
-    finally:
-        os.close(folder)
-
-
-def placement(cluster: Cluster, topic: str, index: int = 0) -> Any:
-    found = control(cluster, 0, do="dump")["partitions"]
-    return next(one for one in found if (one["topic"], one["partition"]) == (topic, index))
 
 
 def make(cluster: Cluster, topic: str) -> None:
