@@ -153,8 +153,7 @@ class BrokerMembership:
         node = self._node
         places = {"CLIENTS": (node.host, node.port)} | ({"BROKERS": peers} if (peers := node.config.peers) else {})
         listeners = [
-            {"name": name, "host": host, "port": port, "security_protocol": 0}
-            for name, (host, port) in places.items()
+            {"name": name, "host": host, "port": port, "security_protocol": 0} for name, (host, port) in places.items()
         ]
         answer = await self.call(
             request(

@@ -20,6 +20,7 @@ from brokertrial.reference_impl.broker.channel import ControlChannel
 from brokertrial.reference_impl.broker.chores import Chores
 from brokertrial.reference_impl.broker.dispatch import dispatch
 from brokertrial.reference_impl.broker.membership import BrokerMembership
+from brokertrial.reference_impl.broker.topic_requests import TopicRequests
 from brokertrial.reference_impl.clock import Clock, SystemClock
 from brokertrial.reference_impl.control.controller import Controller
 from brokertrial.reference_impl.control.image import JsonRecord, Topic
@@ -39,11 +40,9 @@ from brokertrial.reference_impl.settings import emulated
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.reference_impl.txn.service import TransactionService
 from brokertrial.wire import errors
-from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.messages import Struct
 
 log = logging.getLogger("node")
-
-_MOST_ASKED_FOR = 1000
 
 
 class Node:
@@ -75,7 +74,7 @@ class Node:
         self._isr_keeper = IsrKeeper(self, self.replicas, self.membership.call) if self.membership else None
         self._channel = ControlChannel(self)
         self._chores = Chores(self.clock)
-        self._asked_for: dict[str, float] = {}
+        self._topic_requests = TopicRequests(self.clock)
         self._opened = False
 
     def _served(self) -> dict[int, api.Served]:
@@ -319,29 +318,13 @@ class Node:
         count, factor = self.config[f"{prefix}.num.partitions"], self.config[f"{prefix}.replication.factor"]
         if self.membership is None:
             return self.create_topic(name, self.spread(count, factor), dict(configs), internal=True)
-        if self._may_ask_for(name):
-            self._ask_for_topic(name, count, factor, configs)
+        self._topic_requests.ask(self.membership, name, count, factor, configs)
         return None
 
     def ask_for_topic(self, name: str) -> None:
         """Has the controller make a topic on first use; nobody waits for it."""
-        if self._may_ask_for(name):
-            self._ask_for_topic(name, -1, -1, {})
-
-    def _may_ask_for(self, name: str) -> bool:
-        now_s = self.clock.monotonic()
-        if now_s < self._asked_for.get(name, now_s):
-            return False
-        if len(self._asked_for) > _MOST_ASKED_FOR:
-            self._asked_for = {one: due_s for one, due_s in self._asked_for.items() if due_s > now_s}
-        self._asked_for[name] = now_s + 1.0
-        return True
-
-    def _ask_for_topic(self, name: str, count: int, factor: int, configs: dict[str, str]) -> None:
         assert self.membership is not None
-        entries = [{"name": key, "value": value} for key, value in configs.items()]
-        wanted = {"name": name, "num_partitions": count, "replication_factor": factor, "configs": entries}
-        self.membership.soon(request("CreateTopics", topics=[wanted], timeout_ms=5000), 7)
+        self._topic_requests.ask(self.membership, name, -1, -1, {})
 
     def allocate_producer_ids(self, count: int) -> int:
         """The first of a block of producer ids that nobody will ever get again; durable."""

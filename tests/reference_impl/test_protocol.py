@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -308,38 +305,6 @@ def test_an_api_can_be_left_out_and_settings_given(start_broker: Any) -> None:
     answer = wire.call(request("Metadata", topics=[{"name": "made-on-use"}]), 9)
     assert len(answer.topics[0].partitions) == 3
     wire.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--set", "num.partition=3"], "num.partitions"),
-        (["--set", "num.partitions=zero"], "num.partitions"),
-        (["--without", "Nonsense"], "Nonsense"),
-        (["--mutant", "M99"], "M99"),
-        (["--emulate", "1.0"], "1.0"),
-    ],
-)
-def test_wrong_arguments_are_one_clear_sentence(arguments: list[str], sentence: str, tmp_path: Any) -> None:
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "brokertrial.reference_impl",
-        "node",
-        "--data",
-        str(tmp_path / "d"),
-        *arguments,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 4
-    assert sentence in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
-
-
-def test_the_planted_bugs_are_listed() -> None:
-    command = [sys.executable, "-P", "-m", "brokertrial.reference_impl", "mutants", "--json"]
-    listed = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
-    assert {"M01a", "M05", "M06", "M07a", "M09", "M15a", "M17", "M30a", "M37a"} <= {bug["id"] for bug in listed}
 
 
 def test_the_planted_swap_appends_the_second_of_two_pipelined_batches_first(start_broker: Any) -> None:
