@@ -21,6 +21,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
 LARGEST = 2**63 - 1
+_WITHOUT_RETENTION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ def store(
         each.line["error_code"] = refusal
         if not refusal and _length(each.value.metadata) > limit and not bugs.on("P16"):
             each.line["error_code"] = errors.OFFSET_METADATA_TOO_LARGE
+        elif context.version < _WITHOUT_RETENTION and bugs.on("R81"):
+            continue
         elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
             offsets.append((each.topic, each.partition, each.value))
     if offsets:
