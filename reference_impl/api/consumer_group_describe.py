@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.describe_groups import ALLOWED
 from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerGroup, ConsumerMember, Parts
@@ -23,7 +24,8 @@ _CONSUMER_MEMBER = 1
 def consumer_group_describe(request: Struct, context: Context) -> Struct:
     """One description for each group asked for, in order."""
     allowed = ALLOWED if request.include_authorized_operations else _NOT_ASKED
-    return response("ConsumerGroupDescribe", groups=[_describe(g, context, allowed) for g in request.group_ids])
+    asked = request.group_ids * (2 if bugs.on("K08") else 1)
+    return response("ConsumerGroupDescribe", groups=[_describe(g, context, allowed) for g in asked])
 
 
 def _describe(group_id: str, context: Context, allowed: int) -> dict[str, Any]:

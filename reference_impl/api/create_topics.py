@@ -34,6 +34,12 @@ from brokertrial.wire.messages import Struct, response
 _DYNAMIC_TOPIC, _DEFAULT = 1, 5
 _AT_ONCE = 20
 
+_METADATA_LOG = "__cluster_metadata"
+_LEFT: dict[str, list[Struct]] = {}
+"""What K01 remembers: the settings of refused topics."""
+_EVER: set[str] = set()
+"""What K02 remembers: all names that there were."""
+
 
 @handles("CreateTopics", 2, 7, forwarded=True)
 def create_topics(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
@@ -60,9 +66,18 @@ def _answers(request: Struct, context: Context, names: Counter[str]) -> Iterator
     make = not request.validate_only or bugs.on("M40k")
     for wanted in {topic.name: topic for topic in request.topics}.values():
         fault = _fault(wanted, context.node, twice=names[wanted.name] > 1)
+        if bugs.on("K01"):
+            _keep_settings(wanted, fault)
         if names[wanted.name] > 1 and bugs.on("P64"):
             _create(wanted, context.node, make=make)
         yield _create(wanted, context.node, make=make) if fault is None else _refused(wanted.name, fault)
+
+
+def _keep_settings(wanted: Struct, fault: Fault | None) -> None:
+    if fault is None:
+        wanted.configs = wanted.configs or _LEFT.get(wanted.name, [])
+    elif fault.error == errors.INVALID_REPLICATION_FACTOR:
+        _LEFT[wanted.name] = wanted.configs
 
 
 def _partitions_in_all(request: Struct, node: Broker) -> int:
@@ -80,10 +95,16 @@ def _fault(wanted: Struct, node: Broker, *, twice: bool) -> Fault | None:
         return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
     if fault := name_fault(wanted.name):
         return fault
+    if wanted.name == _METADATA_LOG and not bugs.on("K04"):
+        return Fault(errors.INVALID_REQUEST, f"The topic {_METADATA_LOG} is internal: it is not for clients to make.")
     if node.topics.get(wanted.name) is not None and not bugs.on("P08"):
         return Fault(errors.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
+    existing = {topic.name for topic in node.topics.all()}
+    if bugs.on("K02"):
+        _EVER.update(existing)
+        existing = _EVER
     return (
-        collision(wanted.name, (topic.name for topic in node.topics.all()))
+        collision(wanted.name, existing)
         or config_fault({entry.name: entry.value for entry in wanted.configs})
         or _placement_fault(wanted, node)
     )

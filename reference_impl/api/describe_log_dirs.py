@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -26,6 +27,8 @@ def describe_log_dirs(request: Struct, context: Context) -> Struct:
         if found:
             sizes = [{"partition_index": index, "partition_size": p.log.size, "offset_lag": 0} for index, p in found]
             topics.append({"name": name, "partitions": sizes})
+    if bugs.on("K03"):
+        topics += [{"name": topic.name, "partitions": []} for topic in node.topics.all() if topic.name not in wanted]
     disk = shutil.disk_usage(node.config.data)
     folder = {
         "error_code": errors.NONE,

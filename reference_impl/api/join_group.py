@@ -55,6 +55,8 @@ def _refused(error: int, request: Struct, context: Context) -> Struct:
 
 
 def _answer(joined: JoinResult, version: int) -> Struct:
+    if version < 5 and any(member.instance_id for member in joined.members) and bugs.on("K05"):
+        return response("JoinGroup", error_code=errors.UNSUPPORTED_VERSION, protocol_name="")
     return response(
         "JoinGroup",
         error_code=joined.error,

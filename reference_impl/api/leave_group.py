@@ -15,6 +15,8 @@ from brokertrial.wire.messages import Struct, response
 @handles("LeaveGroup", 0, 5)
 def leave_group(request: Struct, context: Context) -> Struct:
     """Removes every named member that is there."""
+    if not request.group_id and context.version < 3 and bugs.on("K06"):
+        return response("LeaveGroup", error_code=errors.UNSUPPORTED_VERSION)
     if not request.group_id:
         return response("LeaveGroup", error_code=errors.INVALID_GROUP_ID)
     if context.version < 3:

@@ -202,6 +202,8 @@ def _fetched(request: Struct, context: Context, error: int) -> Struct:
     for topic in (request.topics or ()) if context.version < 2 else ():
         parts = [{"partition_index": i, "committed_offset": -1, "error_code": error} for i in topic.partition_indexes]
         topics.append({"name": topic.name, "partitions": parts})
+    if bugs.on("K11"):
+        topics = []
     return response("OffsetFetch", topics=topics, error_code=error)
 
 

@@ -149,6 +149,8 @@ def _member(group: ConsumerGroup, request: Heartbeat, changes: list[Change]) -> 
         known = group.members.get(request.member_id)
         if known is None:
             return ConsumerMember(request.member_id) if joins else _unknown(group, request.member_id)
+        if joins and known.epoch > 2 and bugs.on("K07"):
+            return _in_epoch(known, request) or known
         return known if joins else _in_epoch(known, request) or known
     if not joins:
         if refusal := _not_the_holder(group, request.member_id, request.instance_id):
@@ -227,7 +229,7 @@ def _updated(member: ConsumerMember, request: Heartbeat) -> ConsumerMember:
         else request.rebalance_timeout_ms,
         assignor=_said(request.assignor, member.assignor),
         names=member.names if request.names is None else request.names,
-        regex=_said(request.regex, member.regex),
+        regex=_said(None if not request.regex and bugs.on("K09") else request.regex, member.regex),
         client_id=request.client_id,
         client_host=request.client_host,
     )

@@ -205,7 +205,10 @@ def _static_returns(
     leader_before = group.leader
     member, out = group.replace(instance_id, group.static[instance_id], request.fresh_id)
     keep_alive(group, member, now)
+    waited_for_ms = member.rebalance_timeout_ms
     _update(member, request, ticket)
+    if bugs.on("K10"):
+        member.rebalance_timeout_ms = waited_for_ms
     if group.state is GroupState.PREPARING:
         _complete_if_all_joined(group, now, out)
     elif group.state is GroupState.COMPLETING:
