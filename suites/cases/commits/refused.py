@@ -3,6 +3,7 @@
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2}
 LIMIT, DEFAULT_LIMIT = "offset.metadata.max.bytes", 4096
@@ -50,3 +51,47 @@ def a_refused_offset_leaves_nothing_pending(wire, topic, group, transactional_id
     sent.must_be_refused(errors.OFFSET_METADATA_TOO_LARGE)
     producer.commit().must_succeed()
     wire.eventually(lambda: wire.committed(group, topic, require_stable=True).must_be(-1), within=10)
+
+
+@case(
+    "commits/metadata-limit-in-part-of-a-transaction",
+    guarantees=["txn-012", "cmt-010"],
+    needs=["partitions"],
+    apis={**COMMITS, "OffsetFetch": 7, "TxnOffsetCommit": 0, "AddOffsetsToTxn": 0, "EndTxn": 0},
+    detects=["K12"],
+)
+def offsets_beside_a_refused_one_come_with_the_transaction(wire, topic_of, group, transactional_id):
+    """Offsets that a transaction stages beside one whose metadata is beyond the limit MUST be in force when it has
+    committed, and no partition MUST stay unstable: neither theirs nor that of the refused one.
+    """
+    topic = topic_of(partitions=4)
+    limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
+    producer = wire.producer(transactional_id)
+    first = producer.send_offsets(group, {(topic, 3): 1}).must_succeed()
+    staged = {0: (5, ""), 1: (6, "x" * (limit + 1)), 2: (7, "y")}
+    rows = [
+        {"partition_index": index, "committed_offset": offset, "committed_metadata": metadata}
+        for index, (offset, metadata) in staged.items()
+    ]
+    named = {"topic_id": wire.topic_id(topic)} if first.version >= 6 else {}
+    asked = request(
+        "TxnOffsetCommit",
+        transactional_id=transactional_id,
+        group_id=group,
+        producer_id=producer.id,
+        producer_epoch=producer.epoch,
+        topics=[{"name": topic, **named, "partitions": rows}],
+    )
+    answer = wire.ask(asked, to=wire.coordinator(group), version=first.version)
+    codes = {row.partition_index: row.error_code for row in answer.struct.topics[0].partitions}
+    wanted = {0: 0, 1: errors.OFFSET_METADATA_TOO_LARGE, 2: 0}
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics[0].partitions")
+    producer.commit().must_succeed()
+
+    for partition, offset in ((0, 5), (1, -1), (2, 7), (3, 1)):
+        wire.eventually(
+            lambda partition=partition, offset=offset: wire.committed(
+                group, topic, partition, require_stable=True
+            ).must_be(offset),
+            within=10,
+        )

@@ -45,6 +45,27 @@ def a_second_holder_of_an_instance_id_fences_the_first(wire, topic, group):
     wire.committed(group, topic).must_be(-1)
 
 
+@case("groups/static-member-changes-its-timeout", guarantees=["grp-013", "grp-015"], apis=STATIC, detects=["K10"])
+def a_returning_static_member_brings_its_timeouts(wire, group):
+    """A static member that returns with another rebalance timeout MUST be waited for so long, and no longer as before.
+
+    It returns with 2 s instead of 60 s, and then does not answer the call to a rebalance.
+    """
+    long, short = 60_000, 2_000
+    first = wire.member(group, "first", instance_id=INSTANCE, rebalance_timeout_ms=long, session_timeout_ms=long)
+    first.join().must_succeed()
+    first.sync({first.id: b""}).must_succeed()
+    again = wire.member(group, "again", instance_id=INSTANCE, rebalance_timeout_ms=short, session_timeout_ms=long)
+    again.join().must_succeed()
+
+    other = wire.member(group, "other", rebalance_timeout_ms=short)
+    other.begin_join()
+    joined = other.finish_join().must_succeed()
+    most = short / 1_000 + 10 + wire.slack_s
+    took = joined.took_ms / 1_000
+    joined.must(took < most, f"the rebalance lasted {took:.0f} s; both members allow {short / 1_000:.0f} s")
+
+
 def _stable(other, static):
     """A generation of both, led by the one that is not static."""
     other.join().must_succeed()
