@@ -146,8 +146,6 @@ class FollowerSession:
         told = (position.told_high_watermark, position.told_start)
         if not data and told == (partition.high_watermark, log.start_offset):
             return None
-        if data and bugs.on("B02"):
-            partition.replica_fetched(self.replica, position.log_start, log.end_offset, self.broker_epoch)
         position.told_high_watermark, position.told_start = partition.high_watermark, log.start_offset
         return _answer(partition, data)
 

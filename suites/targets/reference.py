@@ -124,6 +124,7 @@ def _replicated(nodes: int) -> list[str]:
     settings = [f"default.replication.factor={copies}", f"min.insync.replicas={copies - 1}"]
     for topic in ("offsets.topic", "transaction.state.log"):
         settings += [f"{topic}.replication.factor={copies}", f"{topic}.num.partitions=3"]
+    settings += ["group.consumer.session.timeout.ms=6000"]  # who is cut off while it leaves is expelled by then
     return [*settings, "auto.create.topics.enable=false", "leader.imbalance.check.interval.seconds=5"]
 
 

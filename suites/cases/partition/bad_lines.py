@@ -20,7 +20,7 @@ SENDS = SendAndRead(producers=6, partitions=3, idempotent=True, in_flight=ONE_AT
     "partition/connections-reset",
     guarantees=["repl-001", "idem-002", "prod-002"],
     needs=NEEDS,
-    detects=["B05", "M34b"],
+    detects=["M34b"],
 )
 def a_leader_whose_connections_are_reset_loses_nothing():
     """Nothing that was acknowledged MUST be lost or doubled while each connection between the leader and other nodes is
@@ -51,7 +51,7 @@ def a_leader_behind_a_bad_line_loses_nothing():
     "partition/narrow-lines-then-leader-lost",
     guarantees=["repl-001", "ord-003", "prod-002"],
     needs=[*NEEDS, "bandwidth"],
-    detects=["B02"],
+    detects=["B01"],
 )
 def what_is_on_its_way_to_followers_is_not_replicated():
     """What is acknowledged with acks=all MUST survive although the lines of both followers are narrow when the leader

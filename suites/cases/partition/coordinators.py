@@ -14,6 +14,10 @@ NEEDS = ["three-nodes", "leaders", "network", "proxy"]
 END = after("f1", "begin", delay_ms=7_000)
 
 
+FEW = 2
+"""Transactions that end while a cut is at work, or soon after, at the least: those under way wait for its end."""
+
+
 def disturbed(workload, fault, **more):
     """The workload and one fault of seven seconds."""
     return Trial(workload=workload, schedule=Windows(fault), at_least_s=10.0, longest_s=70.0, **more)
@@ -89,7 +93,7 @@ def transactions_stay_whole_though_their_coordinator_is_isolated():
     nodes: what it decides alone is no decision.
     """
     fault = isolate("transaction_coordinator({transactional_id})", begin=at_op(300), end=END)
-    return disturbed(Transactions(producers=3, partitions=3), fault)
+    return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)
 
 
 @case(
@@ -103,7 +107,7 @@ def transactions_stay_whole_though_a_leader_is_isolated():
     off: its part of a decision reaches whoever leads next.
     """
     fault = isolate("leader({topic},0)", begin=at_op(300), end=END)
-    return disturbed(Transactions(producers=3, partitions=3), fault)
+    return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)
 
 
 @case(
@@ -117,7 +121,7 @@ def a_decision_waits_for_its_markers():
     talk to each other for a while, while the controllers hear them all.
     """
     fault = cut_replication("transaction_coordinator({transactional_id})", begin=at_op(300), end=END)
-    return disturbed(Transactions(producers=3, partitions=3), fault)
+    return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)
 
 
 @case(
@@ -132,7 +136,7 @@ def each_input_is_copied_once_over_a_bridge():
     node alone sees both others.
     """
     fault = bridge("transaction_coordinator({transactional_id})", begin=at_op(500), end=END)
-    return disturbed(Copies(copiers=2, partitions=3), fault, observations=2)
+    return disturbed(Copies(copiers=2, partitions=3), fault, observations=FEW)
 
 
 @case(
