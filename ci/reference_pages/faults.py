@@ -8,7 +8,10 @@ from brokertrial.ci.reference_pages import first_paragraph, table
 from brokertrial.faults import kinds
 
 TITLE = "Faults"
-INTRODUCTION = "What a schedule may do to a cluster: faults of messages, at the proxy, and faults of processes."
+INTRODUCTION = (
+    "What a schedule may do to a cluster: faults of messages, at the proxy, of processes, "
+    "and of the network between nodes."
+)
 
 
 def page() -> str:
