@@ -61,8 +61,8 @@ def is_untried(result: CaseResult) -> bool:
 def exit_status(results: Iterable[CaseResult], *, interrupted: bool = False, ready: bool = True) -> ExitStatus:
     """A failure outranks all but an interruption; what is inconclusive is never 0; nothing judged is never 0.
 
-    `not applicable` (but for what a sick target kept back), and a `should` that failed, judge nothing against the
-    broker: alone they leave 5 and 0.
+    `not applicable` (but for what a sick target kept back) and a case that can only warn judge nothing: alone they
+    leave 5. A `should` that failed leaves 0.
     """
     all_of_them = list(results)
     if interrupted:
@@ -76,7 +76,7 @@ def exit_status(results: Iterable[CaseResult], *, interrupted: bool = False, rea
         return ExitStatus.INTERNAL
     if unclear or any(map(is_untried, all_of_them)):
         return ExitStatus.INCONCLUSIVE
-    if any(result.verdict in (Verdict.PASS, Verdict.FAIL) for result in all_of_them):
+    if any(result.verdict in (Verdict.PASS, Verdict.FAIL) and not result.only_warns for result in all_of_them):
         return ExitStatus.PASSED
     return ExitStatus.NOTHING_JUDGED
 

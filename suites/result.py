@@ -13,6 +13,8 @@ from brokertrial.checkers.verdict import Verdict
 NOTHING: Mapping[str, str | int | float] = {}
 FATAL = ("died", "sick")
 NO_PROGRESS = "no-progress-after-heal"
+ONLY_WARNS = "it can only warn"
+"""How the sentence ends that says why a failed case accuses nobody."""
 """The anomaly of a target that lives, and lets neither the clients of a workload nor fresh ones get anywhere."""
 
 
@@ -210,6 +212,11 @@ class CaseResult(msgspec.Struct, frozen=True):
             evidence=outcome.evidence,
             failures=outcome.failures,
         )
+
+    @property
+    def only_warns(self) -> bool:
+        """Whether it failed in a way that decides nothing: nobody has seen Apache Kafka pass the case here."""
+        return self.verdict is Verdict.FAIL and any(each.endswith(ONLY_WARNS) for each in self.warnings)
 
     @property
     def is_failure(self) -> bool:

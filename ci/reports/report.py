@@ -126,7 +126,8 @@ def _verdict(state: RunState, failed: list[Cause]) -> tuple[str, str]:
         return "inconclusive", "Not finished"
     if state.status == ExitStatus.NOTHING_JUDGED:
         return "inconclusive", "No case was decided"
-    words = {0: f"Passed: {len(tally.passed)} cases", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}
+    warned = f", {len(tally.warned)} warning{'s' * (len(tally.warned) > 1)}" if tally.warned else ""
+    words = {0: f"Passed: {len(tally.passed)} cases{warned}", 1: "Failed", 2: "Interrupted", 6: "Inconclusive"}
     word = words.get(state.status, state.meaning.capitalize())
     return ("pass" if state.status == 0 else "fail" if state.status == 1 else "inconclusive"), word
 

@@ -71,7 +71,8 @@ class Tally:
             return ExitStatus.INTERNAL
         if self.inconclusive or base == ExitStatus.INCONCLUSIVE or self.untried:
             return ExitStatus.INCONCLUSIVE
-        return ExitStatus.PASSED if self.passed or self.known or self.warned else ExitStatus.NOTHING_JUDGED
+        warned = any(not result.only_warns for result in self.warned)
+        return ExitStatus.PASSED if self.passed or self.known or warned else ExitStatus.NOTHING_JUDGED
 
     def line(self) -> str:
         """Every verdict counted, the ones that are neither green nor red split by reason."""

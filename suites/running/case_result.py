@@ -13,7 +13,7 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import derived, inconclusive
 from brokertrial.suites.proving.proof_record import proof_of
-from brokertrial.suites.result import Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Outcome
+from brokertrial.suites.result import ONLY_WARNS, Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Outcome
 from brokertrial.suites.running.attempts import severity
 from brokertrial.suites.running.log_lines import folded
 from brokertrial.suites.situations.pair_record import record
@@ -49,7 +49,7 @@ def result_of(
     accuses = outcome.verdict is Verdict.FAIL and only_proven_accuse and level == "must" and not outcome.fatal
     if accuses and (why := _not_proven(case, proof, nodes)):
         level = "should"
-        warnings.append(f"{why}: it can only warn")
+        warnings.append(f"{why}: {ONLY_WARNS}")
     return CaseResult.of(
         case,
         msgspec.structs.replace(outcome, warnings=tuple(warnings), failures=_failures(outcome)),

@@ -68,7 +68,7 @@ def test_it_is_judged_again_and_replayed(environment: Environment, finished: Pat
     again = environment.run("check", str(finished), cwd=tmp_path)
     assert again.returncode == 0 and "2 passed" in again.stdout, again.stdout + again.stderr
     replayed = environment.run("replay", f"{finished}/{TRIAL}", cwd=tmp_path)
-    assert replayed.returncode == 0 and "1 of 1 reproduced pass" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert replayed.returncode == 5 and "1 of 1 reproduced pass" in replayed.stdout, replayed.stdout + replayed.stderr
 
 
 def test_without_a_proof_it_can_only_warn_and_with_one_it_accuses(environment: Environment, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_without_a_proof_it_can_only_warn_and_with_one_it_accuses(environment: E
     (folder / "mine.py").write_text(source.replace("example/", "mine/"), encoding="utf-8")
     arguments = ("run", "--target", "reference?mutant=M07a", "--select", "mine/first-record", "--cases", str(folder))
     warned = environment.run(*arguments, cwd=tmp_path)
-    assert warned.returncode == 0 and "0 failed, 1 warning" in warned.stdout, warned.stdout + warned.stderr
+    assert warned.returncode == 5 and "0 failed, 1 warning" in warned.stdout, warned.stdout + warned.stderr
     _prove(environment, folder)
     accused = environment.run(*arguments, cwd=tmp_path)
     assert accused.returncode == 1 and "1 failed" in accused.stdout, accused.stdout + accused.stderr

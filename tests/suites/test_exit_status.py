@@ -6,11 +6,12 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.exit_status import exit_status
-from brokertrial.suites.result import CaseResult, Reason
+from brokertrial.suites.result import ONLY_WARNS, CaseResult, Reason
 
 PASS = CaseResult("a/pass", "", (), "must", Verdict.PASS)
 FAIL = CaseResult("a/fail", "", (), "must", Verdict.FAIL)
 WARNS = CaseResult("a/should", "", (), "should", Verdict.FAIL)
+UNPROVEN = CaseResult("a/unproven", "", (), "should", Verdict.FAIL, warnings=(f"not proven: {ONLY_WARNS}",))
 UNCLEAR = CaseResult("a/unclear", "", (), "must", Verdict.INCONCLUSIVE, Reason("no-hit", ""))
 OURS = CaseResult("a/ours", "", (), "must", Verdict.INCONCLUSIVE, Reason("suite", ""))
 SICK = Reason("needs", "needs a target that takes a record, which failed in a/b")
@@ -27,6 +28,10 @@ ABSENT = CaseResult("a/absent", "", (), "must", Verdict.NOT_APPLICABLE, Reason("
         ([PASS, ABSENT], 0),
         ([WARNS], 0),
         ([PASS, WARNS], 0),
+        ([UNPROVEN], 5),
+        ([UNPROVEN, ABSENT], 5),
+        ([UNPROVEN, PASS], 0),
+        ([UNPROVEN, UNCLEAR], 6),
         ([FAIL], 1),
         ([PASS, FAIL], 1),
         ([FAIL, UNCLEAR], 1),
