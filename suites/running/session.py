@@ -14,12 +14,13 @@ import msgspec
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.journal import forget_run
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.packets import NetworkFailed
 from brokertrial.histories.header import HistoryWriteFailed
 from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import failed_in_several
 from brokertrial.suites.events import CaseFinished, RunEvent
-from brokertrial.suites.outcome import inconclusive
+from brokertrial.suites.outcome import inconclusive, not_applicable
 from brokertrial.suites.probe import naming
 from brokertrial.suites.probe.cluster_settings import (
     ClusterSettings,
@@ -253,7 +254,9 @@ class TargetSession:
         )
         liveness = member or self.liveness
         try:
-            if NETWORK in case.needs and self.target.network is None:
+            if NETWORK in case.needs and not self._has_sound_network():
+                if self.run_wide_faults is not None:
+                    return not_applicable("needs", "needs nodes that are in a network from the first case on")
                 self._enter_network()
             if case.kind == "wire":
                 return attempt_wire(self, case, case_context, folder, liveness)
@@ -272,6 +275,13 @@ class TargetSession:
     def is_blind(self) -> bool:
         """Whether answers are edited on purpose, so that what is seen of the target proves nothing."""
         return self.liveness.blind
+
+    def _has_sound_network(self) -> bool:
+        """Whether the nodes live in a network, of which no fault of an earlier case is left."""
+        try:
+            return self.target.network is not None and not self.target.network.left()
+        except NetworkFailed:
+            return False
 
     def _enter_network(self) -> None:
         """From now on the nodes can be cut off from each other; what was on them is gone."""

@@ -134,6 +134,8 @@ class ProcessTarget(Target):
 
     def _make_network(self) -> None:
         assert self.members is not None, "asked only of targets with the capability `network`"
+        if self._network is not None:
+            self._network.close()
         try:
             self._network = NodeNetwork.made(self.members)
         except NetworkFailed as problem:

@@ -1,0 +1,32 @@
+"""A cluster whose nodes live in network namespaces: reached by ports of this machine, restarted where they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from brokertrial.faults.packets import PacketRule
+from brokertrial.suites.targets import open_target, readiness
+from brokertrial.suites.targets.network.abilities import offered_here
+
+pytestmark = pytest.mark.skipif("network" not in offered_here(), reason="no network namespaces on this machine")
+
+
+def test_nodes_live_in_namespaces_and_come_back_there(tmp_path: Path) -> None:
+    target = open_target("reference:3", tmp_path)
+    target.begins_in_network = True
+    with target:
+        assert target.network is not None and target.network.members.controllers == (0,)
+        host, port = target.bootstrap.split(",")[0].split(":")
+        place = (host, int(port))
+        assert host == "127.0.0.1" and sorted(readiness.ask(place).brokers) == [1, 2, 3]
+        before = target.served_by(place)
+        target.nodes[1].kill()
+        target.nodes[1].restart()
+        assert before and target.served_by(place) and not before & target.served_by(place)
+        target.network.apply("f1", [PacketRule(1, 2)])
+        target.enter_network()
+        assert target.network.left() == frozenset(), "a network that is made anew has no fault of the old one"
+        assert target.alive()
+    assert not target.alive()
