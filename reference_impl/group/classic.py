@@ -98,7 +98,10 @@ class ClassicGroup:
         """True when a member with these protocols leaves at least one that every member knows."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
-        return self.protocol_type == protocol_type and bool(names & self.candidates())
+        known = self.candidates()
+        if bugs.on("K13"):
+            known = {name for member in self.members.values() for name, _ in member.protocols}
+        return self.protocol_type == protocol_type and bool(names & known)
 
     def candidates(self) -> set[str]:
         """The protocols that all members support."""

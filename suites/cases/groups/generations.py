@@ -2,7 +2,7 @@
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
-from brokertrial.suites.probe import join_together
+from brokertrial.suites.probe import join_together, rebalance
 from brokertrial.wire import errors
 
 GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
@@ -96,3 +96,21 @@ def who_shares_no_protocol_is_refused(wire, group):
 
     member.heartbeat().must_succeed()
     member.sync().must_bring(b"mine")
+
+
+@case("groups/no-protocol-for-all", guarantee="grp-008", apis=GROUPS, detects=["K13"])
+def who_shares_a_protocol_with_each_and_none_with_all_is_refused(wire, group):
+    """A member that shares a protocol with each of the members, and none with all of them, MUST be refused (23), and
+    the generation MUST go on with the protocol that it has.
+    """
+    wishes = {"one": ("a", "b"), "two": ("b", "c")}
+    members = [
+        wire.member(group, name, protocols=[(each, each.encode()) for each in names]) for name, names in wishes.items()
+    ]
+    rebalance(*members, assignments=[b"first", b"second"])
+
+    third = wire.member(group, "third", protocols=[("a", b"a"), ("c", b"c")])
+    third.join().must_be_refused(errors.INCONSISTENT_GROUP_PROTOCOL)
+    for member, mine in zip(members, (b"first", b"second"), strict=True):
+        member.heartbeat().must_succeed()
+        member.sync().must_bring(mine)

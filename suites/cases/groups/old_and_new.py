@@ -49,11 +49,12 @@ def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, grou
 @case(
     "groups/empty-id-in-every-version",
     guarantees=["grp-022", "err-003"],
+    level="should",
     apis={**GROUPS, "LeaveGroup": 0},
     detects=["K06", edit_answer("error_code", set=errors.UNSUPPORTED_VERSION, api="LeaveGroup")],
 )
 def a_refusal_of_the_whole_request_is_told_in_every_version(wire):
-    """What is wrong with the whole request MUST be told in every version of it by the same code: an empty group id by
+    """What is wrong with the whole request SHOULD be told in every version of it by the same code: an empty group id by
     INVALID_GROUP_ID (24) in JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
     """
     fields: dict[str, dict[str, Any]] = {
