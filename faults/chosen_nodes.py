@@ -24,11 +24,11 @@ class ChosenNodes:
         known = ", ".join(map(str, sorted(self._known))) or "none"
         if not window.target or window.target == "any":
             if not self._known:
-                raise LookupError("no node can be disturbed.")
+                raise LookupError("the target has no node that faults can be applied to.")
             return (int(seeded_random(self._seed, window.id, "target").choice(sorted(self._known))),)
         nodes = self._resolve(window.target)
         if nodes is None:
-            raise LookupError(f"nobody has seen yet which node {window.target} is.")
+            raise LookupError(f"{window.target} has not been observed yet.")
         if strange := [node for node in nodes if node not in self._known]:
             raise LookupError(
                 f"{window.target} is node {strange[0]}, which cannot be disturbed (those that can: {known})."

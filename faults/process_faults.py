@@ -84,5 +84,5 @@ class ProcessFaults:
                 if not self._node_controls[node].alive():
                     found[window.id] = f"node {node} is not running."
                 elif self._node_controls[node].paused():
-                    found[window.id] = f"node {node} still stands."
+                    found[window.id] = f"node {node} is still paused."
         return found

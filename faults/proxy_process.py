@@ -154,7 +154,7 @@ class FaultProxy:
         ports = self.ask("ports")["nodes"]
         if node_id not in ports:
             raise LookupError(
-                f"the proxy knows no node {node_id}; it knows {', '.join(map(str, sorted(ports))) or 'none'}."
+                f"node {node_id} is unknown to the proxy (known: {', '.join(map(str, sorted(ports))) or 'none'})."
             )
         return f"127.0.0.1:{ports[node_id]}"
 
@@ -291,4 +291,4 @@ class FaultProxy:
             lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
         except (OSError, ValueError):
             return ""
-        return f" Its last words: {lines[-1]}" if lines else ""
+        return f" Last output: {lines[-1]}" if lines else ""

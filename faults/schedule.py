@@ -52,7 +52,7 @@ class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
             for awaited in (*window.begin.windows(), *window.end.windows()):
                 if awaited not in ids:
                     raise BadSchedule(
-                        f"window {window.id!r} waits for a window {awaited!r} that is not in the schedule."
+                        f"fault {window.id!r} waits for a fault {awaited!r} that is not in the schedule."
                     )
 
     @classmethod

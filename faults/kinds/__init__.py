@@ -42,7 +42,7 @@ def fault_of(window: Window) -> Fault:
     try:
         return msgspec.convert(window.params, kind_of(window.kind))
     except msgspec.ValidationError as problem:
-        raise BadSchedule(f"window {window.id!r}: {window.kind} {problem}.") from problem
+        raise BadSchedule(f"fault {window.id!r}: {window.kind} {problem}.") from problem
 
 
 def window_text(window: Window) -> str:

@@ -42,7 +42,7 @@ class ActiveFault:
     def __init__(self, window: Window, facts: ClusterState, seed: int, on_hit: Callable[[str], None]) -> None:
         fault = fault_of(window)
         if not isinstance(fault, MessageFault):
-            raise BadSchedule(f"window {window.id!r}: {window.kind} is done to a node, not to messages.")
+            raise BadSchedule(f"fault {window.id!r}: {window.kind} is done to a node, not to messages.")
         self.window = window
         self.fault = fault
         self.match = window.match or Match()
@@ -119,7 +119,7 @@ class ActiveFaults:
     def begin(self, window: Window) -> ActiveFault:
         """Opens a window; a second one of the same id is a mistake of the caller."""
         if window.id in self.open:
-            raise BadSchedule(f"window {window.id!r} is open already.")
+            raise BadSchedule(f"fault {window.id!r} is active already.")
         made = self.open[window.id] = ActiveFault(window, self._facts, self._seed, self._on_hit)
         self.done.pop(window.id, None)
         self._changed()

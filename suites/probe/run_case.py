@@ -190,12 +190,12 @@ def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Ta
     if wire.case_context.crowded:
         return inconclusive(CROWDED, f"{error.sentence}; other cases were under way", error.evidence)
     if _witness(wire, exchanger):
-        sentence = f"{error.sentence}; another connection was served meanwhile"
+        sentence = f"{error.sentence}; other connections were served meanwhile"
         return _failed(error, wire, sentence)
     if not target.lives():
         return died.upon(unanswered, wire.traffic)
     if wire.answered:
-        sentence = f"{error.sentence}; nor is any other connection served any more"
+        sentence = f"{error.sentence}; other connections are not served either"
         return _failed(error, wire, sentence)
     return inconclusive("unreachable", f"{error.sentence}; nothing was answered in this case before", error.evidence)
 

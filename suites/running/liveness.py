@@ -148,7 +148,7 @@ class Liveness:
             self._target.restart()
             self.renew()
             if self._health.is_well:
-                return (f"the target was started anew: {why}",)
+                return (f"the target was restarted: {why}",)
         self._lost_in = failed_in if sick and not self._health.is_well else ""
         return ()
 

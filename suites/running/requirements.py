@@ -89,15 +89,15 @@ def missing_apis(areas: Iterable[str], offer: TargetSupport) -> dict[str, str]:
     for name in areas:
         missing = [_named(api, version) for api, version in AREAS[name].apis.items() if not offer.offers(api, version)]
         if missing:
-            found[name] = f"required, and not offered by ApiVersions: {', '.join(missing)}"
+            found[name] = f"required, but not in ApiVersions: {', '.join(missing)}"
         elif (level := level_missing(name, offer)) is not None:
-            found[name] = f"required, and the feature {level} is not finalized"
+            found[name] = f"required, but the feature {level} is not finalized"
     return found
 
 
 def statement(area: str) -> str:
     """The promise behind `requires/<area>`."""
-    return f"What is put on trial as a Kafka broker MUST offer {AREAS[area].what}."
+    return f"A Kafka broker MUST support {AREAS[area].what}."
 
 
 def parse(text: str) -> tuple[str, ...]:

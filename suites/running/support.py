@@ -107,9 +107,9 @@ def broken_claims(claims: Mapping[str, bool], offer: TargetSupport) -> dict[str,
         missing = [api for api in apis if not offer.offers(api) and api not in offer.withheld]
         kept = [why for api in apis if (why := offer.withheld.get(api)) and not is_chosen(why, offer.chosen)]
         if missing:
-            broken[feature] = f"claimed, and not offered by ApiVersions: {', '.join(missing)}"
+            broken[feature] = f"claimed, but not in ApiVersions: {', '.join(missing)}"
         elif kept:
-            broken[feature] = f"claimed, and kept from clients: {kept[0]}"
+            broken[feature] = f"claimed, but disabled for clients: {kept[0]}"
         elif (level := level_missing(feature, offer)) is not None:
             broken[feature] = f"claimed, and the feature {level} is not finalized"
     return broken

@@ -12,10 +12,9 @@ _PATIENCE_S = 4.0
 _MORE_PATIENCE_S = 2.0
 """For what is asked only because nothing came back: all of it together must be said within 15 s."""
 LOGIN = (
-    "answers ApiVersions but closes the connection on Metadata: it probably wants a login (SASL), "
-    "and only clusters without authentication can be tried so far"
+    "responds to ApiVersions but closes the connection on Metadata; it probably requires SASL, which is not supported"
 )
-TLS = "speaks TLS, and only plaintext clusters can be tried so far"
+TLS = "speaks TLS; only plaintext listeners are supported"
 HTTP = "is an HTTP server, not Kafka"
 # ApiVersions version 0, written by hand: every broker since 0.10 answers it, whatever else it thinks of us.
 _BODY = struct.pack(">hhih", 18, 0, 1, 6) + b"client"
@@ -26,7 +25,7 @@ def identify_listener(place: tuple[str, int]) -> str | None:
     """One clause that follows the address, or None where nothing listens or all is well so far.
 
     >>> identify_listener(("127.0.0.1", 443))
-    'speaks TLS, and only plaintext clusters can be tried so far'
+    'speaks TLS; only plaintext listeners are supported'
     """
     try:
         answer = _answer(place)
@@ -37,7 +36,7 @@ def identify_listener(place: tuple[str, int]) -> str | None:
     if answer is None:
         return _silent(place)
     if not answer:
-        return TLS if _speaks_tls(place) else "closes the connection on a Kafka request: it does not look like Kafka"
+        return TLS if _speaks_tls(place) else "closes the connection on a Kafka request; not a Kafka listener?"
     if answer.startswith(b"\x15"):
         return TLS
     if answer.startswith(b"HTTP/"):
@@ -53,7 +52,7 @@ def _silent(place: tuple[str, int]) -> str:
             return TLS
         if http.result():
             return HTTP
-    return f"accepts connections but answers nothing within {_PATIENCE_S:g} s: it does not look like Kafka"
+    return f"accepts connections but does not respond within {_PATIENCE_S:g} s; not a Kafka listener?"
 
 
 def _answer(place: tuple[str, int]) -> bytes | None:

@@ -86,7 +86,7 @@ class FinalRead:
             words = (
                 f"{(leaders or {}).get(place)} by node {node}" for node, leaders in told.items() if node is not None
             )
-            self.incomplete[place] = f"the nodes do not agree on its leader and epoch: {', '.join(words)}"
+            self.incomplete[place] = f"nodes disagree on its leader and epoch: {', '.join(words)}"
         return [place for place in places if place not in apart]
 
     def _told(self, topics: list[str]) -> dict[int | None, Leaders | None]:

@@ -65,7 +65,8 @@ def undecided(guarantees: Iterable[str], found: Judgement, counts: Counts, neede
             during = " during the faults" if faulty else ""
             said = [f"{name} judged {number} observations{during}" for name, number in had.items()]
             said += [f"{name}: {why}" for name, why in found.not_applicable.items() if name in tried]
-            return f"{guarantee} was not decided, which takes {needed} observations: {'; '.join(said) or 'by no check'}"
+            why = "; ".join(said) or "no check decides it"
+            return f"{guarantee} was not decided: it needs {needed} observations ({why})"
     return None
 
 

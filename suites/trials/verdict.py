@@ -39,7 +39,7 @@ def judged(case: Case, history: History, put: JudgeFunction | None = None) -> Ou
     events = [event for event in history.rows("events") if isinstance(event, Event)]
     seen = _conclusion(events)
     if seen is None:
-        return inconclusive("history", "the trial did not come to its end: its history has no conclusion")
+        return inconclusive("history", "the trial did not complete: its history has no final facts")
     try:
         found = _judgement(history, put or judge)
     except Exception as error:  # noqa: BLE001 - a checker that fails says nothing about the broker
@@ -51,8 +51,8 @@ def judged(case: Case, history: History, put: JudgeFunction | None = None) -> Ou
     outcome = seen.condition.upon(_verdict(case, history, seen, found, facts, counts))
     warnings = outcome.warnings
     if seen.lag_ms > LAG_MS:
-        warnings += (f"the proxy's loop lagged by {seen.lag_ms:.0f} ms: nothing is said about times",)
-    warnings += tuple(f"the client library hangs: {call}" for call in seen.hung)
+        warnings += (f"the event loop of the proxy lagged by {seen.lag_ms:.0f} ms: timing checks were skipped",)
+    warnings += tuple(f"a client library call never returned: {call}" for call in seen.hung)
     return msgspec.structs.replace(
         outcome,
         permitted=tuple(found.listed),
@@ -88,9 +88,9 @@ def _verdict(
     for place, why in seen.malformed.items():
         return failed("protocol", f"{why.sentence} (the final read of {place})", why.evidence)
     if seen.died and not seen.failed_windows:
-        return _gone(history, "a node was dead while no fault held one down, and nobody killed it")
+        return _gone(history, "a node crashed while no fault was active on a node")
     if not seen.alive and not seen.unhealed:
-        return _gone(history, "a node was dead after the faults were healed, and nobody killed it")
+        return _gone(history, "a node crashed after the faults were healed")
     if late:
         reason = Reason(SLOW, f"{late[0].sentence} But {said_of(seen.latency_ms)}")
         return Outcome(Verdict.INCONCLUSIVE, reason, anomalies=tuple(late))
@@ -119,29 +119,29 @@ def _withheld(
     """What stands between this trial and a pass, the gravest first."""
     if seen.unended:  # its records would look like those of nobody
         meanwhile = "; a fresh connection made progress" if (seen.stuck or seen.behind) and not seen.fresh else ""
-        yield Reason("client", f"{seen.unended[0]}: what it did is not all in the history{meanwhile}")
+        yield Reason("client", f"{seen.unended[0]}: its operations are not fully recorded{meanwhile}")
     if seen.problems:
         yield Reason("suite", seen.problems[0])
     if seen.failed_windows:
         window, why = next(iter(seen.failed_windows.items()))
-        yield Reason("suite", f"the fault {window} could not be begun: {why}")
+        yield Reason("suite", f"fault {window} could not be started: {why}")
     if seen.unhealed:
         window, why = next(iter(seen.unhealed.items()))
-        yield Reason("unhealed", f"the fault {window} could not be taken back: {why}")
+        yield Reason("unhealed", f"fault {window} could not be healed: {why}")
     if seen.leaks:
-        yield Reason("leak", f"a client went around the proxy: {seen.leaks[0]}")
+        yield Reason("leak", f"a client bypassed the proxy: {seen.leaks[0]}")
     if others := [anomaly for anomaly in found.anomalies if anomaly.attribution != "broker"]:
-        yield Reason("client", f"only a client can be shown to have done wrong: {others[0].sentence}")
+        yield Reason("client", f"the evidence implicates the client library, not the broker: {others[0].sentence}")
     if seen.sighted and not found.anomalies:
         yield Reason("suite", f"the load ended early for {seen.sighted}, and no check finds it")
     if seen.stuck or seen.behind:
         what = _few(seen.stuck or seen.behind)
-        yield Reason("client", f"the client library hangs: no progress with {what}, while fresh clients did the same")
+        yield Reason("client", f"the client library hangs: no progress with {what}, although new clients succeeded")
     if missed := [window for window, hits in seen.hits.items() if hits == 0]:
-        yield Reason("no-hit", f"the fault {missed[0]} never bit")
+        yield Reason("no-hit", f"fault {missed[0]} was scheduled but never triggered")
     if seen.unread:
         place, why = next(iter(seen.unread.items()))
-        yield Reason("final-read-incomplete", f"{place} was not read to its end: {why}")
+        yield Reason("final-read-incomplete", f"the final read of {place} is incomplete: {why}")
     if not seen.warm or seen.acked < history.header.settings.get("length", 0):
         yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
     faulty = bool((history.header.schedule or {}).get("windows"))
@@ -214,7 +214,7 @@ def _hanging(seen: TrialFacts) -> Anomaly | None:
         operations=(),
         strength="durability",
         attribution="broker",
-        sentence=f"All transactions had ended or timed out, and yet one is open in {place}: {why}.",
+        sentence=f"All transactions ended or timed out, but {place} still has an open one: {why}.",
     )
 
 

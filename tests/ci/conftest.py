@@ -90,10 +90,20 @@ INCONCLUSIVE = CaseResult(
     guarantees=("dur-001",),
     level="must",
     verdict=Verdict.INCONCLUSIVE,
-    reason=Reason("no-hit", "window f2 (kill -9 of the leader of t-0) never bit"),
+    reason=Reason("no-hit", "fault f2 (kill -9 of the leader of t-0) was scheduled but never triggered"),
     attempts=(
-        Attempt(42, Verdict.INCONCLUSIVE, Reason("no-hit", "window f2 never bit"), "histories/chaos.kill-leader"),
-        Attempt(43, Verdict.INCONCLUSIVE, Reason("no-hit", "window f2 never bit"), "histories/chaos.kill-leader.2"),
+        Attempt(
+            42,
+            Verdict.INCONCLUSIVE,
+            Reason("no-hit", "fault f2 was scheduled but never triggered"),
+            "histories/chaos.kill-leader",
+        ),
+        Attempt(
+            43,
+            Verdict.INCONCLUSIVE,
+            Reason("no-hit", "fault f2 was scheduled but never triggered"),
+            "histories/chaos.kill-leader.2",
+        ),
     ),
     seed=43,
     duration_s=14.0,

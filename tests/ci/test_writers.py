@@ -280,7 +280,7 @@ def test_a_closed_pipe_silences_the_console_only(state: RunState, told: list[Run
 
 
 def test_every_report_shows_the_attempts(state: RunState) -> None:
-    line = "attempt 2, seed 43: inconclusive: no-hit: window f2 never bit"
+    line = "attempt 2, seed 43: inconclusive: no-hit: fault f2 was scheduled but never triggered"
     assert line in summary.render(state)
     assert line in junit.render(state)
     assert "seed 43" in rendered(state)

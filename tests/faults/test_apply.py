@@ -229,7 +229,7 @@ def test_a_node_nobody_knows_is_told_of(links: Any, node_controls: Any) -> None:
     with applied(schedule, links, node_controls, notes, OperationClock()) as faults:
         wait_until(lambda: faults.finished, "all have been tried")
     assert set(faults.failed) == {"f1", "f2"}
-    assert "nobody has seen yet" in faults.failed["f1"]
+    assert "has not been observed yet" in faults.failed["f1"]
     assert faults.hits == {"f1": 0, "f2": 0, "f3": 1}
 
 

@@ -114,13 +114,13 @@ def test_names_of_a_run_are_put_in() -> None:
 def test_nonsense_is_refused_with_a_sentence() -> None:
     with pytest.raises(BadSchedule, match="two windows have the id"):
         Windows(kill(1, id="a"), kill(2, id="a"))
-    with pytest.raises(BadSchedule, match="waits for a window 'f7'"):
+    with pytest.raises(BadSchedule, match="waits for a fault 'f7'"):
         Windows(kill(1, begin=after("f7")))
     with pytest.raises(BadSchedule, match="not a schedule"):
         Schedule.from_json('{"windows":[{"kind":"kill","tarjet":"1"}]}')
     with pytest.raises(BadSchedule, match="format 9"):
         Schedule.from_json('{"version":9}')
-    with pytest.raises(BadSchedule, match="there are cut, delay"):
+    with pytest.raises(BadSchedule, match=r"there are .*cut, .*delay"):
         kind_of("explode")
     with pytest.raises(BadSchedule, match="ms"):
         fault_of(Window(kind="delay", params={"ms": "long"}))

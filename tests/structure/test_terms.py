@@ -33,6 +33,9 @@ ALLOWED = {
     "ci/reports": 1,  # `nobody`, as a case calls a group
     "ci/commands": 0,
     "ci": 0,
+    "faults": 0,
+    "suites/trials": 0,
+    "suites/running": 0,
     "checkers/checks": 0,
     "checkers/jepsen": 0,
     "docs": 0,

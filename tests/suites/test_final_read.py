@@ -90,7 +90,7 @@ def test_what_they_never_agree_on_is_not_read(read):
     final = read(Cluster(node1=[OLD], node2=[NEW], node3=[NEW]), limit_ns=10_000_000)
     assert final.ends == {}
     assert final.incomplete == {
-        PLACE: "the nodes do not agree on its leader and epoch: (2, 1) by node 3, (2, 1) by node 2, (1, 0) by node 1"
+        PLACE: "nodes disagree on its leader and epoch: (2, 1) by node 3, (2, 1) by node 2, (1, 0) by node 1"
     }
 
 

@@ -60,7 +60,7 @@ def test_a_sick_broker_is_started_anew_and_accused_once(tmp_path):
     assert sick.is_failure and sick.reason.kind == "sick" and [one.signature for one in sick.failures] == ["sick"]
     assert sick.reason.sentence.startswith("since DeleteRecords v2 the target takes no record: Produce")
     assert "DeleteRecords" in shown(sick) and "ListOffsets" not in shown(sick)
-    assert any(line.startswith("the target was started anew") for line in sick.warnings)
+    assert any(line.startswith("the target was restarted") for line in sick.warnings)
     assert {name for name, result in found.items() if result.verdict is Verdict.PASS} == {"tests/one", "tests/two"}
 
 
@@ -141,7 +141,7 @@ def test_a_log_that_raises_the_alarm_has_a_broker_started_anew(tmp_path):
     found = results_of(target, tmp_path / "run", CASES)
     assert {result.verdict for result in found.values()} == {Verdict.PASS}
     warnings = found["tests/deletes"].warnings
-    assert any("started anew: its log raised the alarm: panicked at" in line for line in warnings)
+    assert any("restarted: its log raised the alarm: panicked at" in line for line in warnings)
     assert not found["tests/two"].warnings
 
 

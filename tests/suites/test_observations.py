@@ -51,7 +51,7 @@ def test_only_what_a_check_judges_is_counted_and_what_came_during_the_faults(his
         ({"log-recency": (50, 5)}, 5, True, None),
         ({"log-recency": (50, 4)}, 5, True, "log-recency judged 4 observations during the faults"),
         ({"log-recency": (50, 0)}, 5, False, None),
-        ({"stale-read": (50, 50)}, 5, True, "by no check"),  # suspended under faults: it decides nothing
+        ({"stale-read": (50, 50)}, 5, True, "no check decides it"),  # suspended under faults: it decides nothing
         ({}, 5, True, "log-recency: no end of a partition was listed"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_guarantee_is_decided_by_a_check_that_had_enough_to_judge(counts, need
     absent = {} if counts else {"log-recency": "no end of a partition was listed"}
     found = undecided(["repl-011"], Judgement(not_applicable=absent), counts, needed, faulty)
     assert (found is None) == (why is None)
-    assert why is None or (found.startswith("repl-011 was not decided, which takes 5 observations") and why in found)
+    assert why is None or (found.startswith("repl-011 was not decided: it needs 5 observations") and why in found)
 
 
 def test_what_a_fault_did_is_seen_for_a_while_after_it_or_until_the_final_read_where_a_process_ended():

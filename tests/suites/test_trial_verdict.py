@@ -143,11 +143,11 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
     outcome = verdict(tmp_path / "hangs", hangs, phantom=True)
     assert outcome.verdict is Verdict.INCONCLUSIVE
     assert outcome.reason.sentence == (
-        "client producer-2 did not end within 120 s: what it did is not all in the history"
+        "client producer-2 did not end within 120 s: its operations are not fully recorded"
     )
     others = changed(unended=["client producer-2 did not end within 120 s"], stuck=["transactions of producer-2"])
     outcome = verdict(tmp_path / "others", others, phantom=True)
-    assert outcome.reason.sentence.endswith("in the history; a fresh connection made progress")
+    assert outcome.reason.sentence.endswith("fully recorded; a fresh connection made progress")
     outcome = verdict(tmp_path / "lost", hangs, lose=1, phantom=True)
     assert [anomaly.name for anomaly in outcome.anomalies] == ["lost-write"], "no client can explain that one away"
 
@@ -156,7 +156,7 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
     ("seen", "kind"),
     [
         (changed(hits={"f1": 0}), "no-hit"),
-        (changed(unhealed={"f1": "node 1 still stands."}), "unhealed"),
+        (changed(unhealed={"f1": "node 1 is still paused."}), "unhealed"),
         (changed(failed_windows={"f1": "no node"}), "suite"),
         (changed(problems=["client producer-1: ValueError"]), "suite"),
         (changed(unended=["client producer-2 did not end within 120 s"]), "client"),
@@ -201,7 +201,7 @@ def test_a_node_that_died_while_no_fault_was_at_work_is_a_failure_though_the_hea
     """Its clients hung in the library, so that three attempts were inconclusive."""
     outcome = verdict(tmp_path, changed(died=True, unended=["client producer-1 did not end within 5 s"]))
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
-    assert "no fault held one down" in outcome.reason.sentence
+    assert "no fault was active on a node" in outcome.reason.sentence
 
 
 def test_a_node_that_died_by_itself_is_a_failure(tmp_path):

@@ -26,6 +26,6 @@ def test_a_client_past_the_proxy_is_named(
     out, err = capfd.readouterr()
     said = " ".join((out + err).split())
     assert status == INCONCLUSIVE_ONLY, said
-    assert "client bypassed the proxy: a client went around the proxy: client 'consumer-1" in said, said
+    assert "client bypassed the proxy: a client bypassed the proxy: client 'consumer-1" in said, said
     assert f"requests to {theirs.bootstrap}, past the proxy." in said, said
     assert "0 passed, 0 failed, 1 inconclusive (leak 1)" in said, said

@@ -22,7 +22,7 @@ NEVER_READY = 7
     ("converse", "words"),
     [
         pytest.param(http_by_lines, "is an HTTP server, not Kafka.", id="http"),
-        pytest.param(tls, "speaks TLS, and only plaintext clusters can be tried so far.", id="tls"),
+        pytest.param(tls, "speaks TLS; only plaintext listeners are supported.", id="tls"),
         pytest.param(endless, "is no Kafka broker: it answers b'xxxx", id="an-endless-stream"),
     ],
 )
@@ -38,7 +38,7 @@ def test_silent_addresses_are_all_named(tmp_path: Path) -> None:
         done = brokertrial(tmp_path, "run", "--target", f"bootstrap:{one},{two},{three}")
     assert done.returncode == NEVER_READY, done.stdout + done.stderr
     for address in (one, two, three):
-        assert f"{address} accepts connections but answers nothing within 4 s" in one_line(done)
+        assert f"{address} accepts connections but does not respond within 4 s" in one_line(done)
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
