@@ -27,6 +27,8 @@ class Place:
     path: str
     oracle: Any
     target: Any
+    refused: bool = False
+    """One of the two answers this part with an error: what else is in it is no promise."""
 
     @property
     def field(self) -> str:
@@ -68,24 +70,29 @@ def compared(api: str, version: int, oracle: Reply, target: Reply) -> Difference
     return Difference(api, version, places)
 
 
-def _places(where: str, oracle: Any, target: Any) -> Iterator[Place]:
+def _places(where: str, oracle: Any, target: Any, refused: bool = False) -> Iterator[Place]:
     if isinstance(oracle, dict) and isinstance(target, dict) and oracle.keys() == target.keys():
+        refused = refused or bool(oracle.get("error_code") or target.get("error_code"))
         for key in oracle:
-            yield from _places(f"{where}.{key}" if where else key, oracle[key], target[key])
+            yield from _places(f"{where}.{key}" if where else key, oracle[key], target[key], refused)
     elif isinstance(oracle, list) and isinstance(target, list) and (keys := _keys(oracle, target)):
         ours, theirs = (dict(zip(map(_key, entries), entries, strict=True)) for entries in (oracle, target))
         for key in keys:
-            yield from _places(f"{where}[{_named(key)}]", ours.get(key, ABSENT), theirs.get(key, ABSENT))
+            yield from _places(f"{where}[{_named(key)}]", ours.get(key, ABSENT), theirs.get(key, ABSENT), refused)
     elif isinstance(oracle, list) and isinstance(target, list) and len(oracle) == len(target):
         for number, pair in enumerate(zip(oracle, target, strict=True)):
-            yield from _places(f"{where}[{number}]", *pair)
+            yield from _places(f"{where}[{number}]", *pair, refused)
     elif oracle != target:
-        yield Place(where or "answer", oracle, target)
+        yield Place(where or "answer", oracle, target, refused)
 
 
 def _key(entry: Any) -> tuple[tuple[str, str], ...]:
-    """What names an entry of a list: the topic, partition, group ... that it is about."""
-    return tuple((name, str(entry[name])) for name in NAMING if name in entry) if isinstance(entry, dict) else ()
+    """What names an entry of a list: the topic, partition, group ... that it is about; an id where it has no name."""
+    if not isinstance(entry, dict):
+        return ()
+    named = bool(entry.get("name") or entry.get("topic"))
+    names = (name for name in NAMING if name in entry and not (named and name == "topic_id"))
+    return tuple((name, str(entry[name])) for name in names)
 
 
 def _keys(oracle: list[Any], target: list[Any]) -> list[tuple[tuple[str, str], ...]]:

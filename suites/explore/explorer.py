@@ -17,6 +17,7 @@ from brokertrial.suites.explore.comparison import Difference
 from brokertrial.suites.explore.finding import CHECKS, Finding, finding_of, same_cause
 from brokertrial.suites.explore.guidance import Guidance
 from brokertrial.suites.explore.pair import MORE_PATIENCE, PATIENCE_S
+from brokertrial.suites.explore.promises import broken_by
 from brokertrial.suites.explore.sequence import Outcome
 from brokertrial.suites.explore.shrink import shrunk
 
@@ -32,6 +33,10 @@ READS = frozenset(
         "ListGroups", "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch",
     }
 )  # fmt: skip
+
+
+#: What differs as a whole: nothing is known of the state then.
+WHOLE = frozenset({"answer", "late", "process"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +201,7 @@ class Explorer:
         self, wanted: Difference, brokers: Brokers, patience_s: float = PATIENCE_S
     ) -> Callable[[Choices], Outcome]:
         def others(difference: Difference) -> bool:
-            return difference.api in READS and difference.cause != wanted.cause
+            return leaves_state_alike(difference) and difference.cause != wanted.cause
 
         def play(choices: Choices) -> Outcome:
             try:
@@ -207,7 +212,7 @@ class Explorer:
         return play
 
     def _ignored(self, difference: Difference) -> bool:
-        return difference.api in READS and difference.cause in self.findings
+        return leaves_state_alike(difference) and difference.cause in self.findings
 
     def _line(self) -> str:
         seconds, total = monotonic() - self._began, 60 * self._plan.minutes
@@ -218,9 +223,18 @@ class Explorer:
         )
 
 
+def leaves_state_alike(difference: Difference) -> bool:
+    """Whether both brokers may be taken to be in the same state still, so that a sequence can go on."""
+    if difference.api in READS:
+        return True
+    paths = [place.path for place in difference.places]
+    whole = any(path in WHOLE or path.startswith("afterwards") or path.endswith("error_code") for path in paths)
+    return not whole and broken_by(difference) is None
+
+
 def _checked(finding: Finding, brokers: Brokers) -> Finding:
     def others(difference: Difference) -> bool:
-        return difference.api in READS and difference.cause != finding.cause
+        return leaves_state_alike(difference) and difference.cause != finding.cause
 
     try:
         outcome = brokers.play(ReplayedChoices(finding.choices), MORE_PATIENCE * PATIENCE_S, others)

@@ -29,7 +29,8 @@ class Harm:
     def fits(self, difference: Difference, place: Place) -> bool:
         """Whether one differing field of a difference is of this kind."""
         return (
-            fnmatchcase(difference.api, self.api)
+            (not place.refused or place.path.endswith("error_code"))
+            and fnmatchcase(difference.api, self.api)
             and fnmatchcase(place.field, self.field)
             and _is(self.oracle, place.oracle)
             and _is(self.target, place.target)

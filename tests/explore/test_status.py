@@ -10,9 +10,10 @@ import pytest
 
 from brokertrial.ci.commands.explore import status, summary
 from brokertrial.ci.reports.exploration import html, markdown
-from brokertrial.suites.explore.comparison import Difference, Place
+from brokertrial.suites.explore.comparison import Difference, Place, compared
 from brokertrial.suites.explore.finding import Finding, ShownExchange, ShownPlace
 from brokertrial.suites.explore.known_differences import Known, marked, read, stale
+from brokertrial.suites.explore.peer import Reply
 from brokertrial.suites.explore.promises import broken_by
 from brokertrial.suites.explore.record import Record
 from brokertrial.suites.running.bad_options import BadOptions
@@ -96,3 +97,14 @@ def test_which_guarantee_a_difference_breaks(
 ) -> None:
     harm = broken_by(Difference(api, 9, (Place(path, oracle, target),)))
     assert (harm.guarantee if harm else None) == guarantee
+
+
+def test_what_else_is_in_a_refusal_is_no_promise() -> None:
+    oracle, target = (Reply({"error_code": 50, "producer_id": -1, "producer_epoch": epoch}) for epoch in (-1, 0))
+    difference = compared("InitProducerId", 5, oracle, target)
+    assert difference is not None
+    assert broken_by(difference) is None
+    accepted = (Reply({"error_code": 0, "producer_id": 1, "producer_epoch": epoch}) for epoch in (1, 0))
+    broken = compared("InitProducerId", 5, *accepted)
+    assert broken is not None
+    assert broken_by(broken) is not None
