@@ -220,4 +220,4 @@ def _wait_for_the_slower(connection: int, peer: Peer, own: Reply, other: Reply) 
 
 def _not_shown(step: Step, what: Visible, oracle: bool, target: bool) -> Difference:
     words = ["shown" if shown else NOT_SHOWN for shown in (oracle, target)]
-    return Difference(step.api, step.version, (Place(f"afterwards: {what.kind}", *words),))
+    return Difference(step.api, step.version, (Place(f"afterwards: {what.kind}", words[0], words[1]),))
