@@ -23,6 +23,8 @@ from brokertrial.suites.explore.shrink import shrunk
 
 #: The last part of the time is for checking what was found.
 CHECKING_SHARE, CHECKING_AT_MOST_S = 0.15, 120.0
+#: Of a short run it is a larger part: three pairs of brokers have to start.
+CHECKING_LEAST_S, CHECKING_LARGEST_SHARE = 30.0, 0.4
 SHRINK_AT_MOST_S = 45.0
 TELLS_EACH_S = 10.0
 #: Requests that change nothing: after one that differs for a cause that is known already, a sequence goes on.
@@ -96,7 +98,8 @@ class Explorer:
         self._began = monotonic()
         seconds = 60 * plan.minutes
         self.ends = self._began + seconds
-        self._explores_until = self.ends - min(CHECKING_AT_MOST_S, CHECKING_SHARE * seconds)
+        least = min(CHECKING_LEAST_S, CHECKING_LARGEST_SHARE * seconds)
+        self._explores_until = self.ends - min(CHECKING_AT_MOST_S, max(least, CHECKING_SHARE * seconds))
 
     def run(self) -> None:
         """Explores until the time is over; KeyboardInterrupt ends it in order, and is raised again."""

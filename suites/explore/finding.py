@@ -62,8 +62,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def confirmed(self) -> bool:
-        """Whether it showed each time that it was played on fresh brokers."""
-        return self.checks > 0 and self.reproduced == self.checks
+        """Whether it showed each of three times that it was played on fresh brokers."""
+        return self.reproduced == self.checks == CHECKS
 
     @property
     def breaks_must(self) -> bool:

@@ -43,11 +43,12 @@ def record(*findings: Finding, is_kafka: bool = True, requests: int = 100) -> Re
         (finding(), False, 0),
         (finding(reproduced=2), True, 0),
         (finding(checks=0, reproduced=0), True, 0),
+        (finding(checks=1, reproduced=1), True, 0),
         (finding(known="fixed in 2.4"), True, 0),
         (finding(guarantee=""), True, 0),
         (finding(guarantee="idem-010"), True, 0),
     ],
-    ids=["breaks", "bundled", "not each time", "not checked", "known", "no guarantee", "should"],
+    ids=["breaks", "bundled", "not each time", "not checked", "checked once", "known", "no guarantee", "should"],
 )
 def test_what_fails(found: Finding, is_kafka: bool, expected: int) -> None:
     assert status(record(found, is_kafka=is_kafka)) == expected

@@ -12,7 +12,7 @@ from brokertrial.suites.explore.model import Model
 from brokertrial.suites.explore.step import RESTART, Step, Visible
 
 
-@rule(RESTART, 2.5)
+@rule(RESTART, 8.0)
 def restart(model: Model) -> Step | None:
     if model.restarts >= 2 or not model.topics:
         return None
