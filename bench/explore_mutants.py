@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def explored(target, name, options, scratch):
-    plan = Exploration(target, "reference", options.minutes, options.seed, frozenset(), options.jobs, (), 1)
+    plan = Exploration(target, "reference", options.minutes, options.seed, frozenset(), options.jobs, (), 1, False)
     try:
         with (
             Brokers(plan.oracle, plan.target, scratch / "brokers") as brokers,

@@ -54,6 +54,8 @@ class Exploration:
     kept: tuple[Recorded, ...] = ()
     findings: int | None = None
     """After so many findings the exploration ends before its time."""
+    checked: bool = True
+    """Part of the time is kept for `check`."""
 
 
 @dataclass(slots=True)
@@ -99,7 +101,8 @@ class Explorer:
         seconds = 60 * plan.minutes
         self.ends = self._began + seconds
         least = min(CHECKING_LEAST_S, CHECKING_LARGEST_SHARE * seconds)
-        self._explores_until = self.ends - min(CHECKING_AT_MOST_S, max(least, CHECKING_SHARE * seconds))
+        checking = min(CHECKING_AT_MOST_S, max(least, CHECKING_SHARE * seconds)) if plan.checked else 0.0
+        self._explores_until = self.ends - checking
 
     def run(self) -> None:
         """Explores until the time is over; KeyboardInterrupt ends it in order, and is raised again."""
