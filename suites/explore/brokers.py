@@ -43,7 +43,7 @@ class Brokers:
     def __enter__(self) -> Self:
         with self._ends:
             self.oracle, self.target = (
-                self._ends.enter_context(opened(text, self._workdir / name))
+                self._ends.enter_context(opened(text, self._workdir / name, restarts=self._restarts))
                 for text, name in zip(self._texts, ("oracle", "target"), strict=True)
             )
             ranges = common_ranges(_first(self.oracle), _first(self.target))

@@ -20,6 +20,7 @@ from brokertrial.suites.explore.pair import MORE_PATIENCE, PATIENCE_S
 from brokertrial.suites.explore.promises import broken_by
 from brokertrial.suites.explore.sequence import Outcome
 from brokertrial.suites.explore.shrink import shrunk
+from brokertrial.suites.targets.base import TargetProblem
 
 #: The last part of the time is for checking what was found.
 CHECKING_SHARE, CHECKING_AT_MOST_S = 0.15, 120.0
@@ -97,6 +98,8 @@ class Explorer:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._trouble: list[BaseException] = []
+        self.lost: list[TargetProblem] = []
+        """Why pairs of brokers were given up."""
         self._began = monotonic()
         seconds = 60 * plan.minutes
         self.ends = self._began + seconds
@@ -134,15 +137,21 @@ class Explorer:
         for number in range(1, CHECKS + 1):
             if not self.findings or monotonic() > self.ends:
                 return
-            with fresh(number) as brokers:
-                for cause, finding in self.findings.items():
-                    if monotonic() < self.ends or number == 1:
-                        self.findings[cause] = _checked(finding, brokers)
+            try:
+                with fresh(number) as brokers:
+                    for cause, finding in self.findings.items():
+                        if monotonic() < self.ends or number == 1:
+                            self.findings[cause] = _checked(finding, brokers)
+            except TargetProblem as problem:
+                self._watch(f"not all was checked again: {problem.sentence}")
 
     def _lane(self, brokers: Brokers) -> None:
         try:
             while not self._stop.is_set() and monotonic() < self._explores_until:
                 self._one(brokers)
+        except TargetProblem as problem:  # such as a broker that does not serve again: the others go on
+            self._watch(f"a pair of brokers is lost: {problem.sentence}")
+            self.lost.append(problem)
         except BaseException as error:  # noqa: BLE001  raised again by `run`, in the main thread
             self._trouble.append(error)
             self._stop.set()

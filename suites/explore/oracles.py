@@ -44,13 +44,17 @@ def is_kafka(text: str) -> bool:
     return Address.parse(text).scheme == "kafka"
 
 
-def opened(text: str, workdir: Path) -> Target:
-    """The target that a string names, with the settings of an exploration where we start it; not started yet."""
+def opened(text: str, workdir: Path, *, restarts: bool = False) -> Target:
+    """The target that a string names, with the settings of an exploration where we start it; not started yet.
+
+    One that is killed and started again keeps its short session: Kafka lets no broker in while the old one's lasts.
+    """
     target = open_target(text, workdir)
     address = Address.parse(text)
     if "set" not in known_targets()[address.scheme].options:
         return target
-    wanted = {key: value for key, value in _settings(address, target).items() if key not in target.chosen}
+    left_out = target.chosen | ({"broker.session.timeout.ms"} if restarts else set())
+    wanted = {key: value for key, value in _settings(address, target).items() if key not in left_out}
     given = [address.options["set"]] if "set" in address.options else []
     options = address.options | {"set": ",".join([*given, *(f"{key}={value}" for key, value in wanted.items())])}
     query = "&".join(f"{key}={value}" for key, value in options.items())

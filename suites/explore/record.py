@@ -33,6 +33,8 @@ class Record(msgspec.Struct, frozen=True):
     stale: tuple[str, ...] = ()
     """Causes of the file of known differences that were not met."""
     interrupted: bool = False
+    given_up: tuple[str, ...] = ()
+    """Why pairs of brokers were given up before the time was over: then the run is not green."""
 
     def encoded(self) -> bytes:
         """As indented JSON."""
