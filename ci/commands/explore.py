@@ -94,7 +94,7 @@ def _explored(
         tuple(sorted(plan.only)), explorer.progress.seconds, explorer.progress.sequences, explorer.progress.requests,
         explorer.progress.accepted, explorer.progress.lost, tuple(findings), ranges,
         tuple((*reached, count) for reached, count in sorted(explorer.guidance.reached.items())),
-        known_differences.stale(findings, known), interrupted,
+        known_differences.stale(findings, known), interrupted, tuple(problem.sentence for problem in explorer.lost),
     )  # fmt: skip
     return record, interrupted
 
@@ -118,7 +118,9 @@ def status(record: Record) -> int:
     """1 where a difference from Apache Kafka, seen each time, breaks a guarantee and is not known; 5: nothing asked."""
     if any(fails(record, finding) for finding in record.findings):
         return ExitStatus.FAILED
-    return ExitStatus.PASSED if record.requests else ExitStatus.NOTHING_JUDGED
+    if not record.requests:
+        return ExitStatus.NOTHING_JUDGED
+    return ExitStatus.INCONCLUSIVE if record.given_up else ExitStatus.PASSED
 
 
 def fails(record: Record, finding: Finding) -> bool:

@@ -57,6 +57,7 @@ def test_what_fails(found: Finding, is_kafka: bool, expected: int) -> None:
 def test_nothing_asked_is_not_green() -> None:
     assert status(record(requests=0)) == 5
     assert status(record()) == 0
+    assert status(msgspec.structs.replace(record(), given_up=("it did not serve again",))) == 6
 
 
 def test_the_pages_tell_the_story() -> None:
