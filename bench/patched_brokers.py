@@ -1,0 +1,102 @@
+"""Which of a folder of bugs the suite shows: each is a patch of the bundled broker.
+
+    python bench/patched_brokers.py PATCHES [--stage plain --stage sample --stage deep] [--only 02 ...]
+        [--target 02=reference:3 ...] [--table patched.jsonl]
+
+Each NN.patch is put on a copy of reference_impl (`git apply`), and the wire cases on that broker: as they are written,
+then in the sample of situations, then in all that are proven. A patch that was found is not tried again, and what the
+table holds is not run again. The first row is the broker without a patch, which must fail nothing. Exit status 1 where
+it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from broker_copy import Found, broker_copy, looked_at, wire_cases
+
+STAGES = {"plain": (), "sample": ("sample",), "deep": ("deep",)}
+CONTROL = "unpatched"
+FOUND = ("plain", "pair")
+
+
+class Row(msgspec.Struct):
+    """One patch in one stage."""
+
+    patch: str
+    stage: str
+    target: str
+    found: Found
+
+
+def main() -> int:
+    options = _options()
+    rows = _read(options.table)
+    places = dict(one.split("=", 1) for one in options.target)
+    patches = [CONTROL, *(path.stem for path in sorted(options.patches.glob("*.patch")))]
+    for stage in options.stage or STAGES:
+        for patch in patches:
+            over = any(row.patch == patch and (row.stage == stage or row.found.kill != "survived") for row in rows)
+            if over or (options.only and patch not in options.only):
+                continue
+            row = _scored(options.patches, patch, stage, places.get(patch, "reference"), options.jobs, options.seed)
+            rows.append(row)
+            with options.table.open("ab") as table:
+                table.write(msgspec.json.encode(row) + b"\n")
+            print(_line(row), flush=True)
+    print("\n".join(_table(rows, patches)))
+    return int(any(row.patch == CONTROL and row.found.kill != "survived" for row in rows))
+
+
+def _scored(folder: Path, patch: str, stage: str, target: str, jobs: int, seed: int) -> Row:
+    with broker_copy() as copy:
+        if patch != CONTROL:
+            applied = subprocess.run(
+                ["git", "apply", str((folder / f"{patch}.patch").resolve())], cwd=copy, capture_output=True, text=True
+            )
+            if applied.returncode:
+                return Row(patch, stage, target, Found("refused", [], applied.stderr.strip()))
+        return Row(patch, stage, target, looked_at(wire_cases(), STAGES[stage], target=target, seed=seed, jobs=jobs))
+
+
+def _line(row: Row) -> str:
+    by = ", ".join(row.found.by[:3]) + (f" and {len(row.found.by) - 3} more" if len(row.found.by) > 3 else "")
+    return f"{row.patch:<10} {row.stage:<7} {row.found.kill:<9} {by}  {row.found.sentence[:160]}"
+
+
+def _table(rows: list[Row], patches: list[str]) -> Iterator[str]:
+    """How many were found, at which stage, and what was not."""
+    last = {row.patch: row for row in rows if row.patch in patches and row.patch != CONTROL}
+    for kill in (*FOUND, "broad", "dead", "refused", "survived"):
+        names = [name for name, row in last.items() if row.found.kill == kill]
+        yield f"{kill:<9} {len(names):>3} of {len(last)}  {' '.join(names)}"
+
+
+def _read(table: Path) -> list[Row]:
+    if not table.exists():
+        return []
+    return [msgspec.json.decode(line, type=Row) for line in table.read_bytes().splitlines()]
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patches", type=Path)
+    parser.add_argument("--stage", action="append", choices=STAGES, default=[])
+    parser.add_argument("--only", action="append", default=[], metavar="PATCH")
+    parser.add_argument("--target", action="append", default=[], metavar="PATCH=TARGET")
+    parser.add_argument("--table", type=Path, default=Path("patched.jsonl"))
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
