@@ -76,18 +76,18 @@ class TopicResource:
 
 
 class BrokerResource:
-    """The broker's settings; those altered while it runs are cluster-wide, for the cluster is this broker."""
+    """A broker's settings, or (under the empty name) those altered for all brokers."""
 
     settings = BROKER_SETTINGS
 
-    def __init__(self, node: Broker) -> None:
-        self._node = node
+    def __init__(self, node: Broker, name: str) -> None:
+        self._node, self._name = node, name
 
     def own(self) -> dict[str, str]:
-        return dict(self._node.config.dynamic)
+        return dict(self._node.image.broker_configs.get(self._name, {}))
 
     def sources(self, setting: Setting) -> list[SettingSource]:
-        return broker_sources(self._node.config, setting)
+        return broker_sources(self._node.config, setting, self.own() if self._name else {})
 
     def fault(self, key: str, value: str) -> Fault | None:
         setting = BROKER_SETTINGS.get(key)
@@ -96,7 +96,7 @@ class BrokerResource:
         return _value_fault(setting, value, f"Unknown broker config name: {key}")
 
     def replace(self, configs: dict[str, str]) -> None:
-        self._node.configure_broker(configs)
+        self._node.configure_broker(self._name, configs)
 
 
 class GroupResource:
@@ -129,11 +129,15 @@ class GroupResource:
         self._node.configure_group(self._group_id, configs)
 
 
-def broker_sources(config: BrokerConfig, setting: Setting) -> list[SettingSource]:
-    """Altered while running, given at the start, default: whichever there are, in this order."""
+def broker_sources(config: BrokerConfig, setting: Setting, own: dict[str, str] | None = None) -> list[SettingSource]:
+    """Altered for this broker, altered for all, given at the start, default: whichever there are, in this order."""
     found = []
-    if setting.name in config.dynamic:
-        found.append(SettingSource(setting.name, config.dynamic[setting.name], DYNAMIC_BROKER))
+    for altered, source in (
+        (config.dynamic if own is None else own, DYNAMIC_BROKER),
+        (config.of_all, DYNAMIC_DEFAULT_BROKER),
+    ):
+        if setting.name in altered:
+            found.append(SettingSource(setting.name, altered[setting.name], source))
     if setting.name in config.settings:
         found.append(SettingSource(setting.name, config.settings[setting.name], STATIC_BROKER))
     return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
@@ -150,7 +154,7 @@ def _value_fault(setting: Setting | None, value: str, unknown: str) -> Fault | N
 
 
 def _is_another_broker(node: Broker, name: str) -> bool:
-    """Settings altered while running hold for the whole cluster, whichever broker is named."""
+    """The controller alters the settings of every broker."""
     return node.config.controller_only and name.isdecimal() and int(name) in node.image.brokers
 
 
@@ -176,7 +180,7 @@ def find(node: Broker, kind: int, name: str) -> Resource | Fault:
                 errors.INVALID_REQUEST,
                 f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
             )
-        return BrokerResource(node)
+        return BrokerResource(node, name)
     if kind == GROUP:
         if name == "":
             return Fault(errors.INVALID_REQUEST, "Default group resources are not allowed.")

@@ -196,7 +196,7 @@ class Node:
         alone = self.membership is None and not self.config.controller_only
         if alone:
             self.journal.write({"kind": "start"})
-        self.config.dynamic = self.image.broker_configs
+        self._take_settings()
         self.journal.applied.append(self._on_record)
         self.replicas.remove_replaced()
         self.replicas.open_all(clean=clean)
@@ -245,12 +245,16 @@ class Node:
         for partition in self.replicas:
             partition.log.flush()
 
+    def _take_settings(self) -> None:
+        self.config.dynamic = self.image.broker_configs.get(str(self.node_id), {})
+        self.config.of_all = self.image.broker_configs.get("", {})
+
     # Metadata
 
     def _on_record(self, record: JsonRecord) -> None:
         """One more record of the metadata log has been applied."""
         if record["kind"] == "broker_configs":
-            self.config.dynamic = self.image.broker_configs
+            self._take_settings()
         self.replicas.on_record(record)
         if record["kind"] == "topic_deleted":
             for callback in self.topic_deleted:
@@ -291,9 +295,9 @@ class Node:
         """Replaces a topic's own settings; they hold from the next request on."""
         self.controller.configure_topic(topic, configs)
 
-    def configure_broker(self, configs: dict[str, str]) -> None:
-        """Replaces the broker settings that were altered while running."""
-        self.controller.configure_broker(configs)
+    def configure_broker(self, name: str, configs: dict[str, str]) -> None:
+        """Replaces the settings that were altered while running, of one broker or (empty) of all."""
+        self.controller.configure_broker(name, configs)
 
     def configure_group(self, group_id: str, configs: dict[str, str]) -> None:
         """Replaces what a group was given of its own; they hold from its next heartbeat on."""

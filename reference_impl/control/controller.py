@@ -245,8 +245,8 @@ class Controller:
             found = (elections.unclean_now(self.image, topic, index) for index in range(topic.partitions))
             self._write(record for record in found if record is not None)
 
-    def configure_broker(self, configs: dict[str, str]) -> None:
-        self._journal.write({"kind": "broker_configs", "configs": configs})
+    def configure_broker(self, name: str, configs: dict[str, str]) -> None:
+        self._journal.write({"kind": "broker_configs", "name": name, "configs": configs})
 
     def allocate_producer_ids(self, count: int) -> int:
         """The first of a block of producer ids that nobody will ever get again; durable."""

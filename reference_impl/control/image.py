@@ -79,7 +79,7 @@ class Image:
     brokers: dict[int, Broker] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
     by_id: dict[uuid.UUID, Topic] = field(default_factory=dict)
-    broker_configs: dict[str, str] = field(default_factory=dict)
+    broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def live(self) -> list[int]:
@@ -138,7 +138,7 @@ class Image:
         self.topics[record["name"]].configs = dict(record["configs"])
 
     def _on_broker_configs(self, record: JsonRecord) -> None:
-        self.broker_configs = dict(record["configs"])
+        self.broker_configs[record["name"]] = dict(record["configs"])
 
     def _on_group_configs(self, record: JsonRecord) -> None:
         self.group_configs[record["name"]] = dict(record["configs"])

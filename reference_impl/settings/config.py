@@ -31,6 +31,7 @@ class BrokerConfig:
     """Where clients are told to find this broker; None where that is its listener."""
     settings: dict[str, str] = field(default_factory=dict)
     dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
+    of_all: dict[str, str] = field(default_factory=dict)  # the same, for every broker that has none of its own
 
     def __post_init__(self) -> None:
         for name, text in self.settings.items():
@@ -41,9 +42,10 @@ class BrokerConfig:
             BROKER_SETTINGS[name].parse(text)
 
     def text(self, name: str) -> str:
-        """The value in force as text: altered, given at the start, or the default."""
-        if name in self.dynamic:
-            return self.dynamic[name]
+        """The value in force as text: altered here or for all brokers, given at the start, or the default."""
+        for altered in (self.dynamic, self.of_all):
+            if name in altered:
+                return altered[name]
         return self.settings.get(name, BROKER_SETTINGS[name].default)
 
     def __getitem__(self, name: str) -> Any:
