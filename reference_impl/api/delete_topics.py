@@ -39,6 +39,10 @@ def _delete(node: Broker, state: Struct, *, twice: bool) -> dict[str, Any]:
     if isinstance(found, Fault):
         answer = {"error_code": found.error, "error_message": found.message}
         return {"name": state.name, "topic_id": state.topic_id, **answer}
+    for each in [
+        t for t in node.topics.all() if bugs.on("Q13") and t.name.lower() == found.name.lower() and t != found
+    ]:
+        node.delete_topic(each)
     node.delete_topic(found)
     return {"name": found.name, "topic_id": found.id, "error_code": errors.NONE}
 

@@ -30,7 +30,7 @@ def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, An
     found = nameless or find(context.node, wanted.resource_type, wanted.resource_name)
     if isinstance(found, Fault):
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
-    keys = wanted.configuration_keys
+    keys = (request.resources[0] if bugs.on("Q15") else wanted).configuration_keys
     chosen = [s for s in found.settings.values() if not keys or s.name in keys]
     topic = wanted.resource_type in (TOPIC, GROUP)
     entries = [_entry(found, setting, request, topic=topic) for setting in chosen]

@@ -9,12 +9,9 @@ import re
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.log.producers import ProducerEntry
-from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
-_MOST = 64  # partitions that a bug looks into
 _LEGAL = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
@@ -46,13 +43,6 @@ def _describe(topic: str, index: int, context: Context) -> dict[str, object]:
                 if entry.open_transaction is None or bugs.on("P71")
                 else entry.open_transaction,
             }
-            for entry in _entries(partition, topic, context)
+            for entry in partition.producers.entries.values()
         ],
     }
-
-
-def _entries(partition: Partition, topic: str, context: Context) -> list[ProducerEntry]:
-    if bugs.on("R79"):
-        everywhere = (context.node.partition(topic, index) for index in range(_MOST))
-        return [entry for one in everywhere if one is not None for entry in one.producers.entries.values()]
-    return list(partition.producers.entries.values())

@@ -54,8 +54,11 @@ class FetchSession:
     def update(self, wanted: Iterable[tuple[SessionPartition, Struct]], forgotten: Iterable[SessionPartition]) -> None:
         """Takes an incremental request in."""
         for key, request in wanted:
-            if key in self.partitions:
-                self.partitions[key].request = request
+            known = self.partitions.get(key)
+            if known is not None and request.fetch_offset < known.request.fetch_offset and bugs.on("Q11"):
+                continue
+            if known is not None:
+                known.request = request
             else:
                 self.partitions[key] = SessionEntry(request)
         for key in () if bugs.on("N06") else forgotten:

@@ -38,7 +38,7 @@ async def join_group(request: Struct, context: Context) -> Struct:
             client_id=context.client_id or "",
             client_host=f"/{context.client_host}",
             session_timeout_ms=request.session_timeout_ms,
-            rebalance_timeout_ms=request.rebalance_timeout_ms if context.version >= 1 else request.session_timeout_ms,
+            rebalance_timeout_ms=_rebalance_timeout_ms(request, context),
             protocol_type=request.protocol_type,
             protocols=tuple((protocol.name, bytes(protocol.metadata)) for protocol in request.protocols),
             fresh_id=groups.fresh_member_id(request.group_instance_id or context.client_id or ""),
@@ -47,6 +47,12 @@ async def join_group(request: Struct, context: Context) -> Struct:
         ),
     )
     return _answer(joined, context.version)
+
+
+def _rebalance_timeout_ms(request: Struct, context: Context) -> int:
+    """Version 0 has none of its own."""
+    has_one = context.version >= 1 or bugs.on("Q14")
+    return int(request.rebalance_timeout_ms if has_one else request.session_timeout_ms)
 
 
 def _refused(error: int, request: Struct, context: Context) -> Struct:

@@ -20,7 +20,6 @@ from brokertrial.wire import errors, records
 from brokertrial.wire.messages import Struct, child, response
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
-_MOST = 64  # partitions that a bug looks into
 _SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
 _UNPACK_LIMIT = 256 << 20
 _Part = child("ListOffsets", "response", "topics.partitions")
@@ -67,10 +66,6 @@ def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice
     if error or isinstance(partition, int):
         return _Part(partition_index=index, error_code=error)
     found = look_up(partition, time, committed=request.isolation_level == 1, consumer=request.replica_id < 0)
-    if time == LATEST and request.isolation_level == 1 and bugs.on("R78"):
-        here = [one for other in range(_MOST) if (one := context.node.partition(name, other)) is not None]
-        open_at = [first for one in here if (first := one.log.first_unstable()) is not None]
-        found = found._replace(offset=min([found.offset, *open_at]))
     if not partition.end_is_known and time not in (EARLIEST, EARLIEST_LOCAL) and (time == LATEST or found.offset < 0):
         later = errors.OFFSET_NOT_AVAILABLE if context.version >= 5 else errors.LEADER_NOT_AVAILABLE
         return _Part(partition_index=index, error_code=later)

@@ -41,6 +41,8 @@ def metadata(request: Struct, context: Context) -> Struct:
         topics = [_wanted(node, wanted, creations) for wanted in asked_once]
     if len(topics) < len(request.topics or ()) and bugs.on("P61"):
         topics = [_absent(str(t["name"]), errors.INVALID_REQUEST) for t in topics]
+    for found in topics if context.version < 9 and bugs.on("Q16") else ():
+        found["partitions"] = found["partitions"][:-1] or found["partitions"]  # type: ignore[index]
     if request.include_topic_authorized_operations:
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS

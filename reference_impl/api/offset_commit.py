@@ -21,7 +21,6 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
 LARGEST = 2**63 - 1
-_WITHOUT_RETENTION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,6 @@ def store(
         each.line["error_code"] = refusal
         if not refusal and _length(each.value.metadata) > limit and not bugs.on("P16"):
             each.line["error_code"] = errors.OFFSET_METADATA_TOO_LARGE
-        elif context.version < _WITHOUT_RETENTION and bugs.on("R81"):
-            continue
         elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
             offsets.append((each.topic, each.partition, each.value))
     in_part = producer[0] >= 0 and 0 < len(offsets) < len(wanted)

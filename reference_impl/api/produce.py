@@ -18,7 +18,6 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import CloseConnection, Context, handles, hints
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.log import batch as batches
-from brokertrial.reference_impl.log import spoil
 from brokertrial.reference_impl.log.validate import Rejected, check_frame
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
@@ -179,8 +178,6 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         return _nowhere(part, named=name is not None, version=context.version)
     if _is_internal(node, name) and context.client_id != _ADMIN and not bugs.on("P52"):
         return _failed(part.index, errors.INVALID_TOPIC_EXCEPTION)
-    if bugs.on("R71"):
-        spoil.forget_producer_of_another_connection(partition.producers, part.records, context.connection_id)
     try:
         done = partition.append(part.records, context.version, request.acks)
     except Rejected as rejected:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, read_header
-from brokertrial.reference_impl.log.producers import ProducerTable
 from brokertrial.wire import records
 from brokertrial.wire.crc32c import crc32c
 
@@ -99,18 +98,3 @@ def without_markers(data: bytes) -> bytes:
 def is_zstd(data: bytes) -> bool:
     """Whether the first batch is compressed with zstd."""
     return bool(data) and read_header(data).codec == 4
-
-
-def forget_producer_of_another_connection(
-    producers: ProducerTable, data: bytes | memoryview | None, connection: int
-) -> None:
-    """What a producer has written is remembered with its connection alone."""
-    if data is None or len(data) < HEADER_SIZE:
-        return
-    producer_id = read_header(data).producer_id
-    if _connections.setdefault((id(producers), producer_id), connection) != connection:
-        _connections[id(producers), producer_id] = connection
-        producers.entries.pop(producer_id, None)
-
-
-_connections: dict[tuple[int, int], int] = {}

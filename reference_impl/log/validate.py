@@ -176,13 +176,13 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, "a producer id without an epoch", shows_log_start=True)
     rebuilt = records.build_batch(
         [
-            records.Record(r.key, r.value, () if bugs.on("R77") else r.headers, timestamp=r.timestamp)
+            records.Record(r.key, r.value, r.headers, timestamp=r.timestamp)
             for r in next(iter(records.batches(data))).records(_LARGEST_UNPACKED)
         ],
-        producer_id=-1 if bugs.on("R75") else header.producer_id,
+        producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
-        transactional=header.is_transactional and not bugs.on("R76"),
+        transactional=header.is_transactional,
         compression=wanted,
     )
     if len(rebuilt) > rules.max_message_bytes:

@@ -31,13 +31,8 @@ class SpoiledConnection(ClientConnection):
         self._held_back: bytes | None = None
         self._held_timer: Timer | None = None
         self._collected: list[Buffer] | None = None
-        self._group = ""
-        self._members: set[tuple[str, str]] = set()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._members and bugs.on("R72"):
-            for group, member in self._members:
-                self._node.groups.leave(group, [(member, None)])
         if self._held_timer is not None:
             self._held_timer.cancel()
         super().connection_lost(error)
@@ -79,7 +74,6 @@ class SpoiledConnection(ClientConnection):
         if header.client_id is None and bugs.on("M39f"):
             raise CloseConnection("a request without a client id")
         request = super()._decode(api, version, header)
-        self._group = request.group_id if api == "JoinGroup" else self._group
         if request._unknown_tags and bugs.on("M39c"):
             raise CloseConnection("a request with an unknown tag")
         return request
@@ -87,8 +81,6 @@ class SpoiledConnection(ClientConnection):
     # Answers
 
     def _answer(self, answer: Struct | None, context: Context) -> None:
-        if answer is not None and context.api.name == "JoinGroup" and answer.error_code == 0:
-            self._members.add((self._group, answer.member_id))
         if answer is None:
             if bugs.on("M38b"):
                 self._writable = False

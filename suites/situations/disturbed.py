@@ -21,7 +21,6 @@ class Disturbed(ActingSituation):
     """`act` is what is done to all nodes."""
 
     act: ClassVar[str]
-    to_what: ClassVar[str] = "nodes"
     forgets: ClassVar[tuple[str, ...]] = ()
     """APIs whose effect a broker may forget by this act: where one was asked, nothing is done."""
 
@@ -39,7 +38,7 @@ class Disturbed(ActingSituation):
             with self.suspended():
                 before = picture_of(self.wire)
                 self._disturb()
-                must_be_as_before(self.wire, before, f"a {self.act} of all {self.to_what}")
+                must_be_as_before(self.wire, before, f"a {self.act} of all nodes")
 
     @property
     def _may_forget(self) -> bool:
@@ -48,8 +47,8 @@ class Disturbed(ActingSituation):
     def _disturb(self) -> None:
         before = AtRest.now(self.wire)
         self.wire.drop_lines()
-        outcome = self.wire.act(f"{self.act} {self.to_what}", lambda: self.disturb(self.act))
+        outcome = self.wire.act(f"{self.act} nodes", lambda: self.disturb(self.act))
         if outcome != DONE:
-            raise Unclear("suite", f"{self.act} of the {self.to_what} did not work: {outcome}")
+            raise Unclear("suite", f"{self.act} of the nodes did not work: {outcome}")
         before.must_come_back(self.wire)
         self.effects += 1

@@ -11,7 +11,7 @@ from brokertrial.suites.situations.disturbed import Disturbed
 class Moved(Disturbed):
     """See above. All topics of the target are moved, so that it must be ours."""
 
-    act, to_what = "move", "leaders"
+    act = "move"
     needs = ("started", "three-nodes", "terminate", "restart")
 
 

@@ -1,0 +1,157 @@
+"""Commits, deletions and transactions of several groups, what each step does is drawn: all offsets are followed."""
+
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
+
+OFFSETS = {"OffsetCommit": 2, "OffsetFetch": 7, "OffsetDelete": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 0}
+WITHIN_S = 10
+NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
+"""What a member is told of a group that is not there, from OffsetCommit v9 on and before."""
+
+
+@case(
+    "commits/whatever-comes-next",
+    guarantees=["cmt-001", "cmt-008", "cmt-014", "cmt-016", "txn-012"],
+    apis=OFFSETS,
+    needs=["partitions"],
+    detects=["M19a", "M19c", "Q05"],
+)
+def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
+    """Whatever is committed, deleted, staged, committed or aborted in transactions, in whatever order, each group MUST
+    have exactly the offsets and metadata that are in force, in an answer that names all and in one that names some.
+
+    Two groups, three partitions, two producers; 40 drawn steps.
+    """
+    topic, other = topic_of(partitions=2), topic_of(what="other")
+    places = [(topic, 0), (topic, 1), (other, 0)]
+    groups = [wire.name("g1"), wire.name("g2")]
+    producers = [wire.producer(wire.name("x1")), wire.producer(wire.name("x2"))]
+    staged: list[dict[tuple[str, tuple[str, int]], int]] = [{}, {}]
+    force: dict[str, dict[tuple[str, int], int]] = {group: {} for group in groups}
+    for turn in range(40):
+        group, place, offset = rng.choice(groups), rng.choice(places), rng.randrange(100)
+        number = rng.randrange(2)
+        mine, others = staged[number], staged[1 - number]
+        step = rng.choice(("commit", "commit", "several", "delete", "stage", "stage", "stage", "end", "refused"))
+        free = (group, place) not in mine and (group, place) not in others
+        if step == "commit" and free:
+            wire.commit(group, *place, offset=offset, metadata=f"m{turn}").must_succeed()
+            force[group][place] = offset
+        elif step == "several" and not any((group, each) in {**mine, **others} for each in places):
+            wire.commit_all(group, {each: offset + n for n, each in enumerate(places)}).must_succeed()
+            force[group] = {each: offset + n for n, each in enumerate(places)}
+        elif step == "delete" and force[group] and free:
+            wire.delete_offsets(group, [place]).must_succeed()
+            force[group].pop(place, None)
+        elif step == "stage" and (group, place) not in others:
+            producers[number].send_offsets(group, {place: offset}).must_succeed()
+            mine[group, place] = offset
+        elif step == "end" and mine:
+            _ended(wire, producers[number], mine, force, rng.random() < 0.5)
+        elif step == "refused":
+            sent = wire.commit(group, *place, offset=999, member_id="stranger", generation=1)
+            sent.must_be_refused(errors.UNKNOWN_MEMBER_ID, *(() if force[group] else NO_GROUP))
+        _must_be(wire, groups, places, force)
+    for number, producer in enumerate(producers):
+        if staged[number]:
+            _ended(wire, producer, staged[number], force, number == 0)
+    _must_be(wire, groups, places, force)
+
+
+def _ended(wire, producer, staged, force, commit):
+    """A transaction ends, and what it staged is in force or is not."""
+    (producer.commit() if commit else producer.abort()).must_succeed()
+    for (group, place), offset in staged.items():
+        wire.until(
+            lambda group=group, place=place: (
+                wire.committed(group, *place, require_stable=True).error != errors.UNSTABLE_OFFSET_COMMIT
+            ),
+            within=WITHIN_S,
+            what="the offset is stable",
+        )
+        if commit:
+            force[group][place] = offset
+    staged.clear()
+
+
+def _must_be(wire, groups, places, force):
+    newest = min(9, max(wire.versions("OffsetFetch")))
+    for group in groups:
+        told = wire.committed_all(group, version=newest)
+        told.must(told.offsets == force[group], f"the offsets are {told.offsets}; they must be {force[group]}")
+        some = wire.committed_all(group, places[1:], version=newest)
+        wanted = {place: force[group].get(place, -1) for place in places[1:]}
+        some.must(some.offsets == wanted, f"the offsets are {some.offsets}; they must be {wanted}")
+
+
+@case(
+    "commits/three-lives-of-a-group",
+    guarantees=["cmt-001", "cmt-012", "grp-021"],
+    apis={"OffsetCommit": 2, "OffsetFetch": 2, "DeleteGroups": 0, "JoinGroup": 0, "SyncGroup": 0, "LeaveGroup": 0},
+    detects=["M23", "N03"],
+)
+def nothing_of_a_group_passes_to_the_next_of_its_name(wire, topic_of, group):
+    """Of a deleted group nothing MUST pass to the next of its name: neither offsets nor members; and the commits of
+    those that were in it are refused (25) whether the new one is without members or has others.
+    """
+    topic, other = topic_of(), topic_of(what="other")
+    before = []  # type: ignore[var-annotated]
+    for life in range(3):
+        for place in (topic, other):
+            wire.committed(group, place).must_be(-1)
+        member = wire.member(group, f"of {life}")
+        member.join().must_succeed()
+        member.sync({member.id: b"%d" % life}).must_bring(b"%d" % life)
+        member.commit(topic, offset=10 + life, metadata=f"{life}").must_succeed()
+        for old in before:
+            old.commit(topic, offset=99).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+            old.heartbeat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
+        wire.committed(group, topic).must_be(10 + life, metadata=f"{life}")
+        if life != 1:
+            member.commit(other, offset=20 + life).must_succeed()
+        wire.committed(group, other).must_be(20 + life if life != 1 else -1)
+        wire.delete_groups(group).must_be_refused(errors.NON_EMPTY_GROUP)
+        member.leave().must_succeed()
+        member.commit(topic, offset=99).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+        wire.delete_groups(group).must_succeed()
+        before.append(member)
+    wire.committed(group, topic).must_be(-1)
+    wire.commit(group, topic, offset=5).must_succeed()
+    for old in before:
+        old.commit(topic, offset=99).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+    wire.committed(group, topic).must_be(5)
+
+
+@case(
+    "commits/topic-made-again",
+    guarantees=["cmt-015", "cmt-001"],
+    level="should",
+    apis={"OffsetCommit": 2, "OffsetFetch": 7, "CreateTopics": 0, "DeleteTopics": 0},
+    detects=["P17"],
+)
+def offsets_of_other_topics_stay(wire, topic_of, group):
+    """When a topic is deleted the offsets that groups have committed for it SHOULD go, those for other topics and of
+    topics that have a name like it stay; and what is committed for the one made again is all that there is.
+    """
+    topic = topic_of()
+    longer, other = f"{topic}x", topic_of(what="other")
+    wire.create_topic(longer).must_succeed()
+    wire.await_topic(longer)
+    second = wire.name("g2")
+    for number, name in enumerate((group, second)):
+        wire.commit_all(name, {(topic, 0): 1 + number, (longer, 0): 3 + number, (other, 0): 5 + number}).must_succeed()
+    wire.delete_topic(topic).must_succeed()
+    unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
+    for node in wire.nodes:
+        wire.eventually(
+            lambda node=node: wire.metadata(topic, to=node).must_have("topics[0].error_code", unknown), within=20
+        )
+    wire.create_topic(topic).must_succeed()
+    wire.await_topic(topic)
+    for name in (group, second):
+        wire.eventually(lambda name=name: wire.committed(name, topic).must_be(-1), within=WITHIN_S)
+    wire.commit(second, topic, offset=9).must_succeed()
+    for number, name in enumerate((group, second)):
+        wanted = {(longer, 0): 3 + number, (other, 0): 5 + number} | ({(topic, 0): 9} if number else {})
+        told = wire.committed_all(name, version=min(9, max(wire.versions("OffsetFetch"))))
+        told.must(told.offsets == wanted, f"the offsets are {told.offsets}; they must be {wanted}")
