@@ -5,8 +5,9 @@
     draw 3    the same, and the first half of it was deleted (DeleteRecords)
 
 The case counts from the end of the history: offsets are translated at the door (suites/situations/shifted.py), and the
-evidence shows them as they were sent. The records of the history have no time, so that no question about times finds
-them; markers have one.
+evidence shows them as they were sent. The records of the history are of 1970, so that hardly a question about times
+finds them (without a time they would: Kafka takes that of the file for a segment whose records have none); markers have
+the time at which they are written.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.situations.acting import ActingSituation
 from brokertrial.suites.situations.shifted import Bases, shift_answer, shift_request
 from brokertrial.wire.messages import Struct
-from brokertrial.wire.records import NO_TIMESTAMP, Record
+from brokertrial.wire.records import Record
 
-SETTINGS = {"segment.index.bytes": "64"}
-"""Eight entries: the next batch begins a segment."""
+SETTINGS = {"segment.index.bytes": "64", "retention.ms": "-1"}
+"""Eight entries: the next batch begins a segment. None is too old."""
 STATED_ON = ("cleanup", "delete", "file", "flush", "max", "message", "min.c", "retention", "segment")
 """How the names of settings begin that say how a log is kept: a case that sets one states on it."""
 BATCHES, RECORDS = 20, 25
@@ -85,7 +86,7 @@ class Deep(ActingSituation):
         self._bases.left_out |= {plain.id, committing.id, aborting.id}
         for number in range(BATCHES // 6):
             for producer in (plain, committing, aborting):
-                producer.send(topic, records=_records(number), partition=partition, timestamp=NO_TIMESTAMP)
+                producer.send(topic, records=_records(number), partition=partition)
             if number % 2:
                 committing.commit().must_succeed()
                 aborting.abort().must_succeed()
@@ -105,11 +106,11 @@ class Deep(ActingSituation):
 
 
 def _records(number: int) -> list[Record]:
-    return [Record(b"past-%d-%d" % (number, index), VALUE) for index in range(RECORDS)]
+    return [Record(b"past-%d-%d" % (number, index), VALUE, timestamp=number) for index in range(RECORDS)]
 
 
 def _past(number: int) -> bytes:
-    return batch(records=_records(number), timestamp=NO_TIMESTAMP)
+    return batch(records=_records(number))
 
 
 SITUATION = Deep
