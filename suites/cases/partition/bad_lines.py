@@ -1,8 +1,6 @@
-"""Lines that are there, and bad: reset, lossy, narrow, late; and partitions that wander."""
+"""Lines that are there, and bad: reset, lossy; and partitions that wander."""
 
-from brokertrial.faults.kinds.delay_packets import delay_packets
 from brokertrial.faults.kinds.isolate import isolate
-from brokertrial.faults.kinds.limit_bandwidth import limit_bandwidth
 from brokertrial.faults.kinds.lose_packets import lose_packets
 from brokertrial.faults.kinds.reset_connections import reset_connections
 from brokertrial.faults.schedule import Windows
@@ -45,47 +43,6 @@ def a_leader_behind_a_bad_line_loses_nothing():
         at_least_s=10.0,
         longest_s=60.0,
     )
-
-
-@case(
-    "partition/narrow-lines-then-leader-lost",
-    guarantees=["repl-001", "ord-003", "prod-002"],
-    needs=[*NEEDS, "bandwidth"],
-    detects=["B01"],
-)
-def what_is_on_its_way_to_followers_is_not_replicated():
-    """What is acknowledged with acks=all MUST survive although the lines of both followers are narrow when the leader
-    is cut off: what it has sent, and they have not got, does not count.
-    """
-    return Trial(
-        workload=SendAndRead(producers=6, partitions=1, in_flight=ONE_AT_A_TIME),
-        schedule=Windows(
-            limit_bandwidth(
-                "followers({topic},0)", kbit_per_s=300, begin=at_op(600), end=after("f2", "begin", delay_ms=500)
-            ),
-            isolate(
-                "leader({topic},0)",
-                begin=after("f1", "begin", delay_ms=3_000),
-                end=after("f2", "begin", delay_ms=7_000),
-            ),
-        ),
-        at_least_s=13.0,
-        longest_s=60.0,
-    )
-
-
-@case(
-    "partition/late-packets",
-    guarantees=["repl-001", "ord-003", "idem-002"],
-    needs=[*NEEDS, "netem"],
-    detects=["M06"],
-)
-def a_leader_whose_packets_are_late_loses_nothing():
-    """Nothing that was acknowledged MUST be lost, doubled or reordered while packets of the leader are late, and some
-    overtake others.
-    """
-    late = delay_packets("leader({topic},0)", delay_ms=120, jitter_ms=60, reorder_percent=10, begin=BEGIN, end=END)
-    return Trial(workload=SENDS, schedule=Windows(late), at_least_s=10.0, longest_s=60.0)
 
 
 @case(

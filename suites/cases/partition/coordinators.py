@@ -1,7 +1,6 @@
 """Coordinators on the smaller side of a partition: of commits, of groups, of transactions."""
 
 from brokertrial.faults.kinds.bridge import bridge
-from brokertrial.faults.kinds.cut_replication import cut_replication
 from brokertrial.faults.kinds.isolate import isolate
 from brokertrial.faults.kinds.one_way import one_way
 from brokertrial.faults.schedule import Windows
@@ -107,20 +106,6 @@ def transactions_stay_whole_though_a_leader_is_isolated():
     off: its part of a decision reaches whoever leads next.
     """
     fault = isolate("leader({topic},0)", begin=at_op(300), end=END)
-    return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)
-
-
-@case(
-    "partition/markers-do-not-pass",
-    guarantees=["txn-001", "txn-002", "txn-011"],
-    needs=NEEDS,
-    detects=["M15b"],
-)
-def a_decision_waits_for_its_markers():
-    """A transaction that was decided MUST reach every partition although its coordinator and the other brokers cannot
-    talk to each other for a while, while the controllers hear them all.
-    """
-    fault = cut_replication("transaction_coordinator({transactional_id})", begin=at_op(300), end=END)
     return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)
 
 
