@@ -19,7 +19,9 @@ def test_every_case_has_been_seen_to_fail() -> None:
 
 
 def test_few_cases_have_only_ever_failed_by_an_edited_answer() -> None:
-    assert len(only_edited(all_cases(), record())) <= MOST_ONLY_EDITED
+    """The bundled broker has no ZooKeeper to plant bugs in (but see tests/suites/test_zookeeper_cases.py)."""
+    others = [case for case in all_cases() if "zookeeper" not in case.needs]
+    assert len(only_edited(others, record())) <= MOST_ONLY_EDITED
 
 
 def test_the_record_knows_no_case_that_is_gone() -> None:
