@@ -88,6 +88,7 @@ class Kafka(ProcessTarget):
         return ZooKeeperControl(zookeeper.hosts(self._servers) + zookeeper.CHROOT, servers)
 
     def plans(self) -> dict[int, LaunchPlan]:
+        java = jvm.find(self.name)
         release = self._release = self.release()
         self._must_have_the_mode(release.number)
         ports = free_ports(2 * self._count + 3 * self._zookeepers)
@@ -95,7 +96,7 @@ class Kafka(ProcessTarget):
         if self._network is not None:
             members = [_networked(node, self._network.listeners(node)) for node in self._network.members.brokers]
         self._servers = zookeeper.members(ports)
-        run = self._java(release)
+        run = self._java(java, release)
         if self._servers:
             connect = zookeeper.hosts(self._servers) + zookeeper.CHROOT
             storage.write_broker_settings(members, self.data, connect, self._given)
@@ -106,9 +107,8 @@ class Kafka(ProcessTarget):
     def helper_plans(self) -> dict[int, LaunchPlan]:
         return {server.server_id: self._zookeeper(server) for server in self._servers}
 
-    def _java(self, release: jars.KafkaRelease) -> list[str]:
+    def _java(self, java: jvm.Java, release: jars.KafkaRelease) -> list[str]:
         """The command that runs a class of this release."""
-        java = jvm.find(self.name)
         flags = [*jvm.FLAGS, *java.use(storage.archived(java, release))]
         return [str(java.path), *flags, *storage.logging_flags(release, self.workdir), "-cp", release.class_path]
 
@@ -125,7 +125,7 @@ class Kafka(ProcessTarget):
         name = f"zookeeper-{server.server_id}"
         folder, log = self.data / name, self.workdir / name
         settings_file = zookeeper.prepare(server, self._servers, folder)
-        command = [*self._java(self.release()), zookeeper.MAIN_CLASS, str(settings_file)]
+        command = [*self._java(jvm.find(self.name), self.release()), zookeeper.MAIN_CLASS, str(settings_file)]
         address = ("127.0.0.1", server.port)
         return LaunchPlan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
 

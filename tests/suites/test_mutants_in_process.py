@@ -11,7 +11,8 @@ from brokertrial.suites.case import all_cases
 from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told, tried
 
-ASKING = [case for case in all_cases() if case.kind == "wire" and not mutants.CLUSTER_NEEDS.intersection(case.needs)]
+ELSEWHERE = mutants.CLUSTER_NEEDS | {"zookeeper"}
+ASKING = [case for case in all_cases() if case.kind == "wire" and not ELSEWHERE.intersection(case.needs)]
 SHOWN = [
     (word, case, mutant)
     for mutant in mutants.mutants().values()

@@ -8,7 +8,7 @@ import pytest
 
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.since import number
-from brokertrial.suites.targets import TargetNotBuilt, open_target
+from brokertrial.suites.targets import UnknownTarget, open_target
 from brokertrial.suites.targets.apache import offered, settings
 from brokertrial.suites.targets.apache.jars import KafkaRelease
 from brokertrial.suites.targets.apache.settings import ClusterMember
@@ -88,5 +88,5 @@ def test_a_copied_folder_gets_its_own_name() -> None:
 
 def test_kraft_before_3_3_is_refused(tmp_path: Path) -> None:
     assert open_target("kafka:3.3.2", tmp_path).release_number == (3, 3, 2)
-    with pytest.raises(TargetNotBuilt, match=r"from Kafka 3\.3 on"):
+    with pytest.raises(UnknownTarget, match=r"from Kafka 3\.3 on"):
         open_target("kafka:3.2.3", tmp_path)
