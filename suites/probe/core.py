@@ -74,8 +74,7 @@ class Core(CaseConditions):
         self.traffic = Traffic()
         self.situation = Situation()
         self.metadata_version = case_context.metadata_version
-        self.made_topics: list[str] = []
-        self.deleted_topics: set[str] = set()
+        self.made_topics, self.deleted_topics = list[str](), set[str]()
         self.made_groups: list[str] = []
         self.journal: Callable[[str], None] = lambda name: None
         """Is told of every topic and group before it is made."""
