@@ -181,6 +181,18 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 
 
 @cli.command()
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--out", type=click.Path(dir_okay=False), metavar="FILE.zip", help="Output file (default: RUN.zip beside the run)."
+)
+def archive(run: str, out: str | None) -> None:
+    """Pack a run into one file, which check, compare, analyze, explain and replay read."""
+    from brokertrial.ci.commands.archive import archive as command
+
+    sys.exit(command(run, Path(out) if out else None))
+
+
+@cli.command()
 @click.argument("place", metavar="RUN/CASE")
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repetitions.")
 @click.option(

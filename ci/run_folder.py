@@ -1,4 +1,4 @@
-"""A run folder: what `RUN`, `RUN/CASE` or a history folder on the command line means, and the seal of a run.
+"""The seal of a run folder: run.json.
 
 run.json names every other file with its size and checksum, and has a checksum of itself. A file that was cut, is
 missing or came from another run is refused by name before anything is judged.
@@ -9,41 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brokertrial.ci.errors import UserError, nearest
-from brokertrial.suites.running.run_folder import HISTORIES, case_id
+from brokertrial.ci.errors import UserError
 
-HISTORY = "history.json"
 NAME = "run.json"
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class RunLocation:
-    """A run folder and perhaps one case of it, or (with `run` None) a history folder that belongs to no run."""
-
-    run: Path | None
-    case: str | None = None
-    history: Path | None = None
-
-
-def find(text: str) -> RunLocation:
-    """What the user means; the case may be written `area/name` or `area.name`."""
-    path = Path(text)
-    for folder in (path, *list(path.parents)[:2]):
-        if (folder / NAME).is_file():
-            rest = path.relative_to(folder).parts
-            rest = rest[1:] if rest[:1] == (HISTORIES,) else rest
-            return RunLocation(folder, case_id("/".join(rest)) if rest else None)
-    if (path / HISTORY).is_file():
-        return RunLocation(None, history=path)
-    if path.is_dir():
-        raise UserError(f"{text} is neither a run folder (no {NAME}) nor a history (no {HISTORY}).")
-    folders = [str(entry.parent) for entry in path.parent.glob(f"*/{NAME}")] if path.parent.is_dir() else []
-    raise UserError(f"{text}: there is no such run folder.", nearest(text, folders))
 
 
 def seal(folder: Path, facts: dict[str, Any], *, complete: bool) -> None:

@@ -13,6 +13,7 @@ import click
 
 from brokertrial.checkers.judge import Judgement
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci import run_archive
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.tally import WORDS
 from brokertrial.suites.exit_status import ExitStatus
@@ -35,7 +36,7 @@ def analyze(places: Sequence[str], master: str, out: str, conf: Sequence[str] = 
         raise UserError(str(problem)) from None
     with session.progress(spark, _tell) as tell:
         try:
-            opened, refused = job.open_all(spark, places, tell)
+            opened, refused = job.open_all(spark, [_folder_of(place) for place in places], tell)
         except job.NothingThere as problem:
             raise UserError(str(problem)) from None
         session.fit(spark, tables.rows_in([each.history for each in opened]), _settings(conf))
@@ -59,6 +60,11 @@ def _modules() -> tuple[ModuleType, ...]:
             "pip install 'brokertrial[spark,java]'",
         ) from None
     return job, results, session, tables
+
+
+def _folder_of(place: str) -> str:
+    """The place, or the folder that an archive is unpacked to."""
+    return str(run_archive.unpacked(Path(place))) if run_archive.is_archive(Path(place)) else place
 
 
 def _settings(conf: Sequence[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.details import details, headline
 from brokertrial.ci.reports.findings import STATUS, STRICT, Finding, Findings
 from brokertrial.ci.reports.tally import Tally
-from brokertrial.ci.run_folder import find
+from brokertrial.ci.run_location import find
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.rejudge import judge_stored
@@ -61,7 +61,7 @@ def check(
         click.echo(judging.findings(judged, status).as_json())
         return status
     for result in judged:
-        _print(result, str(place.run or place.history))
+        _print(result, place.name)
     click.echo(tally.line())
     if judged and not kept:
         click.echo("No history was kept; these are the verdicts of the original run.")

@@ -23,7 +23,7 @@ from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, evi
 from brokertrial.ci.reports.evidence_picture import draw
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.run_folder import RunLocation, find
+from brokertrial.ci.run_location import RunLocation, find
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.exit_status import ExitStatus
@@ -137,7 +137,7 @@ def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:
 
 def _beside(place: RunLocation, history: History) -> Path:
     """Where the report is, or where the history folder is."""
-    return place.run if place.run is not None else history.folder.parent
+    return place.beside or history.folder.parent
 
 
 def _write(page: Path, content: str) -> None:

@@ -13,6 +13,7 @@ from brokertrial.ci.commands.run import run_in_child
 from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.known import failures
+from brokertrial.ci.run_location import find
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions
@@ -20,7 +21,7 @@ from brokertrial.suites.running.options import RunOptions
 
 def replay(text: str, times: int, runs: Path, cases: Sequence[str] = ()) -> int:
     """Runs the case `times` times; 1 when an anomaly was seen, else the status of the last run."""
-    place = run_folder.find(text)
+    place = find(text)
     if place.run is None or place.case is None:
         raise UserError(f"{text} names no case of a run.", "brokertrial replay RUN/CASE")
     run_folder.verify(place.run)

@@ -9,7 +9,7 @@ import pytest
 from brokertrial.ci import run_folder
 from brokertrial.ci.cli import cli, main
 from brokertrial.ci.errors import UserError
-from brokertrial.ci.run_folder import find
+from brokertrial.ci.run_location import find
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.running.run_folder import new_run
 
@@ -75,7 +75,7 @@ def test_what_is_not_built_is_not_shown(capsys: pytest.CaptureFixture[str]) -> N
         cli.main(["--help"])
     listed = capsys.readouterr().out
     assert "replay" in listed
-    assert not [name for name in ("shrink", "compare", "gate") if name in listed]
+    assert not [name for name in ("shrink", "gate") if name in listed]
 
 
 def test_coverage_names_every_guarantee_once(capsys: pytest.CaptureFixture[str]) -> None:
