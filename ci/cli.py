@@ -12,6 +12,7 @@ import click
 from brokertrial import logs
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.run_state import suite_version
+from brokertrial.ci.run_options import CASES, options_of_a_run
 from brokertrial.extensions import BrokenExtension, use_folders
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
@@ -45,88 +46,69 @@ LOG_FILE = click.Option(
     callback=_begin_log,
     help="Append what every process does, one JSON object a line.",
 )
-CASES = click.option(
-    "--cases",
-    type=click.Path(exists=True, file_okay=False),
-    metavar="DIR",
-    multiple=True,
-    help="Also the cases of this folder (docs/extending.md). Repeatable.",
-)
 
 
 @cli.command()
-@click.option(
-    "--target", required=True, metavar="TARGET", help="Broker to test; `brokertrial targets` lists the forms."
-)
-@click.option(
-    "--select", multiple=True, metavar="AREA/NAME", help="Run only these cases (* is a wildcard). Repeatable."
-)
-@click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Skip these cases. Repeatable.")
-@CASES
-@click.option(
-    "--profile",
-    type=click.Choice(["smoke", "full", "deep"]),
-    default=None,
-    help="Size of the run: smoke (about 2 minutes), full, or deep (full, with every case in every situation).",
-)
-@click.option(
-    "--situation",
-    metavar="NAME,...",
-    default="",
-    help="Also meet cases in these situations, such as stop,old-versions; sample, deep or none (default: sample with "
-    "--profile full).",
-)
-@click.option(
-    "--budget",
-    type=float,
-    metavar="MIN",
-    help="Time budget in minutes, as on a healthy target; cases that do not fit are skipped and listed.",
-)
-@click.option("--seed", type=int, help="Random seed. If omitted, one is chosen, printed and stored in run.json.")
+@options_of_a_run
 @click.option(
     "--known",
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Known failures (TOML); only new failures turn the run red.",
 )
-@click.option(
-    "--claims",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Features that the target claims to support (TOML).",
-)
-@click.option(
-    "--require",
-    default="core",
-    metavar="AREA,...",
-    help="API areas that the target must support: core, area names such as transactions, or none.",
-    show_default=True,
-)
-@click.option(
-    "--min-decided",
-    type=click.FloatRange(0, 100),
-    default=0.0,
-    metavar="PERCENT",
-    help="Exit with 6 if fewer than PERCENT of the must cases were decided.",
-)
-@click.option(
-    "--keep", type=click.Choice(["all", "failed"]), default="all", help="Which histories to keep.", show_default=True
-)
-@click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="Cases run at the same time (default: two for each core). Cases that disturb the target always run alone.",
-)
-@click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True)
 def run(**options: Any) -> None:
     """Run cases against a broker and write a run folder with the report."""
     from brokertrial.ci.commands.run import run as command
 
     sys.exit(command(**options))
+
+
+@cli.command()
+@options_of_a_run
+@click.option(
+    "--baseline",
+    required=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Known failures (TOML), as for `run --known`.",
+)
+@click.option(
+    "--last",
+    type=click.Path(),
+    metavar="RUN",
+    help="The last good run: a run folder, a folder of runs, or what --save-last left. May be missing.",
+)
+@click.option(
+    "--save-last", type=click.Path(file_okay=False), metavar="DIR", help="When the gate passes, keep its results here."
+)
+@click.option("--policy", type=click.Path(dir_okay=False), metavar="FILE", help="What blocks (TOML; docs/gate.md).")
+@click.option(
+    "--changed-since",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="RUN",
+    help="First run what failed or was inconclusive in RUN, and the cases that are new or changed since.",
+)
+@click.option(
+    "--write-baseline", is_flag=True, help="Write --baseline from what fails now, each entry with a day of expiry."
+)
+@click.option(
+    "--expires-in",
+    type=click.IntRange(1, 3650),
+    default=90,
+    metavar="DAYS",
+    show_default=True,
+    help="Of the entries that --write-baseline writes.",
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False), default="gate", show_default=True, help="Folder for the files for CI."
+)
+def gate(**options: Any) -> None:
+    """Decide whether a change may be merged: run, compare with a baseline and the last good run, and tell CI."""
+    from brokertrial.ci.commands.gate import GateWords
+    from brokertrial.ci.commands.gate import gate as command
+
+    mine = {name: options.pop(name) for name in GateWords.__struct_fields__}
+    sys.exit(command(GateWords(**mine), **options))
 
 
 @cli.command()
@@ -329,7 +311,7 @@ def _not_built(name: str) -> None:
         raise UserError(f"`brokertrial {name}` is not built yet.")
 
 
-for _name in ("shrink", "compare", "gate"):
+for _name in ("shrink", "compare"):
     _not_built(_name)
 
 for _command in cli.commands.values():

@@ -17,6 +17,8 @@ class CaseInfo(msgspec.Struct, frozen=True):
     needs: tuple[str, ...] = ()
     estimate_s: float = 0.0
     trial: bool = False
+    text: str = ""
+    """Changes with the case itself (suites/proving/case_dependencies.py)."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports.details import attempt_lines, details
@@ -32,8 +33,13 @@ def writer(state: RunState) -> JunitWriter:
 
 def render(state: RunState) -> str:
     """The whole file."""
+    return written([suite(state)])
+
+
+def suite(state: RunState) -> ET.Element:
+    """The cases of a run."""
     tally = state.tally
-    suite = ET.Element(
+    made = ET.Element(
         "testsuite",
         name=f"brokertrial {state.run.target if state.run else ''}".strip(),
         tests=str(len(state.results)),
@@ -43,13 +49,18 @@ def render(state: RunState) -> str:
         time=f"{state.end.duration_s if state.end else 0.0:.3f}",
     )
     if state.run:
-        suite.set("timestamp", state.run.started_at)
+        made.set("timestamp", state.run.started_at)
         told = {"target": state.run.target, "version": state.run.target_version, "seed": state.run.seed}
-        _properties(suite, told | _floor(state))
+        _properties(made, told | _floor(state))
     for result in state.results:
-        _case(suite, result, state, tally)
+        _case(made, result, state, tally)
+    return made
+
+
+def written(suites: Iterable[ET.Element]) -> str:
+    """The file with these suites."""
     root = ET.Element("testsuites")
-    root.append(suite)
+    root.extend(suites)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -71,7 +82,7 @@ def _case(suite: ET.Element, result: CaseResult, state: RunState, tally: Tally) 
         {"guarantees": " ".join(result.guarantees), "level": result.level, "seed": result.seed}
         | ({"attempts": "; ".join(attempt_lines(result))} if len(result.attempts) > 1 else {}),
     )
-    message = _clean(result.reason.sentence if result.reason else result.statement)
+    message = clean(result.reason.sentence if result.reason else result.statement)
     if result.verdict is Verdict.INCONCLUSIVE:
         _outcome(case, "error", message, result, state)
     elif result.verdict is Verdict.NOT_APPLICABLE:
@@ -81,21 +92,21 @@ def _case(suite: ET.Element, result: CaseResult, state: RunState, tally: Tally) 
         if result in tally.failed:
             _outcome(case, "failure", message, result, state)
         else:
-            why = "known failure" if result in tally.known else "warning (a `should`)"
+            why = "known failure" if result in tally.known else f"warning (a `{result.level}`)"
             ET.SubElement(case, "skipped", message=f"{why}: {message}")
 
 
 def _outcome(case: ET.Element, tag: str, message: str, result: CaseResult, state: RunState) -> None:
     kind = result.reason.kind if result.reason else "anomaly"
-    ET.SubElement(case, tag, message=message, type=kind).text = _clean(details(result, state.place))
+    ET.SubElement(case, tag, message=message, type=kind).text = clean(details(result, state.place_of(result)))
 
 
 def _properties(parent: ET.Element, values: dict[str, object]) -> None:
     properties = ET.SubElement(parent, "properties")
     for name, value in values.items():
-        ET.SubElement(properties, "property", name=name, value=_clean(str(value)))
+        ET.SubElement(properties, "property", name=name, value=clean(str(value)))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without the characters that XML 1.0 cannot carry."""
     return FORBIDDEN.sub("\ufffd", text)

@@ -126,11 +126,15 @@ def failures(result: CaseResult) -> tuple[Failure, ...]:
     return result.failures or derived(result.reason, result.anomalies)
 
 
-def lines_to_record(result: CaseResult, new: Iterable[Failure] | None = None) -> list[str]:
+def lines_to_record(
+    result: CaseResult, new: Iterable[Failure] | None = None, reason: str = "", expires: date | None = None
+) -> list[str]:
     """The TOML that would make these failures known: those of the result, or some of them."""
+    day = [f"expires = {expires}"] if expires else []
     lines = []
     for failure in dict.fromkeys(one.signature for one in (failures(result) if new is None else new)):
-        lines += ["[[known]]", f"case = {_quoted(result.case)}", f"failure = {_quoted(failure)}", 'reason = ""', ""]
+        named = [f"case = {_quoted(result.case)}", f"failure = {_quoted(failure)}"]
+        lines += ["[[known]]", *named, f"reason = {_quoted(reason)}", *day, ""]
     return lines
 
 
@@ -144,7 +148,7 @@ def _entry(row: dict[str, Any], path: Path, line: int, cases: Collection[str]) -
     if unknown := set(row) - KEYS:
         raise UserError(f"{where}: unknown key `{min(unknown)}`.", nearest(min(unknown), sorted(KEYS)))
     case = str(row.get("case", ""))
-    if case not in cases:
+    if case.partition("@")[0] not in cases:
         raise UserError(f"{where}: there is no case `{case}`.", nearest(case, cases))
     if ("anomaly" in row) == ("failure" in row):
         raise UserError(f"{where}: name the `failure` that is known, or the `anomaly`.")

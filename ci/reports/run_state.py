@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -29,7 +29,9 @@ class RunState:
     end: RunFinished | None = None
     broken: dict[str, str] = field(default_factory=dict)  # what could not be written, and why
     interrupted: bool = False
+    blocks: Callable[[CaseResult], bool] = lambda failed: failed.is_failure  # what fails the run, where it is new
     min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
+    places: Mapping[str, Path] = field(default_factory=dict)  # of cases whose history is in another run folder
     on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
 
     def on(self, event: RunEvent) -> None:
@@ -47,7 +49,7 @@ class RunState:
 
     @property
     def tally(self) -> Tally:
-        return Tally.of(self.results, self.known, self.today)
+        return Tally.of(self.results, self.known, self.today, self.blocks)
 
     @property
     def status(self) -> int:
@@ -79,10 +81,19 @@ class RunState:
     @property
     def place(self) -> str:
         """The run folder as the user would type it."""
-        try:
-            return str(self.folder.relative_to(Path.cwd()))
-        except ValueError:
-            return str(self.folder)
+        return as_typed(self.folder)
+
+    def place_of(self, result: CaseResult) -> str:
+        """The run folder that has the history of a case."""
+        return as_typed(self.places.get(result.case, self.folder))
+
+
+def as_typed(path: Path) -> str:
+    """A path from the working directory, where it lies below that."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
 
 
 def suite_version() -> str:

@@ -98,14 +98,15 @@ def _index(title: str, found: list[Cause], first: int) -> Iterator[str]:
     yield ""
 
 
-def _evidence(title: str, found: list[Cause], first: int, state: RunState) -> Iterator[str]:
+def _evidence(title: str, found: list[Cause], begin: int, state: RunState) -> Iterator[str]:
     """The first case of each cause, in full."""
     if not found:
         return
     yield f"### {title}"
     yield ""
-    for number, cause in list(enumerate(found, first))[:MOST_DETAILS]:
-        yield _folded(f"{number}: <code>{cause.results[0].case}</code>", details(cause.results[0], state.place))
+    for number, cause in list(enumerate(found, begin))[:MOST_DETAILS]:
+        first = cause.results[0]
+        yield _folded(f"{number}: <code>{first.case}</code>", details(first, state.place_of(first)))
     if len(found) > MOST_DETAILS:
         yield f"... and {len(found) - MOST_DETAILS} more in report.html in the run folder.\n"
 
@@ -116,7 +117,7 @@ def _inconclusive(results: list[CaseResult], state: RunState) -> Iterator[str]:
     yield "### Inconclusive"
     yield ""
     for result in results[:MOST_DETAILS]:
-        yield _folded(f"<code>{result.case}</code>", details(result, state.place))
+        yield _folded(f"<code>{result.case}</code>", details(result, state.place_of(result)))
     if len(results) > MOST_DETAILS:
         yield f"... and {len(results) - MOST_DETAILS} more in report.html in the run folder.\n"
 

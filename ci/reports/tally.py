@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -36,15 +36,23 @@ class Tally:
     stale: list[StaleEntry] = field(default_factory=list)
 
     @classmethod
-    def of(cls, results: Sequence[CaseResult], known: KnownFailures | None = None, today: date | None = None) -> Tally:
-        """Sorts results; only a failed `must` that is not known is a failure of the run."""
+    def of(
+        cls,
+        results: Sequence[CaseResult],
+        known: KnownFailures | None = None,
+        today: date | None = None,
+        blocks: Callable[[CaseResult], bool] = lambda failed: failed.is_failure,
+    ) -> Tally:
+        """Sorts results; only what `blocks` and is not known is a failure of the run: by default a failed `must`."""
         known, today = known or KnownFailures(), today or local_day()
         tally = cls(stale=known.stale(results, today))
         for result in results:
-            tally._place(result, known, today).append(result)
+            tally._place(result, known, today, blocks).append(result)
         return tally
 
-    def _place(self, result: CaseResult, known: KnownFailures, today: date) -> list[CaseResult]:
+    def _place(
+        self, result: CaseResult, known: KnownFailures, today: date, blocks: Callable[[CaseResult], bool]
+    ) -> list[CaseResult]:
         if result.verdict is Verdict.PASS:
             return self.passed
         if result.verdict is Verdict.INCONCLUSIVE:
@@ -53,7 +61,7 @@ class Tally:
             return self.not_applicable
         if known.forgives(result, today):
             return self.known
-        return self.failed if result.level == "must" else self.warned
+        return self.failed if blocks(result) else self.warned
 
     def status(self, base: int = ExitStatus.PASSED) -> int:
         """The exit status. `base` is what the suite itself ended with: an interrupted run stays one."""

@@ -39,6 +39,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     select: tuple[str, ...] = ()
     """Patterns of case ids; empty: every case of the profile."""
     deselect: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    """Cases that run before the others, as far as they run at all."""
     cases: tuple[str, ...] = ()
     """Folders of case files outside the package (docs/extending.md)."""
     profile: str = "full"

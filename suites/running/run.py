@@ -20,7 +20,6 @@ from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case, all_cases
 from brokertrial.suites.events import (
     CaseFinished,
-    CaseInfo,
     CaseStarted,
     LeftOut,
     PhaseChanged,
@@ -32,9 +31,10 @@ from brokertrial.suites.events import (
 from brokertrial.suites.exit_status import ExitStatus, exit_status
 from brokertrial.suites.outcome import not_applicable
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from brokertrial.suites.probe.prerequisites import owners_first
+from brokertrial.suites.probe.prerequisites import OWNERS, owners_first
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running import claims
+from brokertrial.suites.running.case_info import case_info
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
@@ -124,7 +124,10 @@ class Run:
     def _loop(self) -> None:
         """Every case as it is written, then those that have passed in their situations, then what parts the nodes:
         for that the target is started anew, each node in a network namespace."""
-        self._each([case for case in self.cases if case.situation is None and not _parts_nodes(case)])
+        plain = [case for case in self.cases if case.situation is None and not _parts_nodes(case)]
+        early = {*self.options.first, *OWNERS} if self.options.first else set[str]()
+        self._each([case for case in plain if case.id in early])
+        self._each([case for case in plain if case.id not in early])
         passed = {result.case for result in self.results if result.verdict is Verdict.PASS}
         pairs = [case for case in self.cases if case.situation is not None]
         for case in pairs:
@@ -210,7 +213,7 @@ class Run:
             ordered, self.options.situations, self.seed, record(), self.estimate
         )
         pairs = [one for one in pairs if not any(fnmatchcase(one.id, each) for each in self.options.deselect)]
-        self.cases, too_much = within_budget([*ordered, *pairs], self.estimate, budget_s)
+        self.cases, too_much = within_budget([*ordered, *pairs], self.estimate, budget_s, self.options.first)
         self.left = left + too_much
         return self.cases
 
@@ -346,18 +349,7 @@ class Run:
         return alone_s + max(sum(together) / self.jobs, max(together, default=0.0))
 
     def _announce(self, session: TargetSession) -> None:
-        cases = tuple(
-            CaseInfo(
-                case.id,
-                case.statement,
-                case.level,
-                case.guarantees,
-                case.needs,
-                self.estimate(case),
-                case.kind == "trial",
-            )
-            for case in self.cases
-        )
+        cases = tuple(case_info(case, self.estimate(case)) for case in self.cases)
         self.emit(
             RunStarted(
                 folder=str(self.run_dir),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from brokertrial.suites.case import Case
@@ -41,14 +41,14 @@ def quick_first(cases: Sequence[Case], estimate: Callable[[Case], float]) -> lis
 
 
 def within_budget(
-    cases: Sequence[Case], estimate: Callable[[Case], float], budget_s: float | None
+    cases: Sequence[Case], estimate: Callable[[Case], float], budget_s: float | None, first: Collection[str] = ()
 ) -> tuple[list[Case], list[tuple[Case, str]]]:
-    """The cases that fit into the budget, in their order; those of the smoke profile are served first."""
+    """The cases that fit into the budget, in their order; `first` and the smoke profile are served before others."""
     if budget_s is None:
         return list(cases), []
     left_s = budget_s
     fitting: set[str] = set()
-    for case in sorted(cases, key=lambda entry: not entry.smoke):
+    for case in sorted(cases, key=lambda entry: (entry.id not in first, not entry.smoke)):
         if estimate(case) <= left_s:
             left_s -= estimate(case)
             fitting.add(case.id)

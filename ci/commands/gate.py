@@ -1,0 +1,117 @@
+"""`brokertrial gate`: a run, a baseline and the last good run become one exit status, and what a CI system shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from brokertrial.ci.commands.cases import names
+from brokertrial.ci.commands.run import run_in_child
+from brokertrial.ci.gate import baseline as baselines
+from brokertrial.ci.gate import files, github, last_run, policy
+from brokertrial.ci.gate.gated import Gated
+from brokertrial.ci.gate.last_run import LastRun
+from brokertrial.ci.gate.runs import Runs, conduct
+from brokertrial.ci.reports import results as stored
+from brokertrial.ci.reports.known import KnownFailures
+from brokertrial.ci.reports.run_state import RunState, as_typed, suite_version
+from brokertrial.ci.reports.tally import Tally, local_day
+from brokertrial.suites.events import CaseFinished, RunEvent
+from brokertrial.suites.exit_status import ExitStatus
+from brokertrial.suites.running.options import RunOptions
+
+
+class GateWords(msgspec.Struct, frozen=True):
+    """What the command line says beside the options of the run."""
+
+    baseline: str
+    last: str | None = None
+    save_last: str | None = None
+    policy: str | None = None
+    changed_since: str | None = None
+    write_baseline: bool = False
+    expires_in: int = baselines.EXPIRES_IN_DAYS
+    out: str = "gate"
+
+
+def gate(words: GateWords, **of_the_run: Any) -> int:
+    """Runs, decides, writes the files, and returns the exit status."""
+    rules = policy.read(Path(words.policy)) if words.policy else policy.Policy()
+    place = Path(words.baseline)
+    (baselines.must_be_new if words.write_baseline else baselines.must_exist)(place)
+    known = KnownFailures() if words.write_baseline else KnownFailures.read(place, names())
+    options = RunOptions.parsed(**of_the_run, known=None if words.write_baseline else words.baseline).validated()
+    rules = msgspec.structs.replace(rules, min_decided=max(rules.min_decided, options.min_decided))
+    last = last_run.find(Path(words.last), options.target) if words.last else None
+    options = _changed_first(options, words.changed_since)
+    click.echo(f"brokertrial {suite_version()}: gate for {options.target}, seed {options.seed}")
+    runs = conduct(options, rules.retries, run_in_child)
+    if words.write_baseline:
+        known = _first_baseline(place, runs, rules, options.target, words.expires_in)
+    told = Gated.of(
+        runs, known, rules, local_day(), target=options.target, profile=options.profile, baseline=place, last=last
+    )
+    _leave(told, words)
+    return told.decision.status
+
+
+def _changed_first(options: RunOptions, since: str | None) -> RunOptions:
+    """The same options, with what failed or changed since a run at the head."""
+    if since is None:
+        return options
+    first = LastRun.read(Path(since)).to_run_first()
+    click.echo(f"{len(first)} cases failed there, were inconclusive, or are new or changed since: they run first")
+    return msgspec.structs.replace(options, first=first)
+
+
+def _first_baseline(place: Path, runs: Runs, rules: policy.Policy, target: str, days: int) -> KnownFailures:
+    """Writes the baseline of what failed; none after a run that did not come to its end."""
+    if runs.run is None or runs.ended != ExitStatus.PASSED:
+        click.echo(f"{place} is not written: the run did not come to its end")
+        return KnownFailures(str(place))
+    failed = Tally.of(runs.results, blocks=rules.blocks).failed
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(baselines.text(target, failed, local_day(), days), encoding="utf-8")
+    known = KnownFailures.read(place, names())
+    click.echo(f"{place}: {len(known.entries)} known failures, each for {days} days")
+    return known
+
+
+def _leave(told: Gated, words: GateWords) -> None:
+    """Files, console, GitHub, and the run for the next time."""
+    out = Path(words.out)
+    files.write(told, out)
+    if words.save_last and told.decision.is_green:
+        _keep(told.state, Path(words.save_last))
+    _say(told, out)
+    if github.is_here(os.environ):
+        click.echo(github.tell(told, out, os.environ), nl=False)
+
+
+def _keep(state: RunState, folder: Path) -> None:
+    """The results of this run as those of the last good one: results.jsonl, without histories."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / stored.NAME).unlink(missing_ok=True)
+    assert state.run is not None and state.end is not None, "a green run has both"
+    writer = stored.writer(RunState(folder, state.known, state.today, state.run, state.results, state.end))
+    events: list[RunEvent] = [state.run, *map(CaseFinished, state.results), state.end]
+    for event in events:
+        writer.on(event)
+
+
+def _say(told: Gated, out: Path) -> None:
+    decision = told.decision
+    color = {ExitStatus.PASSED: "green", ExitStatus.FAILED: "red"}.get(decision.status, "yellow")
+    click.echo("")
+    for objection in decision.objections:
+        click.secho(f"  {objection.sentence}", fg=color)
+    for note in told.notes:
+        click.echo(f"  {note}")
+    if told.runs.folder.is_dir():
+        click.echo(f"Report: {as_typed(told.runs.folder)}/report.html; for CI: {as_typed(out)}/")
+    word = "passed" if decision.is_green else "failed" if decision.status == ExitStatus.FAILED else "did not decide"
+    click.secho(f"Gate {word}; exit status {int(decision.status)} = {decision.status.meaning}", fg=color, bold=True)

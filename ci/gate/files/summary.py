@@ -1,0 +1,73 @@
+"""summary.md: the job summary. The decision first, then what is new, mended and expired, then the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from brokertrial.ci.gate.findings import Finding, findings
+from brokertrial.ci.gate.gated import Gated
+from brokertrial.ci.reports import summary
+from brokertrial.suites.exit_status import ExitStatus
+
+NAME = "summary.md"
+MOST_ROWS = 50
+LONGEST = 160
+MARK = {ExitStatus.PASSED: "✅", ExitStatus.FAILED: "❌"}
+TABLES = {
+    "new": "New failures",
+    "expired": "Expired entries of the baseline",
+    "mended": "Mended: to be removed from the baseline",
+    "lost": "Not judged any more since the last good run",
+    "inconclusive": "Inconclusive",
+    "warning": "Failures that do not block",
+    "known": "Known failures",
+}
+
+
+def render(gated: Gated) -> str:
+    """The whole page, which GitHub shows up to one megabyte of."""
+    return "\n".join(_page(gated)) + "\n\n" + (summary.render(gated.state) if gated.runs.run else "")
+
+
+def _page(gated: Gated) -> Iterator[str]:
+    decision = gated.decision
+    word = "passed" if decision.is_green else "failed" if decision.status == ExitStatus.FAILED else "not decided"
+    yield f"# {MARK.get(decision.status, '⚠️')} brokertrial gate {word}: {gated.target}"
+    yield ""
+    yield f"Exit status {int(decision.status)}: {decision.status.meaning}."
+    yield ""
+    for objection in decision.objections:
+        yield f"- **{_plain(objection.sentence)}**"
+    for note in gated.notes:
+        yield f"- {_plain(note)}"
+    if gated.last:
+        told = f"{gated.last.run.started_at[:16].replace('T', ' ')} UTC, {gated.last.run.target_version}"
+        yield f"- compared with the last good run of {told}"
+    found = findings(decision, gated.state.known, gated.policy)
+    broken = {result.case for result in decision.changes.broken}
+    for kind, title in TABLES.items():
+        if rows := [finding for finding in found if finding.kind == kind]:
+            yield from _table(title, rows, broken)
+
+
+def _table(title: str, rows: Sequence[Finding], broken: set[str]) -> Iterator[str]:
+    yield ""
+    yield f"### {title}: {len(rows)}"
+    yield ""
+    yield "| case | rule | what | since the last good run |"
+    yield "|---|---|---|---|"
+    for row in rows[:MOST_ROWS]:
+        since = "broken" if row.case in broken else ""
+        why = f" ({row.accepted})" if row.accepted else ""
+        yield f"| `{row.case}` | {row.rule} | {_cell(row.sentence + why)} | {since} |"
+    if len(rows) > MOST_ROWS:
+        yield f"\n... and {len(rows) - MOST_ROWS} more."
+
+
+def _cell(text: str) -> str:
+    short = " ".join(text.split())
+    return _plain(short if len(short) <= LONGEST else f"{short[:LONGEST]} ...").replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("`", "'")

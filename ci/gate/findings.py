@@ -1,0 +1,101 @@
+"""What a CI system is to show, one row a finding: annotations, SARIF and code quality are made from these.
+
+A failure has the rule of its guarantee; what is wrong with the baseline, or was not decided, has a rule of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from brokertrial.ci.gate.decision import Decision
+from brokertrial.ci.gate.policy import Policy
+from brokertrial.ci.reports.causes import Harm, ways_of
+from brokertrial.ci.reports.known import KnownFailure, KnownFailures
+from brokertrial.suites.result import CaseResult
+
+Kind = Literal["new", "known", "warning", "inconclusive", "lost", "mended", "expired", "ended"]
+RULES: dict[str, str] = {
+    "inconclusive": "A case came to no verdict: the broker was neither cleared nor convicted.",
+    "lost": "A case that passed in the last good run cannot be judged any more.",
+    "mended": "An entry of the baseline whose case passes now: remove it.",
+    "expired": "An entry of the baseline whose day has come: renew or remove it.",
+    "ended": "The run did not come to its end.",
+}
+"""The rules that are no guarantee's."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to show. `line` is that of the entry in the baseline, 1 where it has none."""
+
+    kind: Kind
+    blocks: bool
+    case: str
+    rule: str
+    sentence: str
+    name: str
+    """Stable over runs: the signature of the failure, or the kind."""
+    cause: str = ""
+    harm: Harm | None = None
+    line: int = 1
+    accepted: str = ""
+    """Why it is known."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same finding in another run."""
+        return hashlib.sha256(f"{self.case}\n{self.name}".encode()).hexdigest()
+
+    @property
+    def level(self) -> Literal["error", "warning", "note"]:
+        """What blocks is an error; what is known is a note."""
+        return "error" if self.blocks else "note" if self.kind == "known" else "warning"
+
+
+def findings(decision: Decision, known: KnownFailures, policy: Policy) -> list[Finding]:
+    """All of them, what blocks first, the most harmful first."""
+    tally = decision.tally
+    found = [finding for result in tally.failed for finding in _failures(result, "new", True, known)]
+    found += [finding for result in tally.known for finding in _failures(result, "known", False, known)]
+    found += [finding for result in tally.warned for finding in _failures(result, "warning", False, known)]
+    blocks = decision.blocks_inconclusive
+    found += [_without_verdict(result, "inconclusive", blocks) for result in tally.inconclusive]
+    found += [_without_verdict(result, "lost", policy.lost == "block") for result in decision.changes.lost]
+    found += [_entry(stale.entry, "mended", policy.mended == "block", stale.why) for stale in decision.mended]
+    found += [_entry(stale.entry, "expired", True, stale.why) for stale in decision.expired]
+    if not found and not decision.is_green:
+        sentence = "; ".join(objection.sentence for objection in decision.objections)
+        found = [Finding("ended", True, "brokertrial", "ended", sentence, "ended")]
+    return sorted(found, key=lambda one: (not one.blocks, one.harm or Harm.MISSING))
+
+
+def _failures(result: CaseResult, kind: Kind, blocks: bool, known: KnownFailures) -> Iterator[Finding]:
+    entries = known.reasons(result)
+    for cause, failure, harm in ways_of(result):
+        entry = next((each for each in entries if each.names(failure)), None)
+        yield Finding(
+            kind if entry is None or kind == "known" else "known",
+            blocks and entry is None,
+            result.case,
+            result.guarantees[0] if result.guarantees else result.case,
+            failure.sentence or result.statement,
+            failure.signature,
+            cause,
+            harm,
+            entry.line if entry else 1,
+            entry.reason if entry else "",
+        )
+
+
+def _without_verdict(result: CaseResult, kind: Kind, blocks: bool) -> Finding:
+    reason = result.reason.sentence if result.reason else result.statement
+    return Finding(kind, blocks, result.case, kind, f"{RULES[kind]} {reason}", kind)
+
+
+def _entry(entry: KnownFailure, kind: Kind, blocks: bool, why: str) -> Finding:
+    do = "renew or remove the entry" if kind == "expired" else "remove the entry"
+    sentence = f"{entry.failure}: {why}; {do}."
+    return Finding(kind, blocks, entry.case, kind, sentence, f"{kind}:{entry.failure}", line=entry.line)
