@@ -24,9 +24,13 @@ class Message(Protocol):
     @property
     def version(self) -> int: ...
     @property
-    def request(self) -> Struct: ...
+    def request(self) -> Struct:
+        """The decoded request, to be read only."""
+
     @property
-    def answer(self) -> Struct: ...
+    def answer(self) -> Struct:
+        """The answer, decoded for this call alone: a fault may change it and return it in a `Replace`."""
+
     @property
     def random(self) -> random.Random:
         """A stream of this message's own: (seed, window, client, node, connection, API, ordinal)."""
@@ -48,6 +52,10 @@ class MessageFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def decide(self, message: Message) -> Action:
         """What happens to this message. Asked for the request, and again for its answer."""
         raise TypeError(f"{type(self).__name__} decides nothing")
+
+    def bars_answers(self) -> bool:
+        """Whether an `in_flight` fault keeps back what the broker sends, the end of the connection too."""
+        return self.in_flight
 
     @classmethod
     def words(cls, window: Window) -> str:

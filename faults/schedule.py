@@ -51,9 +51,7 @@ class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
         for window in self.windows:
             for awaited in (*window.begin.windows(), *window.end.windows()):
                 if awaited not in ids:
-                    raise BadSchedule(
-                        f"fault {window.id!r} waits for a fault {awaited!r} that is not in the schedule."
-                    )
+                    raise BadSchedule(f"fault {window.id!r} waits for a fault {awaited!r} that is not in the schedule.")
 
     @classmethod
     def of(cls, *windows: Window, seed: int = 0) -> Self:

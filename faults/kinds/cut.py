@@ -29,6 +29,9 @@ class Cut(MessageFault, frozen=True):
             return FORWARD
         return Stall() if self.how == "stall" else Reset()
 
+    def bars_answers(self) -> bool:
+        return self.direction != "requests"
+
 
 def cut(
     *, direction: Direction = "both", how: Literal["stall", "reset"] = "stall", **where: Unpack[MessageFaultOptions]

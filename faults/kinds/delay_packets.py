@@ -21,9 +21,7 @@ class DelayPackets(NetworkFault, frozen=True):
     reorder_percent: float = 0
 
     def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
-        late = Shaping(
-            0, delay_ms=self.delay_ms, jitter_ms=self.jitter_ms, reorder_percent=self.reorder_percent
-        )
+        late = Shaping(0, delay_ms=self.delay_ms, jitter_ms=self.jitter_ms, reorder_percent=self.reorder_percent)
         return [replace(late, node=node) for node in nodes]
 
 

@@ -1,14 +1,17 @@
 """The windows that are open now, and which of them concern a message."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from brokertrial.faults.kind import MessageFault
 from brokertrial.faults.kinds import fault_of
 from brokertrial.faults.match import ClusterState, Match, body_matches, client_test, node_test
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest
 from brokertrial.faults.schedule import BadSchedule, Window
 from brokertrial.wire import apis
+
+Draws = tuple[int, tuple[object, ...]]
+"""What names a stream of random numbers: the seed; the window, and which of its messages this is."""
 
 
 class CompiledMatch:
@@ -26,14 +29,14 @@ class CompiledMatch:
         """Whether client, node and API are those that the match asks for."""
         return (not self.keys or key in self.keys) and bool(self._client(client)) and self._node(node, self._facts)
 
-    def whole(self, message: ProxiedExchange) -> bool:
-        """Whether the message matches in every respect."""
-        if not self.header(message.client, message.node, message.key):
+    def whole(self, request: ProxiedRequest) -> bool:
+        """Whether the request matches in every respect."""
+        if not self.header(request.client, request.node, request.key):
             return False
         if not self._body:
             return True
-        request = message.readable_request()
-        return request is not None and body_matches(self._match, request, self._facts)
+        body = request.body_if_readable()
+        return body is not None and body_matches(self._match, body, self._facts)
 
 
 class ActiveFault:
@@ -55,17 +58,16 @@ class ActiveFault:
         self._on_hit = on_hit
         self._ordinals: Counter[tuple[str, int, int, int]] = Counter()
 
-    def picks(self, message: ProxiedExchange) -> bool:
-        """Whether this request, which matches, is one to disturb."""
+    def picks(self, request: ProxiedRequest) -> Draws | None:
+        """The random numbers for this request, which matches, if it is one to disturb."""
         self.seen += 1
         match = self.match
         if not match.picks(self.seen) or (match.count is not None and self.picked >= match.count):
-            return False
-        place = (message.client, message.node, message.connection, message.key)
+            return None
+        place = (request.client, request.node, request.connection, request.key)
         self._ordinals[place] += 1
-        message.draws_from(self._seed, self.window.id, *place, self._ordinals[place])
         self.picked += 1
-        return True
+        return self._seed, (self.window.id, *place, self._ordinals[place])
 
     def hit(self) -> int:
         """Counts one bite; which one it was."""
@@ -89,9 +91,9 @@ class MessageTrigger:
         self._seen = 0
         self._reached = reached
 
-    def saw(self, message: ProxiedExchange) -> bool:
+    def saw(self, request: ProxiedRequest) -> bool:
         """Takes in a request; True when the wait is over."""
-        if not self.test.whole(message):
+        if not self.test.whole(request):
             return False
         self._seen += 1
         if not self._match.picks(self._seen):
@@ -152,18 +154,18 @@ class ActiveFaults:
             for test in (*(w.test for w in self._order), *(watch.test for _, watch in self._watches))
         )
 
-    def picked(self, message: ProxiedExchange) -> Iterator[ActiveFault]:
+    def picked(self, request: ProxiedRequest) -> Iterator[tuple[ActiveFault, Draws]]:
         """The windows that disturb this request. Waits come first, so that a window they open can hit this very
         request."""
         for owned in list(self._watches):
-            if owned in self._watches and owned[1].saw(message) and owned in self._watches:
+            if owned in self._watches and owned[1].saw(request) and owned in self._watches:
                 self._watches.remove(owned)
                 self._changed()
-        return (w for w in self._order if not w.fault.in_flight and w.test.whole(message) and w.picks(message))
+        return _picking((fault for fault in self._order if not fault.fault.in_flight), request)
 
-    def gating(self, message: ProxiedExchange) -> Iterator[ActiveFault]:
-        """The windows that bar the way of whatever passes, request or answer."""
-        return (w for w in self.gates if w.test.whole(message) and w.picks(message))
+    def gating(self, request: ProxiedRequest) -> Iterator[tuple[ActiveFault, Draws]]:
+        """The windows that bar the way of whatever passes: this request, or the response to it."""
+        return _picking(self.gates, request)
 
     def hits(self) -> dict[str, int]:
         """How often each window has bitten."""
@@ -173,3 +175,9 @@ class ActiveFaults:
         self._order = tuple(self.open.values())
         self.gates = tuple(w for w in self._order if w.fault.in_flight)
         self.quiet = not self._order and not self._watches
+
+
+def _picking(faults: Iterable[ActiveFault], request: ProxiedRequest) -> Iterator[tuple[ActiveFault, Draws]]:
+    for fault in faults:
+        if fault.test.whole(request) and (draws := fault.picks(request)) is not None:
+            yield fault, draws

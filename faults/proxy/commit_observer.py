@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from brokertrial.faults.match import ClusterState
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Operation
 
@@ -29,9 +29,9 @@ class CommitObserver:
         self._add = add
         self._ops = count(FIRST_OP)
 
-    def saw(self, message: ProxiedExchange, answer: Any) -> None:
+    def saw(self, exchange: ProxiedRequest, answer: Any) -> None:
         """Takes in one exchange; a commit from outside any group states no generation and is left out."""
-        request = message.readable_request()
+        request = exchange.body_if_readable()
         if request is None or request.generation_id_or_member_epoch < 0:
             return
         asked = {(name, part.partition_index): part.committed_offset for name, part in self._parts(request)}
@@ -41,12 +41,12 @@ class CommitObserver:
                 self._add(
                     Operation(
                         op=op,
-                        client=message.client,
+                        client=exchange.client,
                         kind=KIND,
                         topic=topic,
                         partition=part.partition_index,
-                        node=message.node,
-                        call_ns=message.at_ns,
+                        node=exchange.node,
+                        call_ns=exchange.at_ns,
                         return_ns=returned,
                         outcome="ok" if part.error_code == 0 else "info",
                         error=part.error_code,

@@ -1,160 +1,136 @@
-"""One request on its way, and the answer to it: what faults and observers look at. Decoded at most once each, and only
-when asked."""
+"""One request on its way, and the response to it: values that nobody changes, decoded only when they must be."""
 
-import random
-from dataclasses import dataclass, field
-from typing import Any
+import msgspec
+from msgspec.structs import force_setattr
 
 from brokertrial.faults.proxy.address_rewriting import answer_version
-from brokertrial.faults.seeded_random import seeded_random
 from brokertrial.wire.apis import Api
 from brokertrial.wire.codec import Malformed, decode, decode_prefix, encode
 from brokertrial.wire.messages import Struct
+
+CORRELATION_ID = slice(8, 12)
+"""Where a request frame has its correlation id."""
 
 
 class UndecodableMessage(Exception):
     """A message that cannot be decoded; it passes as it is."""
 
 
-@dataclass(slots=True, eq=False)
-class ProxiedExchange:
-    """One request and its answer."""
+class ProxiedRequest(msgspec.Struct, frozen=True, eq=False):
+    """A request as it came. `frame` is None where nobody will look inside again, so that its bytes are not kept."""
 
-    api_of: Api | None
+    schema: Api | None
     key: int
     version: int
     correlation_id: int
     client: str
     node: int
     connection: int
-    frame: bytes | None
     at_ns: int
-    is_response: bool = False
-    readable: bool = True
-    """Whether the API and version are known to us."""
-    answer_frame: bytes | None = None
-    answered: bytes | None = None
-    """What the client will be sent, once known."""
-    delay: float = 0.0
-    gate: Any = None
-    final: bool = False
-    """Close the connection instead of answering."""
-    withhold_response: bool = False
-    client_correlation_id: int | None = None
-    """The correlation id under which the client hears this answer, when it is another one."""
-    local: bool = False
-    intercepted: bool = False
-    windows: list[Any] = field(default_factory=list)
-    """(window, draws) of those that picked this request and may still bite its answer."""
-    hit_by: set[str] = field(default_factory=set)
-    hits: list[Any] = field(default_factory=list)
-    """Hits that wait for the broker's own code before they are told."""
-    batches: list[Any] = field(default_factory=list)
-    batches_reported: bool = False
-    _request: Struct | None = None
-    _answer: Struct | None = None
-    _answer_body: int = 8
-    _surplus: bytes = b""
-    draws: tuple[int, tuple[object, ...]] | None = None
-    answer_is_edited: bool = False
+    frame: bytes | None
+    _body: Struct | None = None
+    """Decoded already; of no other meaning."""
 
     @property
     def api(self) -> str:
-        return self.api_of.name if self.api_of else f"api {self.key}"
+        return self.schema.name if self.schema else f"api {self.key}"
 
     @property
-    def request(self) -> Struct:
-        """The decoded request; Unreadable when it is none."""
-        if self._request is None:
-            if not self.readable or self.frame is None or self.api_of is None:
+    def supported(self) -> bool:
+        """Whether this API and version can be decoded."""
+        schema = self.schema
+        return schema is not None and schema.min_version <= self.version <= schema.max_version
+
+    @property
+    def body(self) -> Struct:
+        """The decoded request, to be read only. Raises UndecodableMessage."""
+        if self._body is None:
+            if not self.supported or self.frame is None or self.schema is None:
                 raise UndecodableMessage(self.api)
             try:
-                header = self.api_of.request_header_version(self.version)
-                _, body = decode_prefix("RequestHeader", "data", header, self.frame, 4)
-                self._request = decode(self.api_of.name, "request", self.version, memoryview(self.frame)[body:])
+                body = decode(self.schema.name, "request", self.version, memoryview(self.frame)[self._header_end() :])
             except Malformed as problem:
                 raise UndecodableMessage(str(problem)) from problem
-        return self._request
+            force_setattr(self, "_body", body)
+        assert self._body is not None
+        return self._body
 
-    def readable_request(self) -> Struct | None:
+    def body_if_readable(self) -> Struct | None:
         """The decoded request, or None."""
         try:
-            return self.request
+            return self.body
         except UndecodableMessage:
             return None
 
-    @property
-    def answer(self) -> Struct:
-        """The decoded answer, as edited so far; Unreadable when it is none. Bytes behind its end, which some brokers
-        write, travel on as they came: to convict them of that is not the proxy's business."""
-        if self._answer is None:
-            if not self.readable or self.answer_frame is None or self.api_of is None:
-                raise UndecodableMessage(self.api)
-            try:
-                header = self.api_of.response_header_version(self.version)
-                _, self._answer_body = decode_prefix("ResponseHeader", "data", header, self.answer_frame, 4)
-                body = memoryview(self.answer_frame)[self._answer_body :]
-                version = answer_version(self.key, self.version, body)
-                self._answer, stop = decode_prefix(self.api_of.name, "response", version, body)
-                self._surplus = bytes(body[stop:])
-            except Malformed as problem:
-                raise UndecodableMessage(str(problem)) from problem
-        return self._answer
+    def without_frame(self) -> "ProxiedRequest":
+        """The same, its bytes forgotten."""
+        return msgspec.structs.replace(self, frame=None, _body=None)
 
-    def readable_answer(self) -> Struct | None:
-        """The decoded answer, or None."""
-        try:
-            return self.answer
-        except UndecodableMessage:
-            return None
-
-    def replace_answer(self, answer: Struct) -> None:
-        """The client shall be sent this."""
-        self._answer = answer
-        self.answer_is_edited = True
-
-    def answer_bytes(self) -> bytes:
-        """The frame for the client: the broker's own bytes unless something was edited. The header is copied, with all
-        its tags."""
-        if not self.answer_is_edited:
-            assert self.answer_frame is not None, "asked for before the answer came"
-            return self.answer_frame
-        assert self.answer_frame is not None and self._answer is not None
-        old_body = memoryview(self.answer_frame)[self._answer_body :]
-        body = encode(self._answer, answer_version(self.key, self.version, old_body)) + self._surplus
-        header = self.answer_frame[4 : self._answer_body]
-        return (len(header) + len(body)).to_bytes(4, "big") + header + body
-
-    def local_answer(self, answer: Struct, version: int | None = None) -> bytes:
-        """A frame of our own in the broker's stead."""
-        assert self.api_of is not None
-        tags = b"\x00" if self.api_of.response_header_version(self.version) == 1 else b""
-        body = self.correlation_id.to_bytes(4, "big", signed=True) + tags
-        body += encode(answer, self.version if version is None else version)
-        return len(body).to_bytes(4, "big") + body
-
-    def replace_request(self, request: Struct) -> None:
-        """The broker shall be sent this."""
-        assert self.api_of is not None and self.frame is not None
-        header = self.api_of.request_header_version(self.version)
-        _, body = decode_prefix("RequestHeader", "data", header, self.frame, 4)
-        encoded = encode(request, self.version)
-        self.frame = (body - 4 + len(encoded)).to_bytes(4, "big") + self.frame[4:body] + encoded
-        self._request = request
-
-    def copied(self, correlation_id: int, at_ns: int) -> "ProxiedExchange":
-        """The same request under another correlation id; its answer is heard under the one of this."""
+    def replaced(self, body: Struct) -> "ProxiedRequest":
+        """The same request with another body; the header is copied with all its tags."""
         assert self.frame is not None
-        frame = self.frame[:8] + correlation_id.to_bytes(4, "big", signed=True) + self.frame[12:]
-        head = (self.api_of, self.key, self.version, correlation_id, self.client, self.node, self.connection)
-        return ProxiedExchange(*head, frame, at_ns, intercepted=True, client_correlation_id=self.correlation_id)
+        encoded = encode(body, self.version)
+        end = self._header_end()
+        frame = (end - 4 + len(encoded)).to_bytes(4, "big") + self.frame[4:end] + encoded
+        return msgspec.structs.replace(self, frame=frame, _body=None)
 
-    def draws_from(self, seed: int, *what: object) -> None:
-        """Names the stream of this message's own random numbers."""
-        self.draws = (seed, what)
+    def copied(self, correlation_id: int, at_ns: int) -> "ProxiedRequest":
+        """The same request under another correlation id."""
+        assert self.frame is not None
+        frame = with_correlation_id(self.frame, correlation_id, CORRELATION_ID)
+        return msgspec.structs.replace(self, correlation_id=correlation_id, at_ns=at_ns, frame=frame)
 
-    @property
-    def random(self) -> random.Random:
-        """A stream of this message's own."""
-        seed, what = self.draws or (0, (self.connection, self.correlation_id))
-        return seeded_random(seed, *what)
+    def local_response(self, body: Struct, version: int | None = None) -> bytes:
+        """A response frame of our own in the broker's stead; `version`: not that of the request."""
+        assert self.schema is not None
+        tags = b"\x00" if self.schema.response_header_version(self.version) == 1 else b""
+        content = self.correlation_id.to_bytes(4, "big", signed=True) + tags
+        content += encode(body, self.version if version is None else version)
+        return len(content).to_bytes(4, "big") + content
+
+    def _header_end(self) -> int:
+        assert self.schema is not None and self.frame is not None
+        header = self.schema.request_header_version(self.version)
+        return decode_prefix("RequestHeader", "data", header, self.frame, 4)[1]
+
+
+class ProxiedResponse(msgspec.Struct, frozen=True, eq=False):
+    """The response to a request, as the broker sent it or as a fault has replaced it."""
+
+    request: ProxiedRequest
+    frame: bytes
+    _body_at: tuple[int, int] | None = None
+    """Where the body begins and ends, once decoded; of no other meaning."""
+
+    def decoded(self) -> Struct:
+        """The body, decoded for this call alone: its owner may change it. Raises UndecodableMessage."""
+        schema = self.request.schema
+        if not self.request.supported or schema is None:
+            raise UndecodableMessage(self.request.api)
+        try:
+            header = schema.response_header_version(self.request.version)
+            _, begin = decode_prefix("ResponseHeader", "data", header, self.frame, 4)
+            data = memoryview(self.frame)[begin:]
+            version = answer_version(self.request.key, self.request.version, data)
+            body, length = decode_prefix(schema.name, "response", version, data)
+        except Malformed as problem:
+            raise UndecodableMessage(str(problem)) from problem
+        force_setattr(self, "_body_at", (begin, begin + length))
+        return body
+
+    def replaced(self, body: Struct) -> "ProxiedResponse":
+        """The same response with another body. The header is copied with all its tags, and so are bytes behind the end
+        of the body, which some brokers write: to convict them of that is not the proxy's business. Raises ValueError
+        for a body that cannot be encoded."""
+        if self._body_at is None:
+            self.decoded()
+        assert self._body_at is not None
+        begin, end = self._body_at
+        version = answer_version(self.request.key, self.request.version, self.frame[begin:])
+        content = self.frame[4:begin] + encode(body, version) + self.frame[end:]
+        return ProxiedResponse(self.request, len(content).to_bytes(4, "big") + content)
+
+
+def with_correlation_id(frame: bytes, correlation_id: int, place: slice = slice(4, 8)) -> bytes:
+    """A frame under another correlation id; `place`: where it is, by default where a response has it."""
+    return frame[: place.start] + correlation_id.to_bytes(4, "big", signed=True) + frame[place.stop :]

@@ -7,7 +7,8 @@ from typing import Any
 
 from brokertrial.faults.channel import Setup
 from brokertrial.faults.proxy.active_faults import ActiveFault
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse
+from brokertrial.faults.proxy.follow_up import SentBatch
 from brokertrial.faults.proxy.framing import Frames
 from brokertrial.faults.proxy.hits import broker_code
 from brokertrial.faults.proxy.node_listeners import NodeListeners
@@ -22,9 +23,9 @@ class HeldRequest:
     """One request, and where it was going."""
 
     window: ActiveFault
-    node: int
     frame: bytes
-    message: ProxiedExchange
+    request: ProxiedRequest
+    batches: tuple[SentBatch, ...]
 
 
 class HeldRequests:
@@ -47,12 +48,13 @@ class HeldRequests:
         self._parked: list[HeldRequest] = []
         self._under_way = 0
 
-    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
-        """Keeps a request until its window ends."""
+    def hold(self, window: ActiveFault, frame: bytes, request: ProxiedRequest, batches: tuple[SentBatch, ...]) -> None:
+        """Keeps a request until its window ends; `frame`: its bytes as they are to be sent."""
         if sum(len(p.frame) for p in self._parked) + len(frame) > self._setup.park_limit:
-            self._outbox.event("held-overflow", window=window.window.id, node=node, fields={"bytes": len(frame)})
+            fields = {"bytes": len(frame)}
+            self._outbox.event("held-overflow", window=window.window.id, node=request.node, fields=fields)
             return
-        self._parked.append(HeldRequest(window, node, frame, message))
+        self._parked.append(HeldRequest(window, frame, request, batches))
 
     def window_ended(self, window: ActiveFault) -> None:
         """Delivers what this window held, each over a connection of its own."""
@@ -66,22 +68,22 @@ class HeldRequests:
         return len(self._parked) + self._under_way
 
     async def _deliver(self, parked: HeldRequest) -> None:
-        upstream = self._nodes.upstream(parked.node)
-        message = parked.message
-        fields = {"api": message.api, "correlation_id": message.correlation_id, "connection": message.connection}
+        request = parked.request
+        upstream = self._nodes.upstream(request.node)
+        fields = {"api": request.api, "correlation_id": request.correlation_id, "connection": request.connection}
         try:
             if upstream is None:
                 raise ConnectionRefusedError("the node is not known")
             async with asyncio.timeout(ANSWER_SECONDS):
-                message.answer_frame = await _exchange(upstream, parked.frame, self._setup.frame_limit)
-            fields["code"] = str(broker_code(message))
-            self._observer.saw_answer(message)
+                response = ProxiedResponse(request, await _exchange(upstream, parked.frame, self._setup.frame_limit))
+            fields["code"] = str(broker_code(response))
+            self._observer.saw_response(response, parked.batches)
         except OSError as problem:
             fields["why"] = str(problem) or "no answer"
         finally:
             self._under_way -= 1
         self._outbox.event(
-            "delivered-late", window=parked.window.window.id, node=parked.node, client=message.client, fields=fields
+            "delivered-late", window=parked.window.window.id, node=request.node, client=request.client, fields=fields
         )
 
 

@@ -1,64 +1,60 @@
-"""Every bite of every window, counted and told, with the broker's own answer where there is one."""
+"""Every hit of every fault, counted and reported, with the broker's own answer where there is one."""
 
+from collections.abc import Iterable, Sequence
+
+from brokertrial.faults.actions import Action
 from brokertrial.faults.error_responses import first_error
 from brokertrial.faults.proxy.active_faults import ActiveFault
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse, UndecodableMessage
+from brokertrial.faults.proxy.follow_up import Hit, SentBatch
 from brokertrial.faults.proxy.outbox import Outbox
 from brokertrial.histories.clock import now_ns
 
 UNREPORTED_AFTER = 100
-_HEAD = ("api_of", "key", "version", "correlation_id", "client", "node", "connection", "frame", "at_ns", "readable")
-Hit = tuple[ActiveFault, int, str, int]
-"""The window, when, what was decided, and the how-manieth of this window."""
 
 
 class Hits:
-    """Counts at once; tells when nothing more can become known of the request."""
+    """Counts at once; reports when nothing more can become known of the request."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
 
-    def record(self, window: ActiveFault, message: ProxiedExchange, what: str, later: bool) -> None:
-        """Counts a hit and tells of it, if `later` together with what the broker answered."""
-        number = window.hit()
-        message.hit_by.add(window.window.id)
-        if not window.fault.telling and number > UNREPORTED_AFTER:
+    def count(self, fault: ActiveFault, action: Action) -> tuple[Hit, ...]:
+        """Counts a hit; nothing is returned where it is one of too many to be reported."""
+        number = fault.hit()
+        if not fault.fault.telling and number > UNREPORTED_AFTER:
+            return ()
+        return (Hit(fault, now_ns(), type(action).__name__.lower(), number),)
+
+    def report(
+        self,
+        hits: Sequence[Hit],
+        request: ProxiedRequest,
+        batches: Iterable[SentBatch],
+        response: ProxiedResponse | None = None,
+    ) -> None:
+        """Reports hits; `response`: the broker's own."""
+        if not hits:
             return
-        hit = (window, now_ns(), what, number)
-        if later:
-            message.hits.append(hit)
-        else:
-            self._tell(hit, message, None)
-
-    def settle(self, message: ProxiedExchange) -> None:
-        """Nothing more can happen to it: its hits are told."""
-        if message.hits:
-            code = broker_code(message) if any(hit[0].fault.telling for hit in message.hits) else None
-            for hit in message.hits:
-                self._tell(hit, message, code)
-            message.hits.clear()
-
-    def _tell(self, hit: Hit, message: ProxiedExchange, code: int | None) -> None:
-        window, at_ns, what, number = hit
-        fields = {
-            "n": number,
-            "decision": what,
-            "api": message.api,
-            "version": message.version,
-            "correlation_id": message.correlation_id,
-            "connection": message.connection,
-            "code": code,
-            "batches": [sent.identity() for sent in message.batches],
-        }
-        columns = {"window": window.window.id, "client": message.client, "node": message.node}
-        self._outbox.event("hit", at_ns=at_ns, fields=fields, **columns)
+        code = broker_code(response) if response and any(hit.fault.fault.telling for hit in hits) else None
+        for hit in hits:
+            fields = {
+                "n": hit.number,
+                "decision": hit.decision,
+                "api": request.api,
+                "version": request.version,
+                "correlation_id": request.correlation_id,
+                "connection": request.connection,
+                "code": code,
+                "batches": [sent.identity() for sent in batches],
+            }
+            columns = {"window": hit.fault.window.id, "client": request.client, "node": request.node}
+            self._outbox.event("hit", at_ns=hit.at_ns, fields=fields, **columns)
 
 
-def broker_code(message: ProxiedExchange) -> int | None:
-    """The broker's own error code in an answer (0: no error); None: there is no readable answer."""
-    if message.answer_frame is None:
+def broker_code(response: ProxiedResponse) -> int | None:
+    """The broker's own error code in a response (0: no error); None where it cannot be decoded."""
+    try:
+        return first_error(response.decoded())
+    except UndecodableMessage:
         return None
-    fresh = ProxiedExchange(**{name: getattr(message, name) for name in _HEAD})
-    fresh.answer_frame = message.answer_frame
-    answer = fresh.readable_answer()
-    return None if answer is None else first_error(answer)

@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-from collections import deque
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Protocol
@@ -11,12 +10,21 @@ from brokertrial.faults.channel import Setup
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.proxy.active_faults import ActiveFault
 from brokertrial.faults.proxy.address_rewriting import API_VERSIONS, versions_refused
-from brokertrial.faults.proxy.delivery_plan import DeliveryPlan
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.effects import (
+    AbortConnection,
+    BlackHole,
+    CloseConnection,
+    LinkEffect,
+    SendRequest,
+    SendResponse,
+)
+from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse, with_correlation_id
+from brokertrial.faults.proxy.follow_up import NOTHING, SentBatch
 from brokertrial.faults.proxy.framing import Frames, NotAKafkaFrame
 from brokertrial.faults.proxy.interceptor import Interceptor
 from brokertrial.faults.proxy.node_listeners import NodeListener
 from brokertrial.faults.proxy.outbox import Outbox
+from brokertrial.faults.proxy.pending_responses import PendingResponse, PendingResponses
 from brokertrial.faults.proxy.send_queue import SendQueue
 from brokertrial.faults.proxy.sockets import LinkSocket, Sockets
 from brokertrial.histories.clock import now_ns
@@ -39,7 +47,9 @@ class LinkOwner(Protocol):
     def left(self, link: "Link") -> None: ...
     def count(self, node: int, client: str) -> None: ...
     def run(self, work: Coroutine[Any, Any, None]) -> None: ...
-    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None: ...
+    def hold(
+        self, window: ActiveFault, frame: bytes, request: ProxiedRequest, batches: tuple[SentBatch, ...]
+    ) -> None: ...
 
 
 class Link:
@@ -61,14 +71,13 @@ class Link:
         limit = owner.setup.frame_limit
         self._requests = Frames(limit, 0)
         self._answers = Frames(limit, 4)
-        self._pending: deque[ProxiedExchange] = deque()
+        self._pending = PendingResponses()
         self._client_id_bytes: bytes | None = None
         self._opaque = False
-        self._requests_blackholed_by: Any = None
-        self._responses_blackholed_by: Any = None
+        self._requests_blackholed_by: ActiveFault | None = None
+        self._responses_blackholed_by: ActiveFault | None = None
         self._client_closed = False
         self._is_over = False
-        self._copies = 0
         self._disorder_reported = False
         ends, queue = self.sockets, owner.setup.queue_limit
         self.up = SendQueue(ends.write_upstream, ends.close_upstream, partial(ends.press, "lane", True), queue)
@@ -110,14 +119,18 @@ class Link:
             self.up.push(rest)
         for waiting in self.up.waiting():
             if waiting.held and waiting.gate is not None and not waiting.gate.ended:
-                self._owner.hold(waiting.gate, self.node, waiting.data or b"", waiting.about)
-                if waiting.about in self._pending:
-                    self._pending.remove(waiting.about)
-                self._interceptor.settle(waiting.about)
+                self._hand_over(waiting.gate, waiting.data or b"", waiting.about)
         self.up.keep_timed_only()
         self.up.push(None)
         if self.sockets.upstream is None:
             self._forget()
+
+    def _hand_over(self, gate: ActiveFault, frame: bytes, sent: PendingResponse) -> None:
+        """A request that outlives its connection."""
+        follow_up = sent.follow_up or NOTHING
+        self._owner.hold(gate, frame, sent.request, follow_up.batches)
+        self._pending.remove(sent)
+        self._interceptor.settle(sent.request, follow_up)
 
     def upstream_gone(self) -> None:
         """The broker closed: the client hears what is under way, then the end; a client that is cut off does not hear
@@ -130,18 +143,18 @@ class Link:
         gate = next((w for w in self._active_faults.gates if self._bars_answers(w)), None)
         self.down.push(None, gate=gate)
 
-    def _bars_answers(self, window: Any) -> bool:
-        direction = getattr(window.fault, "direction", "")
-        return direction != "requests" and not window.test.keys and window.test.header(self.client_id, self.node, -1)
+    def _bars_answers(self, window: ActiveFault) -> bool:
+        test = window.test
+        return window.fault.bars_answers() and not test.keys and test.header(self.client_id, self.node, -1)
 
     def _forget(self) -> None:
-        for message in self._pending:
-            self._interceptor.unanswered(message)
-        self._pending.clear()
+        for pending in self._pending.clear():
+            if pending.follow_up is not None:
+                self._interceptor.unanswered(pending.request, pending.follow_up)
         self._is_over = True
         self._owner.left(self)
 
-    def window_ended(self, window: Any) -> None:
+    def window_ended(self, window: ActiveFault) -> None:
         """Lets go what the window kept; a connection that lost messages to it is of no use and closes."""
         if window in (self._requests_blackholed_by, self._responses_blackholed_by):
             self.down.push(None)
@@ -174,104 +187,79 @@ class Link:
         key, version, correlation, _ = HEAD.unpack_from(frame, 4)
         self._read_client_id(frame)
         self._owner.count(self.node, self.client_id)
-        api = _APIS.get(key)
-        readable = api is not None and api.min_version <= version <= api.max_version
-        message = ProxiedExchange(
-            api, key, version, correlation, self.client_id, self.node, self.number, frame, now_ns(), readable=readable
+        concerns = self._interceptor.concerns(key, version)
+        kept, now = frame if concerns else None, now_ns()
+        request = ProxiedRequest(
+            _APIS.get(key), key, version, correlation, self.client_id, self.node, self.number, now, kept
         )
-        if not readable:
-            self._unreadable(message)
-        elif key == PRODUCE and self._active_faults.quiet:
-            self._forward_produce_first(message)
-        elif key == PRODUCE or self._interceptor.concerns(key, version):
-            message.intercepted = True
-            self._intercept_request(message)
-        else:
-            message.frame = None
-            self._pending.append(message)
+        if not request.supported:
+            self._unsupported(request, frame)
+        elif not concerns:
+            self._pending.append(PendingResponse(request))
             self.up.push(frame)
+        elif self._active_faults.quiet:
+            self._forward_quietly(request, frame)
+        else:
+            for effect in self._interceptor.on_request(request):
+                self._do_to_request(effect, request)
 
-    def _unreadable(self, message: ProxiedExchange) -> None:
-        if message.key == API_VERSIONS and message.api_of is not None and message.version > message.api_of.max_version:
-            message.answered = message.local_answer(versions_refused(), version=0)
-            self._pending.append(message)
+    def _unsupported(self, request: ProxiedRequest, frame: bytes) -> None:
+        schema = request.schema
+        if request.key == API_VERSIONS and schema is not None and request.version > schema.max_version:
+            refused = request.local_response(versions_refused(), version=0)
+            self._pending.append(PendingResponse(request, received=True, frame=refused))
             self._flush()
             return
-        self._outbox.event_once(
-            "unknown-api", (message.key, message.version), {"api": message.key, "version": message.version}
-        )
-        assert message.frame is not None
-        self._pending.append(message)
-        self.up.push(message.frame)
+        what = (request.key, request.version)
+        self._outbox.event_once("unknown-api", what, {"api": request.key, "version": request.version})
+        self._pending.append(PendingResponse(request))
+        self.up.push(frame)
 
-    def _forward_produce_first(self, message: ProxiedExchange) -> None:
-        """While no window is open a Produce leaves first and is looked at behind: still before its answer can come."""
-        assert message.frame is not None
-        message.intercepted = True
-        self._pending.append(message)
-        self.up.push(message.frame, about=message)
-        self._loop.call_soon(self._inspect_forwarded, message)
+    def _forward_quietly(self, request: ProxiedRequest, frame: bytes) -> None:
+        """While no fault is active a request leaves first, and a Produce is looked at behind: still before its answer
+        can come."""
+        pending = PendingResponse(request, NOTHING)
+        self._pending.append(pending)
+        self.up.push(frame, about=pending)
+        if request.key == PRODUCE:
+            self._loop.call_soon(self._inspect_forwarded, pending)
 
-    def _inspect_forwarded(self, message: ProxiedExchange) -> None:
-        unanswered = self._interceptor.saw_produce(message)
-        self._interceptor.let_go_of_frame(message)
-        if self._is_over:  # closed meanwhile: its pending requests were told of without their batches
-            self._interceptor.unanswered(message)
-        elif unanswered:
-            self._pending.remove(message)
+    def _inspect_forwarded(self, pending: PendingResponse) -> None:
+        request = pending.request
+        pending.follow_up = follow_up = self._interceptor.observe(request)
+        if not self._interceptor.needs_frame(request, follow_up):
+            pending.request = request.without_frame()
+        if self._is_over:  # closed meanwhile: its pending requests were reported without their batches
+            self._interceptor.unanswered(request, follow_up)
+        elif not follow_up.acknowledged:
+            self._pending.remove(pending)
             self._flush()
 
-    def _intercept_request(self, message: ProxiedExchange) -> None:
-        answered = not (message.key == PRODUCE and self._interceptor.saw_produce(message))
-        plan = self._interceptor.on_request(message)
-        self._carry_out(message, plan, answered)
-
-    def _carry_out(self, message: ProxiedExchange, plan: DeliveryPlan, answered: bool) -> None:
-        if plan.reset:
-            self.sockets.abort()
-        elif plan.drop is not None:
-            self._requests_blackholed_by = plan.dropped_by
-            if plan.drop.then == "close":
-                message.final = True
-                self._pending.append(message)
+    def _do_to_request(self, effect: LinkEffect, request: ProxiedRequest) -> None:
+        match effect:
+            case SendRequest():
+                self._forward(effect)
+            case SendResponse(frame, delivery):
+                self._pending.append(PendingResponse(request, received=True, frame=frame, delivery=delivery))
                 self._flush()
-        elif plan.answer is not None:
-            message.answered = message.local_answer(plan.answer)
-            message.delay = plan.delay
-            self._interceptor.settle(message)
-            if answered:
-                self._pending.append(message)
+            case BlackHole(by):
+                self._requests_blackholed_by = by
+            case CloseConnection(follow_up):
+                self._pending.append(PendingResponse(request, follow_up, closes=True))
                 self._flush()
-        else:
-            self._forward(message, plan, answered)
+            case AbortConnection():
+                self.sockets.abort()
 
-    def _forward(self, message: ProxiedExchange, plan: DeliveryPlan, answered: bool) -> None:
-        if plan.replace is not None:
-            message.replace_request(plan.replace)
-        assert message.frame is not None
-        frame = message.frame
-        if answered:
-            self._pending.append(message)
-        else:
-            self._interceptor.settle(message)
-        self.up.push(frame, plan.delay, plan.gate, plan.held, message)
-        if plan.duplicate is not None:
-            copy = self._copy_of(message)
-            message.withhold_response = plan.duplicate.heard == "second"
-            copy.withhold_response = not message.withhold_response
-            if answered:
-                self._pending.append(copy)
-            assert copy.frame is not None
-            self.up.push(copy.frame, plan.delay, plan.gate, plan.held, copy)
-        self._interceptor.let_go_of_frame(message)
-
-    def _copy_of(self, message: ProxiedExchange) -> ProxiedExchange:
-        """The same request under a correlation id that no client uses."""
-        self._copies += 1
-        copy = message.copied(-(1 << 30) - self._copies, now_ns())
-        if message.batches:
-            self._interceptor.saw_produce(copy)
-        return copy
+    def _forward(self, effect: SendRequest) -> None:
+        request, follow_up, delivery = effect.request, effect.follow_up, effect.delivery
+        frame = request.frame
+        assert frame is not None, "only a request of which bytes are there is sent"
+        if not self._interceptor.needs_frame(request, follow_up):
+            request = request.without_frame()
+        pending = PendingResponse(request, follow_up, effect.heard, effect.heard_as)
+        if follow_up.acknowledged:
+            self._pending.append(pending)
+        self.up.push(frame, delivery.delay, delivery.gate, delivery.held, pending)
 
     # --- answers
 
@@ -293,83 +281,67 @@ class Link:
 
     def _answer(self, frame: bytes) -> None:
         (correlation,) = CORRELATION.unpack_from(frame, 4)
-        pending = self._pending
-        message = pending[0] if pending and pending[0].correlation_id == correlation else self._find(correlation)
-        if message is None:
+        pending = self._pending.find(correlation)
+        if pending is None:
             self._outbox.event(
                 "unknown-correlation", node=self.node, client=self.client_id, fields={"correlation_id": correlation}
             )
             self.down.push(frame)
             return
-        if message.intercepted or self._active_faults.gates:
-            self._careful_answer(message, frame)
+        pending.received = True
+        if pending.follow_up is None and not self._active_faults.gates:
+            pending.frame = frame
         else:
-            message.answered = frame
-        if message is pending[0]:
+            self._intercept_response(pending, frame)
+        expected = self._pending.awaited_before(pending)
+        if expected is None:
             self._flush()
-        elif message.answered is not None and self._out_of_order(message):
-            pending.remove(message)
-            self._send(message)
+        elif pending.frame is not None:
+            self._report_disorder(pending.request, expected.request)
+            self._pending.remove(pending)
+            self._send(pending)
 
-    def _find(self, correlation: int) -> ProxiedExchange | None:
-        return next((m for m in self._pending if m.correlation_id == correlation and m.answered is None), None)
-
-    def _out_of_order(self, message: ProxiedExchange) -> bool:
-        """Whether the broker answered a later request before an earlier one; that is its doing, and passes on as it
-        came."""
-        for earlier in self._pending:
-            if earlier is message:
-                return False
-            if earlier.answered is None and not earlier.final:
-                break
+    def _report_disorder(self, answered: ProxiedRequest, expected: ProxiedRequest) -> None:
+        """The broker answered a later request before an earlier one; that is its doing, and passes on as it came."""
         if not self._disorder_reported:
             self._disorder_reported = True
             fields = {
-                "api": message.api,
-                "correlation_id": message.correlation_id,
-                "expected": self._pending[0].correlation_id,
+                "api": answered.api,
+                "correlation_id": answered.correlation_id,
+                "expected": expected.correlation_id,
             }
             self._outbox.event("answer-out-of-order", node=self.node, client=self.client_id, fields=fields)
-        return True
 
-    def _careful_answer(self, message: ProxiedExchange, frame: bytes) -> None:
-        message.answer_frame = frame
-        message.is_response = True
-        plan = self._interceptor.on_response(message)
-        self._finish(message, plan)
-
-    def _finish(self, message: ProxiedExchange, plan: DeliveryPlan) -> None:
-        """What the client will be sent, and when."""
-        message.delay, message.gate = message.delay + plan.delay, plan.gate
-        if plan.reset:
-            self.sockets.abort()
-        elif plan.drop is not None and plan.drop.then == "close":
-            message.final = True
-        elif plan.drop is not None:
-            self._responses_blackholed_by = plan.dropped_by
-        if plan.replace is not None:
-            message.replace_answer(plan.replace)
-        message.answered = self._interceptor.answer_bytes(message)
-        if message.client_correlation_id is not None:
-            message.answered = (
-                message.answered[:4] + CORRELATION.pack(message.client_correlation_id) + message.answered[8:]
-            )
+    def _intercept_response(self, pending: PendingResponse, frame: bytes) -> None:
+        follow_up, pending.follow_up = pending.follow_up or NOTHING, None
+        for effect in self._interceptor.on_response(ProxiedResponse(pending.request, frame), follow_up):
+            match effect:
+                case SendResponse(changed, delivery):
+                    pending.frame, pending.delivery = changed, delivery
+                case BlackHole(by):
+                    self._responses_blackholed_by = by
+                case CloseConnection():
+                    pending.closes = True
+                case AbortConnection():
+                    self.sockets.abort()
 
     def _flush(self) -> None:
         """Sends the answers whose turn it is."""
-        pending = self._pending
-        while pending and (pending[0].answered is not None or pending[0].final):
-            self._send(pending.popleft())
+        while (pending := self._pending.next_due()) is not None:
+            self._send(pending)
 
-    def _send(self, message: ProxiedExchange) -> None:
-        if message.withhold_response or self._responses_blackholed_by is not None:
+    def _send(self, pending: PendingResponse) -> None:
+        if not pending.heard or self._responses_blackholed_by is not None:
             return
-        if message.final:
+        frame = pending.frame
+        if pending.closes or frame is None:
             self.down.push(None)
-        else:
-            self.down.push(message.answered, message.delay, message.gate)
+            return
+        if pending.heard_as is not None:
+            frame = with_correlation_id(frame, pending.heard_as)
+        self.down.push(frame, pending.delivery.delay, pending.delivery.gate)
 
-    # --- telling
+    # --- reporting
 
     def _read_client_id(self, frame: bytes) -> None:
         length = HEAD.unpack_from(frame, 4)[3]

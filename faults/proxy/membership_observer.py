@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from brokertrial.faults.match import ClusterState
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Membership
 from brokertrial.wire.codec import Malformed, decode_versioned
@@ -27,23 +27,23 @@ class MembershipObserver:
         self._owned: dict[tuple[str, str], Owned] = {}
         self._generations: dict[tuple[str, str], int] = {}
 
-    def saw(self, message: ProxiedExchange, answer: Any) -> None:
+    def saw(self, exchange: ProxiedRequest, answer: Any) -> None:
         """Takes in one exchange of a group API."""
-        request = message.readable_request()
+        request = exchange.body_if_readable()
         if request is None:
             return
-        if message.key == SYNC_GROUP and answer.error_code == 0:
+        if exchange.key == SYNC_GROUP and answer.error_code == 0:
             owned = _classic(answer.assignment)
             self._taken_over(request.group_id, request.member_id, request.generation_id, owned)
-            self._now_owns(message, request.group_id, request.member_id, request.generation_id, owned)
-        elif message.key == LEAVE_GROUP and answer.error_code == 0:
-            left = [request.member_id] if message.version < 3 else [member.member_id for member in request.members]
+            self._now_owns(exchange, request.group_id, request.member_id, request.generation_id, owned)
+        elif exchange.key == LEAVE_GROUP and answer.error_code == 0:
+            left = [request.member_id] if exchange.version < 3 else [member.member_id for member in request.members]
             for member in left:
                 self._ends(request.group_id, member, "closed")
-        elif message.key == CONSUMER_GROUP_HEARTBEAT:
-            self._heartbeat(message, request, answer)
+        elif exchange.key == CONSUMER_GROUP_HEARTBEAT:
+            self._heartbeat(exchange, request, answer)
 
-    def _heartbeat(self, message: ProxiedExchange, request: Any, answer: Any) -> None:
+    def _heartbeat(self, exchange: ProxiedRequest, request: Any, answer: Any) -> None:
         if request.member_epoch in (-1, -2) and answer.error_code == 0:
             self._ends(request.group_id, request.member_id, "closed")
         elif answer.error_code in (25, 110):  # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH
@@ -54,10 +54,10 @@ class MembershipObserver:
                 name = self._facts.topic_name(topic.topic_id) or str(topic.topic_id)
                 owned |= {(name, number) for number in topic.partitions}
             member = answer.member_id or request.member_id
-            self._now_owns(message, request.group_id, member, answer.member_epoch, owned)
+            self._now_owns(exchange, request.group_id, member, answer.member_epoch, owned)
 
     def _now_owns(
-        self, message: ProxiedExchange, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
+        self, exchange: ProxiedRequest, group: str, member: str, generation: int, wanted: set[tuple[str, int]]
     ) -> None:
         owned = self._owned.setdefault((group, member), {})
         self._generations[group, member] = generation
@@ -67,7 +67,7 @@ class MembershipObserver:
             row = Membership(
                 group=group,
                 member=member,
-                client=message.client,
+                client=exchange.client,
                 generation=generation,
                 topic=topic,
                 partition=partition,

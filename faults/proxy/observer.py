@@ -3,14 +3,14 @@ addresses in."""
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from brokertrial.faults.channel import Setup
 from brokertrial.faults.proxy import address_rewriting
 from brokertrial.faults.proxy.commit_observer import OFFSET_COMMIT, CommitObserver
-from brokertrial.faults.proxy.exchange import ProxiedExchange, UndecodableMessage
+from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse, UndecodableMessage
+from brokertrial.faults.proxy.follow_up import SentBatch
 from brokertrial.faults.proxy.membership_observer import MembershipObserver
 from brokertrial.faults.proxy.observed_cluster import ObservedCluster
 from brokertrial.faults.proxy.outbox import Outbox
@@ -21,34 +21,15 @@ from brokertrial.wire.records import RecordsMalformed, batches
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS = 0, 1, 3, 10, 18
 _GROUP_APIS = frozenset({13, 14, 68})
 """LeaveGroup, SyncGroup, ConsumerGroupHeartbeat."""
-_TOLD_APIS = _GROUP_APIS | {OFFSET_COMMIT}
-Place = Callable[[int, str, int], tuple[str, int]]
-"""Where clients shall go for a node that advertises this host and port."""
-
-
-@dataclass(slots=True)
-class SentBatch:
-    """One batch of a Produce request: all that its row needs but the answer."""
-
-    topic: str
-    partition: int
-    header: Any
-
-    def identity(self) -> dict[str, object]:
-        """What names it on the wire: a checker tells the broker's duplicates from the client's by it."""
-        return {
-            "topic": self.topic,
-            "partition": self.partition,
-            "producer_id": self.header.producer_id,
-            "producer_epoch": self.header.producer_epoch,
-            "base_sequence": self.header.base_sequence,
-        }
+_OBSERVED_APIS = _GROUP_APIS | {OFFSET_COMMIT}
 
 
 class Observer:
     """Looks at every message that it `wants`, and at every Produce."""
 
-    def __init__(self, setup: Setup, facts: ObservedCluster, outbox: Outbox, place: Place) -> None:
+    def __init__(
+        self, setup: Setup, facts: ObservedCluster, outbox: Outbox, place: address_rewriting.MapAddress
+    ) -> None:
         self._facts = facts
         self._outbox = outbox
         self._place = place
@@ -62,71 +43,75 @@ class Observer:
 
     def wants(self, key: int, version: int) -> bool:
         """Whether the answer to this request must be looked at."""
-        return address_rewriting.carries_addresses(key, version) or key == API_VERSIONS or key in _TOLD_APIS
+        return address_rewriting.carries_addresses(key, version) or key == API_VERSIONS or key in _OBSERVED_APIS
 
-    def saw_produce(self, message: ProxiedExchange) -> bool:
-        """Takes in a Produce request; whether nobody will answer it (acks=0)."""
-        try:
-            request = message.request
-        except UndecodableMessage:
-            return False
-        if self._records_topic is not None:
-            message.batches = list(self._batches(request))
-        if request.acks == 0:
-            for sent in message.batches:
-                self._tell(message, sent, None)
-            message.batches_reported = True
-        return bool(request.acks == 0)
+    def saw_produce(self, request: ProxiedRequest) -> tuple[tuple[SentBatch, ...], bool]:
+        """Takes in a Produce request: its batches, and whether it will be answered (not with acks=0)."""
+        body = request.body_if_readable()
+        if body is None:
+            return (), True
+        sent = tuple(self._batches(body)) if self._records_topic is not None else ()
+        if body.acks != 0:
+            return sent, True
+        self.unanswered(request, sent)
+        return sent, False
 
-    def saw_answer(self, message: ProxiedExchange) -> None:
-        """Takes in an answer, and rewrites what it must; an answer that cannot be read passes as it is, and is told
-        of."""
-        if not (message.batches or self.wants(message.key, message.version)):
-            return
+    def saw_response(self, response: ProxiedResponse, batches: tuple[SentBatch, ...]) -> ProxiedResponse:
+        """Takes in a response; the one that the client shall have: one that cannot be decoded passes as it is, and is
+        reported."""
+        request = response.request
+        if not (batches or self.wants(request.key, request.version)):
+            return response
         try:
-            answer = message.answer
+            body = response.decoded()
         except UndecodableMessage as problem:
             self._outbox.event(
-                "unreadable-answer", node=message.node, client=message.client, fields={"why": str(problem)}
+                "unreadable-answer", node=request.node, client=request.client, fields={"why": str(problem)}
             )
-            return
-        self._learn(message, answer)
-        if self._changed(message, answer):
-            message.answer_is_edited = True
+            self.unanswered(request, batches)
+            return response
+        self._learn(request, body, batches)
+        if not self._changed(request, body):
+            return response
+        try:
+            return response.replaced(body)
+        except ValueError:
+            self._outbox.own_error(node=request.node)
+            return response
 
-    def unanswered(self, message: ProxiedExchange) -> None:
-        """The connection ended before this request was answered."""
-        for sent in () if message.batches_reported else message.batches:
-            self._tell(message, sent, None)
+    def unanswered(self, request: ProxiedRequest, batches: Iterable[SentBatch]) -> None:
+        """What became of these batches will not be known."""
+        for sent in batches:
+            self._report_batch(request, sent, None)
 
-    def _changed(self, message: ProxiedExchange, answer: Any) -> bool:
-        key, version = message.key, message.version
+    def _changed(self, request: ProxiedRequest, body: Any) -> bool:
+        key, version = request.key, request.version
         if key == API_VERSIONS:
-            return address_rewriting.cap_versions(answer)
+            return address_rewriting.cap_versions(body)
         if not address_rewriting.carries_addresses(key, version) or not self._rewrites:
             return False
-        return address_rewriting.rewrite_addresses(answer, key, version, self._place, self._strips)
+        return address_rewriting.rewrite_addresses(body, key, version, self._place, self._strips)
 
-    def _learn(self, message: ProxiedExchange, answer: Any) -> None:
+    def _learn(self, request: ProxiedRequest, body: Any, batches: tuple[SentBatch, ...]) -> None:
         facts = self._facts
-        if message.key == METADATA:
-            for topic, partition, leader, epoch in facts.saw_metadata(answer):
+        if request.key == METADATA:
+            for topic, partition, leader, epoch in facts.saw_metadata(body):
                 self._report_leader(topic, partition, leader, epoch)
-        elif message.key == FIND_COORDINATOR:
-            for kind, name, node in facts.saw_coordinators(message.request, answer, message.version):
+        elif request.key == FIND_COORDINATOR:
+            for kind, name, node in facts.saw_coordinators(request.body, body, request.version):
                 fields = {"kind": kind, "key": name}
                 self._outbox.event("coordinator", node=node, group=name if kind == 0 else None, fields=fields)
-        elif message.key == PRODUCE:
-            self._learn_from_produce(message, answer)
-        elif message.key in _GROUP_APIS:
-            self.memberships.saw(message, answer)
-        elif message.key == OFFSET_COMMIT:
-            self._commits.saw(message, answer)
+        elif request.key == PRODUCE:
+            self._learn_from_produce(request, body, batches)
+        elif request.key in _GROUP_APIS:
+            self.memberships.saw(request, body)
+        elif request.key == OFFSET_COMMIT:
+            self._commits.saw(request, body)
 
-    def _learn_from_produce(self, message: ProxiedExchange, answer: Any) -> None:
+    def _learn_from_produce(self, request: ProxiedRequest, body: Any, batches: tuple[SentBatch, ...]) -> None:
         facts = self._facts
         outcome = {}
-        for topic in answer.responses:
+        for topic in body.responses:
             name = topic.name or facts.topic_name(topic.topic_id)
             for part in topic.partition_responses:
                 outcome[name, part.index] = part
@@ -137,9 +122,8 @@ class Observer:
                     and facts.saw_leader(name, part.index, hint.leader_id, hint.leader_epoch)
                 ):
                     self._report_leader(name, part.index, hint.leader_id, hint.leader_epoch)
-        for sent in message.batches:
-            self._tell(message, sent, outcome.get((sent.topic, sent.partition)))
-        message.batches_reported = True
+        for sent in batches:
+            self._report_batch(request, sent, outcome.get((sent.topic, sent.partition)))
 
     def _report_leader(self, topic: str, partition: int, leader: int, epoch: int) -> None:
         """A leader that is news."""
@@ -159,7 +143,7 @@ class Observer:
     def _is_recorded(self, topic: str) -> bool:
         return self._everything or bool(self._records_topic and self._records_topic(topic))
 
-    def _tell(self, message: ProxiedExchange, sent: SentBatch, outcome: Any) -> None:
+    def _report_batch(self, request: ProxiedRequest, sent: SentBatch, outcome: Any) -> None:
         header = sent.header
         good = outcome is not None and outcome.error_code == 0
         base = outcome.base_offset if good else -1
@@ -175,9 +159,9 @@ class Observer:
                 base_sequence=header.base_sequence,
                 transactional=header.is_transactional,
                 error=outcome.error_code if outcome is not None else None,
-                node=message.node,
-                client=message.client,
-                request_ns=message.at_ns,
+                node=request.node,
+                client=request.client,
+                request_ns=request.at_ns,
                 response_ns=now_ns() if outcome is not None else None,
                 seen_at="produce",
             )

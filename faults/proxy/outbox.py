@@ -1,6 +1,7 @@
 """What the proxy has seen, on its way to the harness: collected, and sent in bundles."""
 
 import asyncio
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,10 @@ class Outbox:
         if (kind, what) not in self._reported:
             self._reported.add((kind, what))
             self.event(kind, fields=fields)
+
+    def own_error(self, **columns: Any) -> None:
+        """The exception that is being handled is a mistake of ours, not of the broker or a client."""
+        self.event("proxy-error", fields={"traceback": traceback.format_exc()}, **columns)
 
     def reached(self, window: str, condition: str) -> None:
         """A message condition that a window waits for came true."""

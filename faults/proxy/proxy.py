@@ -11,7 +11,8 @@ from brokertrial.faults.channel import ControlReport, Setup
 from brokertrial.faults.client_aliases import ClientAliases
 from brokertrial.faults.match import resolve
 from brokertrial.faults.proxy.active_faults import ActiveFault, ActiveFaults
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest
+from brokertrial.faults.proxy.follow_up import SentBatch
 from brokertrial.faults.proxy.held_requests import HeldRequests
 from brokertrial.faults.proxy.interceptor import Interceptor
 from brokertrial.faults.proxy.lag import LagMeter
@@ -102,9 +103,9 @@ class Proxy:
         """Both ends of a link are gone."""
         self.links.discard(link)
 
-    def hold(self, window: ActiveFault, node: int, frame: bytes, message: ProxiedExchange) -> None:
+    def hold(self, window: ActiveFault, frame: bytes, request: ProxiedRequest, batches: tuple[SentBatch, ...]) -> None:
         """Keeps a held request whose client is gone."""
-        self.held_requests.hold(window, node, frame, message)
+        self.held_requests.hold(window, frame, request, batches)
 
     def count(self, node: int, client: str) -> None:
         """One request seen; the leak detector compares."""

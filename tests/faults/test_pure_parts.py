@@ -13,7 +13,7 @@ from brokertrial.faults import message_paths
 from brokertrial.faults.clock import OperationClock
 from brokertrial.faults.error_responses import NoErrorField, error_response, fail, first_error
 from brokertrial.faults.match import BadSelector, Match, body_matches, client_test, node_test, resolve
-from brokertrial.faults.proxy.exchange import ProxiedExchange
+from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse
 from brokertrial.faults.proxy.observed_cluster import ObservedCluster
 from brokertrial.faults.proxy.send_queue import SendQueue
 from brokertrial.faults.proxy_bypass import BypassDetector
@@ -259,9 +259,10 @@ def test_bytes_behind_an_answer_travel_on() -> None:
     metadata = apis.by_name("Metadata")
     answer = response("Metadata", brokers=[{"node_id": 1, "host": "far", "port": 1}])
     frame = (7).to_bytes(4, "big") + b"\0" + encode(answer, 13) + b"\0"
-    passing = ProxiedExchange(metadata, metadata.key, 13, 7, "c", 1, 1, None, 0)
-    passing.answer_frame = len(frame).to_bytes(4, "big") + frame
-    passing.answer.brokers[0].host = "near"
-    passing.answer_is_edited = True
-    sent = passing.answer_bytes()
+    request = ProxiedRequest(metadata, metadata.key, 13, 7, "c", 1, 1, 0, None)
+    came = ProxiedResponse(request, len(frame).to_bytes(4, "big") + frame)
+    body = came.decoded()
+    body.brokers[0].host = "near"
+    sent = came.replaced(body).frame
     assert sent[:4] == (len(frame) + 1).to_bytes(4, "big") and sent.count(b"near") == 1 and sent[-1:] == frame[-1:]
+    assert came.decoded().brokers[0].host == "far", "what came is not changed"
