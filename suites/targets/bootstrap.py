@@ -56,8 +56,12 @@ class Bootstrap(Target):
 
     def _ask(self, timeout_s: float = 2.0) -> None:
         """All addresses at once: several that are silent take no longer than one."""
-        with ThreadPoolExecutor(len(self._places)) as pool:
-            answers = list(pool.map(partial(_one, timeout_s=timeout_s), self._places))
+        asked = partial(_one, timeout_s=timeout_s)
+        if len(self._places) == 1:
+            answers = [asked(self._places[0])]  # on the caller's own thread, which Ctrl-C ends
+        else:
+            with ThreadPoolExecutor(len(self._places)) as pool:
+                answers = list(pool.map(asked, self._places))
         for seen in answers:
             if isinstance(seen, readiness.NodeReport):
                 self._version = seen.version

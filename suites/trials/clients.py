@@ -62,6 +62,7 @@ class Clients:
             self._actors.append(Actor(WATCHER, self.context, partial(watch, self.context, WATCHER, trial_context.wire)))
         self._never = threading.Event()
         self._stop_s = STOP_S
+        self._given_up = False
         self._lags: list[Lagging] = []
 
     @property
@@ -128,6 +129,7 @@ class Clients:
     def give_up(self) -> None:
         """The run is interrupted: no client waits for answers any more, and nobody waits long for a client."""
         self.context.trouble("the run was interrupted")
+        self._given_up = True
         self._stop_s = GIVE_UP_S
 
     def hurry(self) -> None:
@@ -138,13 +140,13 @@ class Clients:
     def end(self, died: Callable[[], bool], quiet_s: float) -> bool:
         """Tells all clients to end, and waits for as long as they do, or anything is acknowledged; whether all ended.
 
-        Where the target is found to have died, nobody waits for its answers.
+        Where the target is found to have died, nobody waits for its answers; when the run is interrupted, nobody asks.
         """
         self.context.stopping.set()
         began_ns, moved_ns, moved = now_ns(), now_ns(), (-1, -1)
         while left := [actor for actor in self._actors if actor.is_alive()]:
             left[0].join(min(LOOK_S, self._stop_s / 4))
-            if not self.context.hurried.is_set() and died():
+            if not (self._given_up or self.context.hurried.is_set()) and died():
                 self.hurry()
             if moved != (now := (len(left), self.acked)):
                 moved, moved_ns = now, now_ns()
