@@ -163,6 +163,33 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 
 
 @cli.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="site",
+    metavar="DIR",
+    show_default=True,
+    help="Folder for the site.",
+)
+@click.option(
+    "--notes",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    multiple=True,
+    help="Names of targets and notes of their vendors (TOML), shown beside the verdicts. Repeatable.",
+)
+@click.option("--baseline", metavar="RUN", help="Run whose times the others are multiples of (default: the first).")
+@click.option("--title", metavar="TEXT", default="Kafka brokers compared", help="Title of the site.")
+def compare(**options: Any) -> None:
+    """Compare runs of several targets, versions or days: a static site that works offline, and the same as JSON."""
+    from brokertrial.ci.commands.compare import Wanted
+    from brokertrial.ci.commands.compare import compare as command
+
+    sys.exit(command(Wanted(**options)))
+
+
+@cli.command()
 @click.argument("run", metavar="RUN")
 @click.option(
     "--out", type=click.Path(dir_okay=False), metavar="FILE.zip", help="Output file (default: RUN.zip beside the run)."
@@ -311,7 +338,7 @@ def _not_built(name: str) -> None:
         raise UserError(f"`brokertrial {name}` is not built yet.")
 
 
-for _name in ("shrink", "compare"):
+for _name in ("shrink",):
     _not_built(_name)
 
 for _command in cli.commands.values():

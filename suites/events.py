@@ -44,6 +44,8 @@ class RunStarted(msgspec.Struct, frozen=True, tag=True):
     """Results that come first and were told before, by an earlier process of this run."""
     limit_s: float = 0.0
     """Within which it ends on a target that fails; `estimate_s` is for a healthy one."""
+    claims: dict[str, bool] = {}
+    """Features that the target says it has, or (false) has not."""
 
 
 class CaseStarted(msgspec.Struct, frozen=True, tag=True):

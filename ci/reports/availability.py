@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,22 +29,22 @@ def availability(state: RunState, deadline: float, clock: Callable[[], float] = 
     """By the definitions of histories/availability.py, over the histories with faults; until the deadline."""
     folders = [state.folder / each.history for each in state.results if each.schedule not in WITHOUT_FAULTS]
     histories = list(_opened(folder for folder in folders if folder.is_dir()))
-    profiles: list[Profile] = []
+    found: list[Profile] = []
     for begin in range(0, len(histories), TOGETHER):
         if clock() >= deadline:
-            return Availability(kinds(profiles), len(histories) - begin)
+            return Availability(kinds(found), len(histories) - begin)
         state.report_progress("availability figures", begin, len(histories))
-        profiles += _profiles(histories[begin : begin + TOGETHER])
-    return Availability(kinds(profiles))
+        found += [each for each in profiles(histories[begin : begin + TOGETHER]) if each is not None]
+    return Availability(kinds(found))
 
 
-def _profiles(histories: list[History]) -> list[Profile]:
+def profiles(histories: Sequence[History]) -> list[Profile | None]:
+    """The profile of each history; None for one in which nothing was acknowledged."""
     from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine  # a run without faults needs none
 
     with DuckDBEngine.over(histories) as duck:
         rows = by_history(duck.ask(QUERY))
-    found = (profile(rows.get(number, ()), history) for number, history in enumerate(histories))
-    return [each for each in found if each is not None]
+    return [profile(rows.get(number, ()), history) for number, history in enumerate(histories)]
 
 
 def _opened(folders: Iterable[Path]) -> Iterator[History]:

@@ -363,6 +363,7 @@ class Run:
                 cases=cases,
                 left_out=tuple(LeftOut(case.id, why) for case, why in self.left),
                 told_again=self.options.earlier.told if self.options.earlier else 0,
+                claims=dict(session.claims),
             )
         )
         if self.options.earlier is not None:

@@ -43,7 +43,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
         (("shrink", "runs/x"), 4, "not built yet"),
         (("analyze",), 4, "Missing argument"),
         (("explain",), 4, "Missing argument"),
-        (("compare", "a", "b"), 4, "not built yet"),
+        (("compare", "a", "b"), 4, "no such run folder or archive"),
         (("shrink", "--help"), 4, "not built yet"),
     ],
 )

@@ -1,0 +1,162 @@
+"""The evidence of one case on one target: what a reader needs to believe, or to dispute, that it is not green."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from markupsafe import Markup
+
+from brokertrial.checkers.anomaly import Anomaly
+from brokertrial.ci.comparison.column import Column
+from brokertrial.ci.comparison.severity import WORDS, harm_of
+from brokertrial.ci.comparison.standing import NEEDS_A_LOOK, Standing, standing_of
+from brokertrial.ci.reports.case_views import worst_first
+from brokertrial.ci.reports.causes import causes
+from brokertrial.ci.reports.counterexample import counterexample
+from brokertrial.ci.reports.details import commands, passed_on_kafka
+from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
+from brokertrial.ci.reports.timeline import timeline
+from brokertrial.suites.reasons import label
+from brokertrial.suites.result import CaseResult, Evidence
+
+BUDGET_S = 60.0
+"""For all counterexamples of a site; then the cards say that `explain` makes them."""
+EACH_S = 4.0
+MOST_PICTURES = 1_500_000
+"""Characters of all pictures together."""
+LINES, MESSAGES, MESSAGE_LINES, ANOMALIES, LOG_LINES = 16, 3, 24, 3, 8
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What was computed of a history: SVG of our own making, and how small the counterexample is."""
+
+    counterexample: str = ""
+    size: str = ""
+    timeline: str = ""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A decoded request or response, cut around the field at fault."""
+
+    entry: Evidence
+    lines: list[ExcerptLine]
+
+
+@dataclass(frozen=True)
+class Article:
+    """One case on one target."""
+
+    column: Column
+    result: CaseResult
+    picture: Picture = field(default_factory=Picture)
+
+    @property
+    def standing(self) -> Standing:
+        return standing_of(self.result)
+
+    @property
+    def harm(self) -> str:
+        """The harm in a word; empty where nothing failed."""
+        found = harm_of(self.result)
+        return WORDS[found] if found is not None else ""
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence; empty where the anomalies say it themselves."""
+        reason = self.result.reason
+        if reason is None or (self.result.anomalies and reason.kind == "anomaly"):
+            return ""
+        return f"{label(reason.kind)}: {reason.sentence}"
+
+    @property
+    def others(self) -> list[str]:
+        """What else was false, where the reason names the first."""
+        return [] if self.result.anomalies else [failure.sentence for failure in self.result.failures[1:6]]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        return worst_first(self.result.anomalies)[:ANOMALIES]
+
+    @property
+    def more_anomalies(self) -> int:
+        return max(0, len(self.result.anomalies) - ANOMALIES)
+
+    @property
+    def lines(self) -> list[Evidence]:
+        """Evidence of one line each."""
+        return [entry for entry in self.result.evidence if "\n" not in entry.text][:LINES]
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages at fault: the last ones, where there are many."""
+        told = [entry for entry in self.result.evidence if "\n" in entry.text][-MESSAGES:]
+        return [Message(entry, excerpt(entry.text, entry.marked, MESSAGE_LINES, 6)) for entry in told]
+
+    @property
+    def log(self) -> list[str]:
+        return [f"{line.at_s:.3f} s  node {line.node}  {line.text}" for line in self.result.log_lines[:LOG_LINES]]
+
+    @property
+    def proof(self) -> str:
+        """What entitles the case to accuse."""
+        return passed_on_kafka(self.result)
+
+    @property
+    def commands(self) -> list[str]:
+        """How to explain it, to re-check it and to replay it."""
+        return commands(self.result, self.column.place)
+
+    @property
+    def note(self) -> str:
+        """What the vendor says of this case."""
+        return self.column.notes.of_case(self.result.case)
+
+    @property
+    def counterexample(self) -> Markup:
+        return Markup(self.picture.counterexample)
+
+    @property
+    def timeline(self) -> Markup:
+        return Markup(self.picture.timeline)
+
+
+def articles(columns: Sequence[Column], pictures: Mapping[tuple[str, str], Picture]) -> dict[str, list[Article]]:
+    """Case -> its articles, a column each, where something needs a look; cases that are clean everywhere have none."""
+    found: dict[str, list[Article]] = {}
+    for column in columns:
+        for case, result in column.by_case.items():
+            if standing_of(result) in NEEDS_A_LOOK:
+                picture = pictures.get((column.key, case), Picture())
+                found.setdefault(case, []).append(Article(column, result, picture))
+    return found
+
+
+def pictures(
+    folders: Iterable[tuple[Column, Path]],
+    budget_s: float = BUDGET_S,
+    clock: Callable[[], float] = time.monotonic,
+    tell: Callable[[str], None] = lambda text: None,
+) -> dict[tuple[str, str], Picture]:
+    """(column, case) -> counterexample and timeline of the failed trials: the first of each cause, the worst first."""
+    deadline, room = clock() + budget_s, MOST_PICTURES
+    made: dict[tuple[str, str], Picture] = {}
+    for column, folder in folders:
+        failed = [result for result in column.results if result.anomalies and result.history]
+        firsts = [cause.results[0] for cause in causes([each for each in failed if harm_of(each) is not None])]
+        for result in firsts:
+            if (left_s := deadline - clock()) <= 0 or room <= 0:
+                made[column.key, result.case] = Picture(
+                    size="Not computed here, for want of time: see `explain` below."
+                )
+                continue
+            tell(f"{column.place}: counterexample of {result.case}")
+            found = counterexample(folder / result.history, worst_first(result.anomalies)[0], min(left_s, EACH_S))
+            picture = Picture(found.picture, found.size, timeline(folder / result.history))
+            room -= len(picture.counterexample) + len(picture.timeline)
+            made[column.key, result.case] = picture
+    return made

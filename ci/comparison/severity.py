@@ -1,0 +1,59 @@
+"""How bad a failure is for those who use the broker: one word a harm, for cells and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci.comparison.column import Column
+from brokertrial.ci.reports.causes import Cause, Harm, causes, ways_of
+from brokertrial.suites.result import CaseResult
+
+WORDS = {
+    Harm.LOSS: "lost",
+    Harm.DUPLICATION: "doubled",
+    Harm.DISORDER: "reordered",
+    Harm.ISOLATION: "isolation",
+    Harm.UNAVAILABLE: "down",
+    Harm.INCONSISTENT: "inconsistent",
+    Harm.UNUSABLE: "no answer",
+    Harm.WRONG: "wrong",
+    Harm.MISSING: "missing",
+}
+
+
+def harm_of(result: CaseResult) -> Harm | None:
+    """The worst that a failed case shows; None of any other."""
+    if result.verdict is not Verdict.FAIL:
+        return None
+    return min((harm for _, _, harm in ways_of(result)), default=Harm.WRONG)
+
+
+def worst_harm(results: Iterable[CaseResult]) -> Harm | None:
+    """The worst of several."""
+    return min((harm for result in results if (harm := harm_of(result)) is not None), default=None)
+
+
+@dataclass(frozen=True)
+class HarmRow:
+    """One harm: for each column, the causes that do it and the cases that show them."""
+
+    harm: Harm
+    causes: list[list[Cause]]
+
+    def cases(self, place: int) -> int:
+        """How many cases of a column show it."""
+        return sum(len(cause.results) for cause in self.causes[place])
+
+
+def by_harm(columns: Sequence[Column]) -> list[HarmRow]:
+    """A row for each harm that any column shows, the worst first; only what must be kept counts."""
+    found = [_causes(column) for column in columns]
+    rows = [HarmRow(harm, [[cause for cause in some if cause.harm is harm] for some in found]) for harm in Harm]
+    return [row for row in rows if any(row.causes)]
+
+
+def _causes(column: Column) -> list[Cause]:
+    failed = [result for result in column.results if result.is_failure]
+    return causes(failed, column.results)

@@ -1,0 +1,254 @@
+"""The site of a comparison: whole, safe with data of strangers, small, the same again; and its table in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from brokertrial.ci.commands.compare import Wanted, compare
+from brokertrial.ci.comparison import site
+from brokertrial.ci.comparison.column import Column
+from brokertrial.ci.comparison.comparison import Comparison, compared
+from brokertrial.ci.comparison.notes import CaseNote, TargetNotes, read
+from brokertrial.ci.errors import UserError
+from brokertrial.ci.reports import discover
+from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.run_archive import pack
+from brokertrial.ci.run_folder import seal
+from brokertrial.suites.events import RunEvent
+from brokertrial.suites.guarantees import registry
+from brokertrial.suites.result import Evidence
+from tests.ci.test_comparison import CUT, KILL, column, profile, result
+
+EVIL = '<script>alert("x")</script>'
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """What a test asks of a page: that tags are closed in their order, its ids, its links, its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.scripts: list[str | None] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.ids += [given["id"]] if given.get("id") else []
+        self.links += [given[name] for name in ("href", "src") if given.get(name)]
+        if tag == "script":
+            self.scripts.append(given.get("src"))
+        self.wrong += [f"{tag} {name}" for name in given if name.startswith("on") and name != "onsubmit"]
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}>")
+
+
+def small() -> list[Column]:
+    """Three targets: one clean, one with everything that can be wrong, one that asked little."""
+    bad = msgspec.structs.replace(
+        result("produce/kill", "fail", "dur-001", schedule=KILL),
+        evidence=(
+            Evidence("request", "Produce v9\n  acks  -1\n  name  t", at_s=0.1),
+            Evidence("answer", f"Produce v9\n  error_code  {EVIL}", at_s=0.2, marked=(1,), note=EVIL),
+            Evidence("send", "t-0 value 5", "ok", 0.3, 7),
+        ),
+        history="histories/produce.kill",
+    )
+    clean = result("produce/kill", "pass", "dur-001", schedule=KILL), result("offsets/x", "pass", "offs-002")
+    wrong = bad, result("offsets/x", "unclear", "offs-002"), result(f"a/{EVIL}", "warn", "ord-003", schedule=CUT)
+    notes = TargetNotes(
+        "kafka:4.4.0", name=f"Mine {EVIL}", by="us", text=EVIL, link="https://example.org",
+        case=(CaseNote("produce/*", "Known to us."),),
+    )  # fmt: skip
+    first, second = {"produce/kill": profile(2.0)}, {"produce/kill": profile(9.0, None)}
+    return [
+        column("t1", *clean, target="kafka:3.9.2", profiles=first, claims={"transactions": True}),
+        column("t2", *wrong, target="kafka:4.4.0", profiles=second, notes=notes),
+        column("t3", result("offsets/x", "absent", "offs-002"), seed=6),
+    ]
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compared(small())
+
+
+@pytest.fixture(scope="module")
+def pages(comparison: Comparison) -> dict[str, str]:
+    return dict(site.files(comparison))
+
+
+def parsed(pages: dict[str, str]) -> dict[str, Page]:
+    return {name: Page(text) for name, text in pages.items() if name.endswith(".html")}
+
+
+def test_pages_are_well_formed_and_every_link_leads_somewhere(pages: dict[str, str]) -> None:
+    found = parsed(pages)
+    for name, page in found.items():
+        assert (name, page.wrong, page.open) == (name, [], [])
+        assert len(page.ids) == len(set(page.ids)), name
+        for link in page.links:
+            path, _, anchor = link.partition("#")
+            if "://" in path:
+                continue
+            folder = name.rpartition("/")[0]
+            target = re.sub(r"^[^/]+/\.\./", "", f"{folder}/{path}" if folder and path else path or name)
+            assert target in pages, f"{name}: {link}"
+            if target.endswith(".html") and anchor and target != "matrix.html":
+                assert anchor in found[target].ids, f"{name}: {link}"
+
+
+def test_what_a_stranger_wrote_is_text(pages: dict[str, str]) -> None:
+    for name, page in parsed(pages).items():
+        assert page.scripts in ([], ["site.js"]), name
+        assert EVIL not in pages[name]
+    assert all(re.fullmatch(r"[\w.@/-]+", name) for name in pages)
+    assert "&lt;script&gt;" in pages["cases/produce.kill.html"]
+
+
+def test_a_cell_leads_to_its_evidence_and_that_says_how_to_replay_it(pages: dict[str, str]) -> None:
+    assert 'href="cases/produce.kill.html#t2"' in pages["matrix.html"]
+    evidence = pages["cases/produce.kill.html"]
+    for part in (
+        "It MUST.",
+        "because of statement",
+        "error_code",
+        "brokertrial replay  runs/t2/produce.kill",
+        "Known to us.",
+        "Produce",
+    ):
+        assert part in evidence, part
+    assert 'href="guarantees/offs-002.html#t3"' in pages["matrix.html"]
+
+
+def test_unfairness_and_what_was_not_tried_are_in_sight(pages: dict[str, str]) -> None:
+    for page in ("index.html", "matrix.html", "faults.html", "changes.html"):
+        assert "Compare with care" in pages[page], page
+    assert "power cut" in pages["faults.html"] and "power cut" in pages["untried.html"]
+    alike = dict(site.files(compared([small()[0]])))
+    assert "Compare with care" not in alike["index.html"]
+
+
+def test_the_data_say_what_the_pages_say(pages: dict[str, str], comparison: Comparison) -> None:
+    data = msgspec.json.decode(pages["comparison.json"])
+    assert data["targets"][0]["name"] == "kafka:3.9.2"
+    cells = {each["id"]: each["cells"] for each in data["guarantees"]}
+    assert cells["dur-001"]["t2"]["standing"] == "broken" and cells["dur-001"]["t1"]["kept"] == 1
+    assert data["cases"]["offsets/x"]["t2"] == {"standing": "undecided", "reason": "no-hit: because of no-hit"}
+    assert {each["change"] for step in data["changes"] for each in step["cases"]} >= {"newly broken", "newly undecided"}
+    assert len(data["guarantees"]) == len(comparison.rows)
+
+
+def test_ten_targets_by_three_hundred_guarantees_are_less_than_five_megabytes() -> None:
+    ids = list(registry())[:300]
+    message = "Fetch response v16\n" + "\n".join(f"  field_{number}  {number}" for number in range(60))
+    columns = []
+    for place in range(10):
+        results = []
+        for number, name in enumerate(ids):
+            word = "fail" if (number + place) % 10 == 0 else "pass"
+            made = result(f"area/case-{number}", word, name, schedule=KILL)
+            if word == "fail":
+                evidence = tuple(Evidence("answer", message, at_s=1.0, marked=(9,)) for _ in range(3))
+                made = msgspec.structs.replace(made, evidence=evidence, history=f"histories/{number}")
+            results.append(made)
+        columns.append(column(f"t{place}", *results, target=f"kafka:4.{place}"))
+    size = sum(len(text.encode()) for _, text in site.files(compared(columns)))
+    assert size < 5_000_000, f"{size:,}"
+
+
+def test_the_same_runs_make_the_same_bytes(pages: dict[str, str]) -> None:
+    assert dict(site.files(compared(small()))) == pages
+
+
+@pytest.fixture
+def closed(run_folder: Path, told: list[RunEvent]) -> Path:
+    state = RunState(run_folder)
+    writers = discover(state, without=("console",))
+    for event in told:
+        state.on(event)
+        for writer in writers.values():
+            writer.on(event)
+    seal(run_folder, {"target": "reference", "seed": 42, "status": 1}, complete=True)
+    return run_folder
+
+
+def test_the_command_takes_folders_and_archives(
+    closed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "site"
+    pack(closed, tmp_path / "run.zip")
+    with pytest.raises(UserError, match="one and the same run"):
+        compare(Wanted(runs=["run.zip", closed.name], out=out))
+    for _ in range(2):  # the second time it takes the place of the first
+        assert compare(Wanted(runs=["run.zip"], out=out)) == 0
+    said = capsys.readouterr().out
+    assert "reference?mutant=M05" in said and "broken" in said
+    page = (out / "cases" / "idempotence.lost-ack.html").read_text(encoding="utf-8")
+    assert "brokertrial replay  run.zip/idempotence.lost-ack" in page and "<svg" in page
+    assert not list(tmp_path.glob(".site*"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years", encoding="utf-8")
+    with pytest.raises(UserError, match="no comparison"):
+        compare(Wanted(runs=["run.zip"], out=tmp_path / "mine"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[[target]\n", "[[target]]\nname = 'no match'\n", "[[target]]\nmatch = 'x'\nverdict = 'pass'\n",
+     "[[target]]\nmatch = 'x'\nlink = 'javascript:alert(1)'\n"],
+)  # fmt: skip
+def test_notes_that_say_what_they_must_not(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError):
+        read([tmp_path / "notes.toml"])
+
+
+PRESSED = """
+<script>
+const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+const said = [];
+const say = () => said.push(document.activeElement.getAttribute("href") ?? document.activeElement.id);
+say.tabs = document.querySelectorAll('tr.row a[tabindex="0"]').length;
+document.querySelector('tr.row a[tabindex="0"]').focus();
+for (const key of ["End", "ArrowLeft", "ArrowDown", "Home", "PageUp", "/"]) { press(key); say(); }
+document.title = JSON.stringify([say.tabs, said, document.getElementById("shown").textContent]);
+</script>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+def test_the_table_in_a_browser(pages: dict[str, str], tmp_path: Path) -> None:
+    """Filters by the address, one stop for Tab, arrows that move in what is shown."""
+    for name, text in pages.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text.replace("</body>", f"{PRESSED}</body>"), encoding="utf-8")
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    address = f"file://{tmp_path}/matrix.html#differs=1"
+    shown = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=60, check=True)
+    title = re.search(r"<title>(.*?)</title>", shown.stdout)
+    assert title is not None
+    tabs, focused, count = msgspec.json.decode(title.group(1))
+    assert tabs == 1
+    differing = [row for row in compared(small()).asked if row.differs]
+    assert count == f"{len(differing)} of {len(compared(small()).asked)} guarantees"
+    rows = [[site.link_of(cell, row, compared(small())) for cell in row.cells] for row in differing]
+    heads = [f"guarantees/{row.guarantee.id}.html" for row in differing]
+    assert focused == [rows[0][2], rows[0][1], rows[1][1], heads[1], heads[0], "search"]
