@@ -216,6 +216,27 @@ def replay(place: str, times: int, runs: str, cases: tuple[str, ...]) -> None:
 
 
 @cli.command()
+@click.option(
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
+)
+@click.option("--open/--no-open", "opened", default=True, help="Open the report in a browser, where there is one.")
+def demo(runs: str, opened: bool) -> None:
+    """Show in a minute what a green and a red run look like, on the bundled broker; needs nothing."""
+    from brokertrial.ci.commands.demo import demo as command
+
+    sys.exit(command(Path(runs), opened))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands, options, targets and cases in a shell."""
+    from brokertrial.ci.commands.completion import script
+
+    click.echo(script(cli, shell))
+
+
+@cli.command()
 @click.option("--coverage", is_flag=True, help="Show which guarantees are covered by cases, and which are not.")
 @click.option("--matrix", is_flag=True, help="Show in which situations each case has passed on Apache Kafka.")
 @CASES

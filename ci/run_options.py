@@ -6,8 +6,22 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _cases(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from brokertrial.ci.commands.completion import cases
+
+    return cases(begun)
+
+
+def _targets(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from brokertrial.ci.commands.completion import targets
+
+    return targets(begun)
+
 
 CASES = click.option(
     "--cases",
@@ -18,12 +32,26 @@ CASES = click.option(
 )
 OF_A_RUN = (
     click.option(
-        "--target", required=True, metavar="TARGET", help="Broker to test; `brokertrial targets` lists the forms."
+        "--target",
+        required=True,
+        metavar="TARGET",
+        help="Broker to test; `brokertrial targets` lists the forms.",
+        shell_complete=_targets,
     ),
     click.option(
-        "--select", multiple=True, metavar="AREA/NAME", help="Run only these cases (* is a wildcard). Repeatable."
+        "--select",
+        multiple=True,
+        metavar="AREA/NAME",
+        help="Run only these cases (* is a wildcard). Repeatable.",
+        shell_complete=_cases,
     ),
-    click.option("--deselect", multiple=True, metavar="AREA/NAME", help="Skip these cases. Repeatable."),
+    click.option(
+        "--deselect",
+        multiple=True,
+        metavar="AREA/NAME",
+        help="Skip these cases. Repeatable.",
+        shell_complete=_cases,
+    ),
     CASES,
     click.option(
         "--profile",
