@@ -15,6 +15,8 @@ from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.claims import NAMES_BEGIN
 
 NUMBERS = re.compile(r"\d+")
+COMMIT = re.compile(r"v0\.0\.0-(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)\d{6}-(?P<commit>[0-9a-f]{12})")
+LONG = 32
 NO_NOTES = TargetNotes(match="")
 
 
@@ -52,6 +54,13 @@ class Column:
     def version(self) -> str:
         """As the target reports it."""
         return self.run.target_version or "version not stated"
+
+    @property
+    def short_version(self) -> str:
+        """The same in a table's head: what a Go module is called by its commit, by the day of that commit alone."""
+        if found := COMMIT.search(self.version):
+            return f"{found['year']}-{found['month']}-{found['day']} {found['commit'][:7]}"
+        return self.version if len(self.version) <= LONG else f"{self.version[: LONG - 1]}…"
 
     @property
     def day(self) -> str:

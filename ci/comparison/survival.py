@@ -87,7 +87,7 @@ def never_tried(rows: Sequence[FaultRow], kinds: Sequence[str]) -> list[str]:
     """Faults of this suite that no case of these runs was met with, and those that it has not at all."""
     met = {row.kind for row in rows}
     unused = [_text(kind, "a node", "requests") for kind in kinds if kind not in met and kind not in PROVING_ONLY]
-    return [*unused, *(text for kind, text in NOT_PROVOKED.items() if kind not in kinds)]
+    return [*(text for kind, text in NOT_PROVOKED.items() if kind not in kinds), *unused]
 
 
 def _cell(column: Column, names: dict[str, None]) -> Cell:
