@@ -33,6 +33,8 @@ from brokertrial.suites.result import Evidence, Outcome, Reason
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
 
+OPEN = (WENT_AWAY, CROWDED)
+"""Reasons for which a target that is gone is laid to no case: somebody else, or another case, may have ended it."""
 WITNESS_S = 20.0
 NO_EFFECT = "no-effect"
 Look = Callable[[Wire], None]
@@ -112,7 +114,7 @@ def _judged_to_the_end(
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *wire.noted))
     outcome = target.condition().upon(outcome, wire.traffic)
-    undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind != WENT_AWAY)
+    undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)
     if undecided and not target.lives():
         return _gone(wire).upon(outcome, wire.traffic)
     return outcome

@@ -7,13 +7,16 @@ from brokertrial.histories.header import HistoryWriteFailed
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.target_condition import Condition
 from tests.suites.scripted import TOPIC, produced, wire_to
 
 
-def outcome_of(function, *, alive=lambda: True, **handlers):
+def outcome_of(function, *, alive=lambda: True, found=None, **handlers):
     wire, exchanger = wire_to(**handlers)
     function.__doc__ = "Something MUST hold."
-    return attempt(Case("tests/case", function, ("prod-001",), (), {}, {}, False, None), wire, exchanger, {}, alive)
+    case = Case("tests/case", function, ("prod-001",), (), {}, {}, False, None)
+    look = None if found is None else lambda: found
+    return attempt(case, wire, exchanger, {}, alive, look)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +70,21 @@ def test_nothing_answers_and_nothing_ever_did():
 def test_a_target_that_dies_of_a_case_that_would_pass():
     outcome = outcome_of(lambda wire: wire.produce(TOPIC, batch("a")) and None, alive=lambda: False, Produce=produced())
     assert (outcome.verdict, outcome.reason.kind) == (Verdict.FAIL, "died")
+
+
+def test_a_target_that_died_beside_others_is_not_laid_to_a_case_though_it_is_dead_still():
+    """One of four cases killed it; the other three had asked what any broker answers."""
+    found = {kind: Condition(kind, "the target died of this case") for kind in ("crowded", "died")}
+    for function, handler in (
+        (lambda wire: wire.produce(TOPIC, batch("a")) and None, produced()),
+        (lambda wire: wire.produce(TOPIC, batch("a")) and None, lambda asked: None),
+    ):
+        told = {
+            kind: outcome_of(function, alive=lambda: False, found=condition, Produce=handler)
+            for kind, condition in found.items()
+        }
+        assert (told["crowded"].verdict, told["crowded"].reason.kind) == (Verdict.INCONCLUSIVE, "crowded")
+        assert (told["died"].verdict, told["died"].reason.kind) == (Verdict.FAIL, "died")
 
 
 def test_what_the_target_does_not_offer_is_not_applicable():
