@@ -12,7 +12,7 @@ import click
 from brokertrial import logs
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.run_options import CASES, options_of_a_run
+from brokertrial.ci.run_options import CASES, TOXIPROXY, options_of_a_run
 from brokertrial.extensions import BrokenExtension, use_folders
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
@@ -315,11 +315,12 @@ def targets(example: bool) -> None:
     flag_value="",
     help="Remove leftovers of killed runs: temporary folders and, for RUN, faults, data, topics and groups.",
 )
-def doctor(target: str | None, clean: str | None) -> None:
+@TOXIPROXY
+def doctor(target: str | None, clean: str | None, toxiproxy: str | None) -> None:
     """Show what this machine supports, and what each missing tool costs."""
     from brokertrial.ci.commands.doctor import doctor as command
 
-    sys.exit(command(target, clean))
+    sys.exit(command(target, clean, toxiproxy))
 
 
 def _passes_on(name: str, module: str, text: str) -> None:

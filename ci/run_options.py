@@ -30,6 +30,11 @@ CASES = click.option(
     multiple=True,
     help="Also the cases of this folder (docs/extending.md). Repeatable.",
 )
+TOXIPROXY = click.option(
+    "--toxiproxy",
+    metavar="HOST:PORT",
+    help="Control port of a running Toxiproxy for faults to bytes (default: one is started where a case needs it).",
+)
 OF_A_RUN = (
     click.option(
         "--target",
@@ -109,6 +114,7 @@ OF_A_RUN = (
         metavar="N",
         help="Cases run at the same time (default: two for each core). Cases that disturb the target always run alone.",
     ),
+    TOXIPROXY,
     click.option("--unproven", type=click.Choice(["warn", "fail"]), default="warn", hidden=True),
 )
 

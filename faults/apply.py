@@ -1,25 +1,31 @@
 """Carries out a schedule: opens its windows when their time comes, and heals all of them, whatever happens."""
 
+from __future__ import annotations
+
 import logging
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from brokertrial.faults.chosen_nodes import ChosenNodes
 from brokertrial.faults.clock import OperationTicks
 from brokertrial.faults.journal import FaultJournal
-from brokertrial.faults.kind import NetworkFault, ProcessFault
+from brokertrial.faults.kind import ByteFault, NetworkFault, ProcessFault
 from brokertrial.faults.kinds import fault_of, schedule_text, window_text
 from brokertrial.faults.network_faults import NetworkFaults
 from brokertrial.faults.packets import NetworkControl, NetworkFailed
 from brokertrial.faults.process_faults import ProcessFaults
 from brokertrial.faults.proxy_process import FaultProxy, ProxyFailed
 from brokertrial.faults.schedule import Schedule, Window
+from brokertrial.faults.toxic_faults import ToxicFaults
 from brokertrial.faults.triggers import Edge, RunProgress, Trigger, is_due, next_ms
 from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Row
+
+if TYPE_CHECKING:
+    from brokertrial.faults.toxiproxy.node_lines import NodeLines
 
 LOG = logging.getLogger("brokertrial.faults")
 POLL_SECONDS = 0.05
@@ -43,13 +49,14 @@ def applied(
     *,
     heal_within_s: float = HEAL_SECONDS,
     network: NetworkControl | None = None,
-) -> Iterator["Applied"]:
+    lines: NodeLines | None = None,
+) -> Iterator[Applied]:
     """Runs a schedule while the block runs; leaving it heals everything in reverse order and reads back that it did.
 
     The object that it gives tells `hits` by window, what is `active`, and after the block what is `unhealed`, with
-    the reason. `network` is that of the nodes, where they have one of their own.
+    the reason. `network` is that of the nodes, where they have one of their own; `lines` lead through Toxiproxy.
     """
-    faults = Applied(schedule, links, node_controls, history, clients_clock, network)
+    faults = Applied(schedule, links, node_controls, history, clients_clock, network, lines)
     try:
         faults.start()
         yield faults
@@ -69,6 +76,7 @@ class Applied:
         history: HistoryWriter,
         clock: OperationTicks,
         network: NetworkControl | None = None,
+        lines: NodeLines | None = None,
     ) -> None:
         self.schedule = schedule
         self.unhealed: dict[str, str] = {}
@@ -81,6 +89,8 @@ class Applied:
         chosen = ChosenNodes(node_controls, links, schedule.seed)
         self._nodes = ProcessFaults(node_controls, chosen, self._journal)
         self._network = NetworkFaults(network, chosen)
+        self._lines = lines
+        self._toxics = ToxicFaults(lines, links, schedule.seed) if lines is not None else None
         self._progress = RunProgress()
         self._began: list[Window] = []
         self._open: dict[str, Window] = {}
@@ -141,8 +151,11 @@ class Applied:
             self._thread.join(within_s)
         for window in reversed(self.schedule.windows):
             self._heal(window)
-        self.unhealed |= self._nodes.unhealed(self._began) | self._network.unhealed(self._began)
-        self._count_packets()
+        for ours in (self._nodes, self._network, self._toxics):
+            self.unhealed |= ours.unhealed(self._began) if ours is not None else {}
+        self._count_what_they_met()
+        if self._lines is not None and self._lines.renewed:
+            self._history.event("toxiproxy-restarted", times=self._lines.renewed)
         if self._links.alive():
             self.hits  # noqa: B018 - the last count
             self.unhealed |= self._still_open()
@@ -174,11 +187,13 @@ class Applied:
                     self._act(window, edge)
             self._drain()
 
-    def _ours(self, window: Window) -> ProcessFaults | NetworkFaults | None:
-        """Who does it, where that is not the proxy."""
+    def _ours(self, window: Window) -> ProcessFaults | NetworkFaults | ToxicFaults | None:
+        """Who does it, where that is not the proxy: of faults to bytes Toxiproxy, or the kernel where there is none."""
         fault = fault_of(window)
         if isinstance(fault, ProcessFault):
             return self._nodes
+        if isinstance(fault, ByteFault) and self._toxics is not None:
+            return self._toxics
         return self._network if isinstance(fault, NetworkFault) else None
 
     def _come_and_go(self) -> None:
@@ -188,15 +203,18 @@ class Applied:
                     self._network.tick(window)
                 except NetworkFailed as problem:
                     self._fail(window, problem)
-        self._count_packets()
+        self._count_what_they_met()
 
-    def _count_packets(self) -> None:
-        """A rule bites when it meets its first packet."""
+    def _count_what_they_met(self) -> None:
+        """A rule bites when it meets its first packet, a toxic with its first request or the first connection's end."""
         for window in self.schedule:
-            count = self._network.hits_of(window)
+            ours = self._ours(window)
+            if not isinstance(ours, NetworkFaults | ToxicFaults):
+                continue
+            count = ours.hits_of(window)
             if count and not self._hits[window.id]:
                 self._edge(window.id, "hit", now_ns())
-                self._tell("hit", window, **_who(self._network.nodes_of(window)), decision=window.kind, n=1)
+                self._tell("hit", window, **_who(ours.nodes_of(window)), decision=window.kind, n=1)
             self._hits[window.id] = max(self._hits[window.id], count)
 
     def _due(self) -> list[tuple[Window, Edge]]:

@@ -10,6 +10,7 @@ from brokertrial.faults.match import Match
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.packets import Effect, Members
 from brokertrial.faults.schedule import FaultModel, Window
+from brokertrial.faults.toxiproxy.toxic import Toxic
 from brokertrial.faults.triggers import AT_HEAL, AT_ONCE, Trigger
 from brokertrial.wire.messages import Struct
 
@@ -114,6 +115,20 @@ class NetworkFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         target = window.target or "any"
         where = f"node {target}" if target.isdigit() else target
         return f"{cls.verb.format(where)}{_said(window)}"
+
+
+class ByteFault(NetworkFault, frozen=True, forbid_unknown_fields=True):
+    """A fault done by Toxiproxy to the bytes between nodes and clients; by the kernel where there is no Toxiproxy, and
+    `effects` says how. The connections of its nodes are closed when the window ends.
+    """
+
+    needs = ("toxiproxy",)
+    ends_connections: ClassVar[bool] = False
+    """Whether it has bitten when a connection has ended, and not before; else when a request has met it."""
+
+    def toxics(self) -> list[Toxic]:
+        """What is put on the line of each node."""
+        raise TypeError(f"{type(self).__name__} does nothing")
 
 
 class MessageFaultOptions(TypedDict, total=False):

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 NETWORK = "network"
 """That of which the target must be started anew, each node in a network namespace."""
+FORGETTING = frozenset({"kill", "terminate", "restart"})
+"""What a target that keeps nothing on a disk cannot be asked for: nobody could tell a loss from its design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,21 @@ CAPABILITIES: dict[str, Capability] = {
         "cutting nodes off from each other (`brokertrial doctor` says what that takes)",
         "its nodes can be cut off from each other: they can live in network namespaces",
     ),
-    "bandwidth": Capability("making a node's line narrow", "a node's line can be made narrow (tc's tbf)"),
+    "bandwidth": Capability(
+        "making a node's line narrow (`brokertrial doctor` says what that takes)",
+        "a node's line can be made narrow (Toxiproxy, or tc's tbf)",
+    ),
+    "latency": Capability(
+        "making a node's line long (`brokertrial doctor` says what that takes)",
+        "what a node sends and gets can be delayed (Toxiproxy, or tc's netem)",
+    ),
+    "toxiproxy": Capability(
+        "a Toxiproxy before the nodes (`brokertrial doctor` says what that takes)",
+        "bytes between nodes and clients can be sliced, swallowed and cut off (Toxiproxy)",
+    ),
     "netem": Capability(
-        "delaying and reordering packets (`brokertrial doctor` says what that takes)",
-        "packets of a node can be delayed and reordered (tc's netem)",
+        "reordering packets (`brokertrial doctor` says what that takes)",
+        "packets of a node can be reordered (tc's netem)",
     ),
     "three-nodes": Capability("at least three nodes"),
     "leaders": Capability("partitions that have one leader"),

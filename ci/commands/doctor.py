@@ -17,11 +17,11 @@ from brokertrial.suites.running import extended
 from brokertrial.suites.targets import doctor as ward
 
 
-def doctor(target: str | None, clean: str | None) -> int:
+def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) -> int:
     """Prints what was found; 1 when the target cannot do what it says that it can."""
     if clean is not None:
         return _clean(clean)
-    found = ward.examine(target) if target else ward.machine()
+    found = ward.examine(target) if target else ward.machine(toxiproxy)
     for finding in found:
         click.echo(f"{finding.ability:<14} {finding.state:<11} {finding.detail}".rstrip())
     for place, groups in extended.load().items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.events import RunEvent
@@ -19,6 +19,9 @@ from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.targets import Target
 
+if TYPE_CHECKING:
+    from brokertrial.suites.toxiproxy.toxiproxies import Toxiproxies
+
 
 class AttemptSession(Protocol):
     """The part of a TargetSession that attempts use; see there."""
@@ -32,6 +35,7 @@ class AttemptSession(Protocol):
     permissions: RunPermissions
     interruption: Interruption
     results: list[CaseResult]
+    toxiproxies: Toxiproxies | None
 
     @property
     def emit(self) -> Callable[[RunEvent], None]: ...

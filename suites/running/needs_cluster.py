@@ -12,7 +12,9 @@ from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe.prerequisites import OWNERS
 
-HURTS = frozenset({"kill", "terminate", "pause", "restart", "settings", "logs", NETWORK, "bandwidth", "netem"})
+HURTS = frozenset(
+    {"kill", "terminate", "pause", "restart", "settings", "logs", NETWORK, "netem", "bandwidth", "latency"}
+)
 """Needs of a case, or of its faults, that a neighbour would feel, or that a neighbour would disturb."""
 DECLARED: Mapping[str, str] = {}
 """Case -> why it runs alone."""

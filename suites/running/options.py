@@ -24,6 +24,7 @@ from brokertrial.suites.since import release_of
 from brokertrial.suites.situations import situations
 from brokertrial.suites.situations.choice import DEEP, SAMPLE, WORDS
 from brokertrial.suites.targets import ALLOWANCES, FEATURES, open_target
+from brokertrial.wire.addresses import parsed
 
 KEEP, UNPROVEN = ("all", "failed"), ("warn", "fail")
 NAME, NONE = "options.json", "none"
@@ -72,6 +73,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Cases under way at once; from the cores where it is not given. A case that disturbs the target is alone."""
     through: str | None = None
     """A schedule (JSON) that is active from the first request to the last."""
+    toxiproxy: str | None = None
+    """The control port (`host:port`) of a Toxiproxy that runs already; one is started where it is not given."""
     refute: bool = False
     """Edits the responses of each case as its `detects` says: every one must fail."""
     each_alone: bool = False
@@ -128,6 +131,11 @@ class RunOptions(msgspec.Struct, frozen=True):
                 raise BadOptions(f"{name} {value!r} is none of: {', '.join(allowed)}.")
         if self.jobs is not None and self.jobs < 1:
             raise BadOptions(f"jobs {self.jobs}: at least one case is under way.")
+        if self.toxiproxy is not None:
+            try:
+                parsed(self.toxiproxy)
+            except ValueError as error:
+                raise BadOptions(f"--toxiproxy: {error}") from None
         if not 0 <= self.min_decided <= 100:
             raise BadOptions(f"min_decided {self.min_decided:g} is no percentage.")
         extended.load(self.cases)

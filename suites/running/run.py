@@ -34,6 +34,7 @@ from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Uncl
 from brokertrial.suites.probe.prerequisites import OWNERS, owners_first
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running import claims
+from brokertrial.suites.running.byte_faults import toxiproxies_for
 from brokertrial.suites.running.case_info import case_info
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
@@ -250,6 +251,7 @@ class Run:
                 require=self.options.require,
                 release=self.options.release,
                 alone=self.options.each_alone,
+                toxiproxies=toxiproxies_for(self.cases, target, self.options.toxiproxy),
                 repeats=RepeatBudget(max(REPEATS_AT_LEAST_S, sum(map(self.estimate, self.cases)))),
             )
             self._undo.callback(self._session.close)

@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -37,6 +38,7 @@ from brokertrial.suites.probe.permission_check import RunPermissions
 from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Attempt, CaseResult, Evidence, Outcome
+from brokertrial.suites.running.byte_faults import lines_are_enough
 from brokertrial.suites.running.case_result import lost, result_of
 from brokertrial.suites.running.case_run import UNWRITTEN, CaseRun
 from brokertrial.suites.running.claims import broken_promises, unkept_promises
@@ -63,6 +65,9 @@ from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
 from brokertrial.wire.addresses import all_parsed, reached
 
+if TYPE_CHECKING:
+    from brokertrial.suites.toxiproxy.toxiproxies import Toxiproxies
+
 
 class TargetSession:
     """Everything between the start of a target and its stop. `emit` gets every event."""
@@ -83,6 +88,7 @@ class TargetSession:
         release: tuple[int, ...] = (),
         alone: bool = False,
         repeats: RepeatBudget | None = None,
+        toxiproxies: Toxiproxies | None = None,
     ) -> None:
         self.target = target
         self.run_dir = run_dir
@@ -99,6 +105,7 @@ class TargetSession:
         self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
         self.repeats = repeats or RepeatBudget()
+        self.toxiproxies = toxiproxies
         self._entropy = f"{seed}/{time.time_ns()}/{os.getpid()}"
         self._salt = naming.salt(self._entropy)
         self.prefix = naming.unused(self._entropy, ())
@@ -140,6 +147,7 @@ class TargetSession:
             withheld_apis(wire),
             frozenset(self.require),
             self.target.chosen,
+            self.target.volatile,
             self.release or self.target.release_number,
         )
         self.required = tuple(required(self.require, self.offer, self.claims))
@@ -254,7 +262,8 @@ class TargetSession:
         )
         liveness = member or self.liveness
         try:
-            if NETWORK in case.needs and not self._has_sound_network():
+            in_network = NETWORK in case.needs or not lines_are_enough(case, self.toxiproxies)
+            if in_network and not self._has_sound_network():
                 if self.run_wide_faults is not None:
                     return not_applicable("needs", "needs nodes that are in a network from the first case on")
                 self._enter_network()

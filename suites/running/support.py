@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from brokertrial.suites.capabilities import CAPABILITIES
+from brokertrial.suites.capabilities import CAPABILITIES, FORGETTING
 from brokertrial.suites.case import Case
 from brokertrial.suites.result import Reason
 from brokertrial.suites.running.features import disclaimed
@@ -42,6 +42,7 @@ class TargetSupport(msgspec.Struct, frozen=True):
     withheld: Mapping[str, str] = {}  # API -> the setting of the cluster that keeps it from clients
     required: frozenset[str] = frozenset()  # areas that count although they are disclaimed
     chosen: frozenset[str] = frozenset()  # settings of the cluster that the user chose
+    volatile: bool = False  # it forgets everything when its process ends, and says so
     release: tuple[int, ...] = ()  # of Apache Kafka, as far as it is known or said; empty: every rule binds
 
     def offers(self, api: str, at_least: int = 0) -> bool:
@@ -70,6 +71,8 @@ def unmet_need(case: Case, offer: TargetSupport) -> Reason | None:
             return Reason(
                 "not-offered", f"the broker does not offer CreateTopics; the case needs {CAPABILITIES[need].need}"
             )
+        if offer.volatile and need in FORGETTING:
+            return Reason("disclaimed", "disclaimed: data that outlive the process (volatile)")
         if not _has(need, offer):
             return Reason("missing-capability", f"the target lacks what the case needs: {CAPABILITIES[need].need}")
     return None

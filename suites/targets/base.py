@@ -107,6 +107,9 @@ class Target(ABC):
     leaderless: bool = False
     """Any node serves any partition; the leader in a schedule is then the node that the client talks to."""
 
+    volatile: bool = False
+    """It keeps nothing: what was acknowledged is gone when its process is, and that is its design."""
+
     begins_in_network: bool = False
     """Set before `start`: each node is to live in a network namespace from the beginning, where that is possible."""
 

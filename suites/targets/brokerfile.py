@@ -19,7 +19,7 @@ from brokertrial.wire.addresses import parsed
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
 KEYS = (
     *("nodes", "process", "start", "before", "after", "version", "ports", "ready", "stop", "logs", "alarm"),
-    *("actions", "health", "reach", "claims", "leaderless", "kafka"),
+    *("actions", "health", "reach", "claims", "leaderless", "kafka", "cwd", "volatile"),
 )
 ACTIONS = ("kill", "pause", "resume", "restart")
 RESTART, LEAVE = "restart", "leave"
@@ -28,7 +28,7 @@ EXAMPLE = """\
 # A broker that a command starts, for `brokertrial run --target file:broker.toml`.
 # Only `start` is needed: that is one node on a free port. Every other key may be left out.
 # First `brokertrial doctor --target file:broker.toml`: it starts the broker once and says which of this works.
-# Commands are lists of arguments, never a line for a shell; they run in the folder of this file.
+# Commands are lists of arguments, never a line for a shell; they run in the folder of this file, or in `cwd`.
 # Filled in wherever a command or a log path has them:
 #   {node}  1, 2, ...        {port}  the node's port        {data}  a folder of its own
 #   {peers} host:port,... of all nodes                      {ports} port,... of all nodes
@@ -42,6 +42,10 @@ start   = ["./mybroker", "--id={node}", "--listen=127.0.0.1:{port}", "--data={da
 # crashed. Each command must end by itself.
 # before  = [["./start-storage"]]
 # after   = [["./stop-storage"]]
+
+# cwd = "../build"            # where commands run, and where relative log paths begin; itself relative to this file
+# volatile = true             # what was acknowledged is gone when its process is: nothing is killed or restarted to
+                              # see whether it is still there
 
 version = ["./mybroker", "--version"]   # the first line that it prints
 # kafka = "3.5"               # the Apache Kafka release that it is compatible with: promises that Kafka made only
@@ -89,6 +93,7 @@ class BrokerFile:
     """What the file says, checked; commands still have their placeholders."""
 
     path: Path
+    folder: Path  # where commands run
     nodes: int = 1
     per_node: bool = True
     start: tuple[str, ...] = ()
@@ -108,6 +113,7 @@ class BrokerFile:
     reach: Mapping[str, str] = field(default_factory=dict)
     claims: Mapping[str, bool] = field(default_factory=dict)
     leaderless: bool = False
+    volatile: bool = False
     release: tuple[int, ...] = ()  # of Apache Kafka, that it says it is compatible with
 
     @classmethod
@@ -131,9 +137,7 @@ class _Reader:
         nodes = self._whole("nodes", content.get("nodes", 1))
         known = dict.fromkeys((*FEATURES, *ALLOWANCES, "leaderless"), bool)
         claims = dict(self._table("claims", content.get("claims", {}), known))
-        leaderless = claims.pop("leaderless", content.get("leaderless", False))
-        if not isinstance(leaderless, bool):
-            raise self._wrong("leaderless", "true or false", leaderless)
+        leaderless = self._flag("leaderless", claims.pop("leaderless", content.get("leaderless", False)))
         ready = self._table("ready", content.get("ready", {}), {"within_s": (int, float)})
         stop = self._table("stop", content.get("stop", {}), {"signal": str, "within_s": (int, float)})
         actions = self._table("actions", content.get("actions", {}), dict.fromkeys(ACTIONS, list))
@@ -145,6 +149,7 @@ class _Reader:
             raise self._wrong("reach", 'a table of "advertised address" = "real address"', reach)
         made = BrokerFile(
             path=self.path,
+            folder=self._folder(self._text("cwd", content.get("cwd", ""))),
             nodes=nodes,
             per_node=self._choice("process", content.get("process", "per-node"), ("per-node", "all")) == "per-node",
             start=self._command("start", content["start"]) if "start" in content else (),
@@ -164,6 +169,7 @@ class _Reader:
             reach=dict(reach),
             claims=claims,
             leaderless=leaderless,
+            volatile=self._flag("volatile", content.get("volatile", False)),
             release=self._release(content["kafka"]) if "kafka" in content else (),
         )
         return self._whole_makes_sense(made)
@@ -250,6 +256,17 @@ class _Reader:
         if not isinstance(value, str) or value not in choices:
             raise self._wrong(key, " or ".join(f'"{choice}"' for choice in choices), value)
         return value
+
+    def _flag(self, key: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise self._wrong(key, "true or false", value)
+        return value
+
+    def _folder(self, cwd: str) -> Path:
+        folder = (self.path.parent / cwd).resolve()
+        if not folder.is_dir():
+            raise self._problem(f"`cwd` is {cwd!r}, and {folder} is no folder that is there")
+        return folder
 
     def _text(self, key: str, value: object) -> str:
         if not isinstance(value, str):

@@ -200,14 +200,15 @@ def _must(holds: bool, otherwise: str) -> None:
         raise TargetProblem(otherwise)
 
 
-def machine() -> list[Ability]:
-    """What this machine can do, and what each missing thing costs."""
+def machine(toxiproxy: str | None = None) -> list[Ability]:
+    """What this machine can do, and what each missing thing costs. `toxiproxy`: the address of one that runs."""
     return [
         Ability("Python", "works", f"{sys.version.split()[0]} on {sys.platform}"),
         _java(),
         _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
-        _program("Go", "go", "version", "Porcupine, the second engine for linearizability, is left out"),
+        _program("Go", "go", "version", "Porcupine, the second engine for linearizability, and Toxiproxy are left out"),
         _docker(),
+        _toxiproxy(toxiproxy),
         *_network(),
         _processors(),
     ]
@@ -234,6 +235,14 @@ def _docker() -> Ability:
         return Ability("Docker", "does not", f"`docker` is not on the PATH: {cost}")
     said = _said([path, "version", "--format", "{{.Server.Version}}"])
     return Ability("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
+
+
+def _toxiproxy(address: str | None) -> Ability:
+    from brokertrial.suites.toxiproxy import ability  # loads its client library
+
+    works, detail = ability.tried(address)
+    states: dict[bool | None, AbilityState] = {True: "works", False: "does not", None: "not stated"}
+    return Ability("Toxiproxy", states[works], detail)
 
 
 def _network() -> list[Ability]:

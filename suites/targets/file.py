@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.capabilities import FORGETTING
 from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
@@ -39,9 +40,10 @@ class FileTarget(ProcessTarget):
         if not address.where:
             raise UnknownTarget("file: needs a file, such as `file:broker.toml`.")
         self.file = BrokerFile.read(Path(address.where).resolve())
-        self.folder = self.file.path.parent
+        self.folder = self.file.folder
         self.start_within_s = self.file.ready_within_s
         self.leaderless = self.file.leaderless
+        self.volatile = self.file.volatile
         self.reach = dict(self.file.reach)
         self.capabilities = _capabilities(self.file)
         self._places: dict[int, tuple[str, int]] = {}  # by the number that {node} was
@@ -157,19 +159,28 @@ class FileTarget(ProcessTarget):
             node.resume()
             if not node.alive() and "restart" in self.file.actions:
                 node.restart()
-        if self.file.actions:
+        if self._runs_on:
+            for child in self._nodes.values():
+                child.resume()
             self.wait_until_ready()
         else:
             super().recover()
 
     @property
+    def _runs_on(self) -> bool:
+        """Whether it is not ours to start it again: commands do that, or nobody may."""
+        if self.file.actions:
+            return "restart" in self.file.actions or not self.file.start
+        return self.file.on_sick == LEAVE and super().alive()
+
+    @property
     def restartable(self) -> bool:
         if self._acted:
-            return self.file.on_sick == RESTART and "restart" in self.file.actions
+            return self.file.on_sick == RESTART and ("restart" in self.file.actions or bool(self.file.start))
         return self.file.on_sick != LEAVE
 
     def restart(self) -> None:
-        if not self._acted:
+        if "restart" not in self.file.actions and self.file.start:
             super().restart()
             return
         for node in self._acted.values():
@@ -272,7 +283,7 @@ def _capabilities(file: BrokerFile) -> frozenset[str]:
         has |= {"pause"} if {"pause", "resume"} <= set(file.actions) else set()
     elif file.per_node or file.nodes == 1:
         has |= {"kill", "terminate", "pause", "restart"}
-    return frozenset(has)
+    return frozenset(has - FORGETTING if file.volatile else has)
 
 
 def _resolved(place: tuple[str, int]) -> tuple[str, int]:

@@ -72,16 +72,19 @@ def main(parent: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     groups: set[int] = set()
     unread = b""
-    while os.getppid() == parent:
-        # The time limit notices a parent that died while a forked child still held the other end of the pipe.
-        if not select.select([0], [], [], 0.5)[0]:
-            continue
-        if not (chunk := os.read(0, 4096)):
+    while True:
+        living = os.getppid() == parent
+        # The time limit notices a parent that died while a forked child still held the other end of the pipe; what the
+        # parent wrote before it died, perhaps before this process had begun to look, is still read.
+        if select.select([0], [], [], 0.5 if living else 0)[0]:
+            if not (chunk := os.read(0, 4096)):
+                break
+            *lines, unread = (unread + chunk).split(b"\n")
+            for line in lines:
+                group = int(line[1:])
+                groups.add(group) if line.startswith(b"+") else groups.discard(group)
+        elif not living:
             break
-        *lines, unread = (unread + chunk).split(b"\n")
-        for line in lines:
-            group = int(line[1:])
-            groups.add(group) if line.startswith(b"+") else groups.discard(group)
     for group in groups:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)

@@ -13,6 +13,7 @@ from brokertrial.faults.journal import JOURNALS
 from brokertrial.faults.kinds import schedule_text
 from brokertrial.faults.proxy_process import ProxyFailed
 from brokertrial.faults.schedule import Schedule
+from brokertrial.faults.toxiproxy.toxic import ToxiproxyFailed
 from brokertrial.histories.header import Header, HistoryWriteFailed
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
@@ -78,6 +79,8 @@ def attempt_trial(
         raise  # the session says it, and does not try again
     except ProxyFailed as error:
         return inconclusive("suite", f"the proxy failed: {error}")
+    except ToxiproxyFailed as error:
+        return inconclusive("suite", f"{error}")
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
         trace = Evidence("exception", traceback.format_exc())
         return inconclusive("suite", f"{type(error).__name__}: {error}", (trace,))
@@ -178,6 +181,7 @@ def _run(
             emit=session.emit,
             journal=journals / f"{folder.name}.jsonl",
             network=session.target.network,
+            toxiproxies=session.toxiproxies,
             wire=lambda client: session.probe(
                 structs.replace(case_context, client_id=client) if client else case_context
             ),

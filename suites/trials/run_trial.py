@@ -38,7 +38,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
     clients see and nothing can make right (sightings.py) ends the load; all is read and judged as ever.
     """
     seen, healed_ns = TrialFacts(latency_ms=trial_context.case_context.latency_ms), 0
-    with trial_context.links() as links:
+    with trial_context.links(schedule) as links:
         watched = WatchedRecorder(trial_context.recorder)
         clients = Clients(trial.workload, trial_context, links, watched)
         load, sightings = Load(clients, trial_context), Sightings(watched, _cleaned(trial, trial_context))
@@ -59,6 +59,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                 trial_context.recorder,
                 clients.clock,
                 network=trial_context.network,
+                lines=trial_context.lines,
             ) as faults:
                 enough_ns = now_ns() + int(trial.at_least_s * 1e9)
                 clients.until(

@@ -16,12 +16,13 @@ from brokertrial.faults.kinds.bridge import bridge
 from brokertrial.faults.kinds.cut_clients import cut_clients
 from brokertrial.faults.kinds.cut_controllers import cut_controllers
 from brokertrial.faults.kinds.cut_replication import cut_replication
-from brokertrial.faults.kinds.delay_packets import delay_packets
 from brokertrial.faults.kinds.flap import flap
 from brokertrial.faults.kinds.isolate import isolate
+from brokertrial.faults.kinds.latency import latency
 from brokertrial.faults.kinds.limit_bandwidth import limit_bandwidth
 from brokertrial.faults.kinds.lose_packets import lose_packets
 from brokertrial.faults.kinds.one_way import one_way
+from brokertrial.faults.kinds.reorder_packets import reorder_packets
 from brokertrial.faults.kinds.reset_connections import reset_connections
 from brokertrial.faults.kinds.ring import ring
 from brokertrial.faults.packets import Members, NetworkFailed, PacketRule
@@ -148,8 +149,12 @@ def test_a_narrow_line_takes_its_time(nodes: Nodes, during: Any) -> None:
 if "netem" in offered_here():  # which no package brings to a kernel that lacks it: no skip that CI could mend
 
     def test_packets_are_late(nodes: Nodes, during: Any) -> None:
-        during(delay_packets(1, delay_ms=80), 1)
+        during(latency(1, 80), 1)
         assert nodes.ask(2, 1)["took_s"] > 0.3 and nodes.network.hits()["w0"] > 0  # four packets in turn, at the least
+
+    def test_packets_overtake(nodes: Nodes, during: Any) -> None:
+        during(reorder_packets(1, percent=30), 1)
+        assert nodes.ask(2, 1)["state"] == "reached" and nodes.network.hits()["w0"] > 0
 
 
 def test_a_rule_that_meets_nothing_has_no_hit(nodes: Nodes) -> None:
@@ -186,5 +191,5 @@ def test_every_network_kind_has_its_proof() -> None:
     """A kind that no test of this file drives is a kind that may do nothing."""
     text = Path(__file__).read_text()
     for name, kind in all_kinds().items():
-        if "proxy" not in kind.needs and {"network", "bandwidth", "netem"} & {*kind.needs}:
+        if "proxy" not in kind.needs and {"network", "bandwidth", "latency", "netem"} & {*kind.needs}:
             assert f"during({name}(" in text, name

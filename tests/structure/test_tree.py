@@ -22,6 +22,7 @@ ADDRESS = re.compile(r"index-url|find-links|://")
 IMPORT_NAMES = {
     "google-crc32c": "google_crc32c",
     "google-re2": "re2",
+    "toxiproxy-python": "toxiproxy",
     "confluent-kafka": "confluent_kafka",
 }
 TOLD_APART = {"jinja2": "markupsafe"}  # a dependency of jinja2 by its own declaration

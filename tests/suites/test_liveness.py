@@ -160,6 +160,22 @@ def test_a_health_command_that_fails_from_a_case_on_is_that_case_alone(tmp_path)
     assert "health command fails" in found["tests/sickens"].reason.sentence
 
 
+def test_a_broker_that_its_own_command_calls_sick_is_started_anew(tmp_path):
+    """The command asks the store, here by a file in it; the broker takes records all the while."""
+    sick = "{data}/sick"
+    more = f'[health]\ncommand = ["sh", "-c", "! rm {sick}"]\non_sick = "restart"'
+
+    def sickens(wire):
+        wire.versions("ListGroups")
+        (tmp_path / "run" / "run" / "target" / "data" / "node-1" / "sick").touch()
+
+    cases = [CASES[0], case("tests/sickens", sickens), CASES[2]]
+    found = results_of(bad_broker.toml(tmp_path, "nothing_bad", more=more), tmp_path / "run", cases)
+    assert found["tests/sickens"].is_failure and found["tests/two"].verdict is Verdict.PASS
+    (warning,) = found["tests/sickens"].warnings
+    assert "the target was restarted" in warning and "health command fails" in warning
+
+
 @pytest.mark.parametrize("habit", ["closes_all_connections", "slow", "lets_nobody_read"])
 def test_a_broker_that_lives_is_not_accused(tmp_path, habit):
     """One that closes every connection and listens on, one that takes its time, one that lets nobody read."""

@@ -73,6 +73,33 @@ def test_recover_restarts_it(file_target: MakeTarget, port: int) -> None:
         assert target.alive()
 
 
+def test_one_that_can_only_be_paused_goes_on(file_target: MakeTarget, port: int) -> None:
+    with file_target(**keys(port, "pause", "resume")) as target:
+        assert "pause" in target.capabilities and not {"kill", "restart"} & target.capabilities
+        target.nodes[7].pause()
+        assert not target.alive()
+        target.recover()
+        assert target.alive() and not target.restartable
+
+
+def test_our_own_child_that_can_only_be_paused_is_started_again(file_target: MakeTarget) -> None:
+    """Commands pause it, and none restarts it: it died in a case, and that is not the end of the run."""
+    signals = {"pause": ["sh", "-c", "kill -STOP $(cat pid)"], "resume": ["sh", "-c", "kill -CONT $(cat pid)"]}
+    start = ["sh", "-c", 'echo $$ > pid; exec "$@"', "sh", *tiny()]
+    with file_target(start=start, actions=signals, health={"on_sick": "restart"}) as target:
+        (node,) = target.nodes.values()
+        node.pause()
+        assert node.paused()
+        target.recover()
+        (child,) = target._nodes.values()  # type: ignore[attr-defined]
+        child.kill()
+        assert not target.alive()
+        target.recover()
+        assert target.alive() and target.restartable
+        target.restart()
+        assert target.alive()
+
+
 def test_an_action_that_is_not_given_says_so(file_target: MakeTarget, port: int) -> None:
     with file_target(**keys(port, "kill")) as target:
         with pytest.raises(TargetNotReady, match=r"\[actions\] has no `pause`"):

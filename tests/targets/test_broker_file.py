@@ -34,9 +34,11 @@ def test_the_example_is_valid_and_means_what_its_comments_say(tmp_path: Path) ->
 
 def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> None:
     keys = ("# before", "# kafka", "# after", "# [", "# kill", "# pause", "# resume", "# restart", '# "broker-1')
-    keys += ("# command", "# within_s", "# on_sick")
+    keys += ("# command", "# within_s", "# on_sick", "# volatile", "# cwd")
+    (tmp_path / "build").mkdir()
     lines = [line[2:] if line.startswith(keys) else line for line in example().splitlines()]
-    made = read(tmp_path, "\n".join(lines))
+    made = read(tmp_path, "\n".join(lines).replace("../build", "build"))
+    assert (made.volatile, made.folder) == (True, (tmp_path / "build").resolve())
     assert set(made.actions) == {"kill", "pause", "resume", "restart"}
     assert made.reach == {"broker-1:9092": "127.0.0.1:19092"}
     assert made.health == ("./is-it-well", "127.0.0.1:{port}")
@@ -54,6 +56,8 @@ def test_the_commented_lines_of_the_example_are_valid_too(tmp_path: Path) -> Non
         ({"start": ["./mybroker", "{prot}"]}, "{prot}, which nothing is filled in for.\n  Did you mean port"),
         ({"start": ["./mybroker"]}, "`start` has no {port}"),
         ({}, "there is no `start`, and `ports` does not say where the nodes run"),
+        ({"start": START, "cwd": "nowhere"}, "`cwd` is 'nowhere', and "),
+        ({"start": START, "volatile": "yes"}, "`volatile` is true or false, not 'yes'"),
         ({"start": START, "nodes": 0}, "`nodes` is a whole number from 1 to 100, not 0"),
         ({"start": START, "nodes": True}, "`nodes` is a whole number"),
         ({"start": START, "process": "each"}, '`process` is "per-node" or "all"'),

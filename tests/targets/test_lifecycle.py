@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from brokertrial.suites.capabilities import FORGETTING
+from brokertrial.suites.case import by_id
+from brokertrial.suites.running.support import TargetSupport, unmet_need
 from brokertrial.suites.targets import Target, TargetNotReady, processes, readiness
 from brokertrial.suites.targets.process import ProcessNode
 from tests.targets.conftest import MakeTarget, gone, tiny
@@ -181,6 +184,39 @@ def test_one_process_for_all_nodes_has_none_that_can_be_hurt(file_target: MakeTa
         assert target.nodes == {}
         assert "kill" not in target.capabilities and "nodes" in target.capabilities
         assert len(target.bootstrap.split(",")) == 3
+
+
+def test_one_process_for_all_that_nobody_may_kill_is_waited_for(file_target: MakeTarget) -> None:
+    with file_target(nodes=3, process="all", start=tiny(ports="{ports}"), health={"on_sick": "leave"}) as target:
+        assert target.nodes == {} and not target.restartable
+        (child,) = target._nodes.values()  # type: ignore[attr-defined]
+        first = child.pid
+        child.pause()
+        assert not target.alive()
+        target.recover()
+        assert target.alive() and child.pid == first, "it was thawed, not started again"
+        child.kill()
+        target.recover()
+        assert target.alive(), "what has ended by itself is started: nobody kills anything by that"
+
+
+def test_commands_run_in_the_folder_that_is_named(file_target: MakeTarget, tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    more = {"cwd": "build", "before": [["sh", "-c", "pwd > before"]], "logs": ["broker.log"], "version": ["pwd"]}
+    start = ["sh", "-c", 'echo told > broker.log; exec "$@"', "sh", *tiny()]
+    with file_target(start=start, **more) as target:
+        assert target.version() == str((tmp_path / "build").resolve())
+        assert (tmp_path / "build" / "before").read_text().strip() == target.version()
+        until("its log", lambda: any(line.text == "told" for line in target.log_lines(0, time.monotonic_ns())))
+
+
+def test_one_that_keeps_nothing_is_not_asked_what_it_kept(file_target: MakeTarget) -> None:
+    target = file_target(volatile=True)
+    assert target.volatile and "pause" in target.capabilities and not FORGETTING & target.capabilities
+    offer = TargetSupport({}, {}, target.capabilities, 1, volatile=True)
+    for name, kind in (("produce/acked-survive-a-kill", "disclaimed"), ("produce/frozen-leader", None)):
+        reason = unmet_need(by_id()[name], offer)
+        assert (reason and reason.kind) == kind, name
 
 
 def test_alarming_lines_are_found_in_their_window(file_target: MakeTarget) -> None:

