@@ -5,6 +5,7 @@ Its name says which process that was, so that a later run removes what the dead 
 
 import hashlib
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -30,11 +31,8 @@ def is_orphan(name: str) -> bool:
 def _place() -> str:
     """Where numbers of processes mean what they mean here: this start of this machine, or of this container."""
     parts = [os.uname().nodename]
-    for read in (lambda: Path("/proc/sys/kernel/random/boot_id").read_text(), lambda: os.readlink("/proc/self/ns/pid")):
-        try:
-            parts.append(read())
-        except OSError:
-            continue
+    with suppress(OSError):  # Linux tells; elsewhere the name must do
+        parts += [Path("/proc/sys/kernel/random/boot_id").read_text(), os.readlink("/proc/self/ns/pid")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
