@@ -5,10 +5,10 @@ BIN     := .venv/bin
 WORKERS ?= 3
 FAST    := tests/structure/test_tree.py tests/structure/test_one_package.py tests/wire tests/histories tests/formats
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
-CHECKED := $(FOLDERS) $(wildcard tests bench campaigns docs/*.py src/brokertrial/*.py)
+CHECKED := $(FOLDERS) $(wildcard tests bench campaigns release docs/site src/brokertrial/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
-.PHONY: trial test check lint types layers unit slow mutants differential prove prove-pairs releases track-record reference schema wheel clean
+.PHONY: trial test check lint types layers unit slow mutants differential prove prove-pairs releases track-record reference docs schema wheel release clean
 
 trial: .venv/base
 	$(BIN)/brokertrial run --target reference --profile smoke
@@ -73,6 +73,11 @@ track-record: .venv/dev
 reference: .venv/dev
 	$(BIN)/python -P -m brokertrial.ci.reference_pages
 
+# The site for users, in build/site: it opens from the disk; a broken link is an error.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
 # Follows a release of Kafka: its message definitions and error codes become our schema text (needs Maven and a JDK).
 schema: .venv/dev
 	$(BIN)/python -m brokertrial.wire.schema_from_kafka $$($(BIN)/python -m brokertrial.suites.targets.apache $(KAFKA))
@@ -80,7 +85,11 @@ schema: .venv/dev
 # Not with a proof that is due for renewal: what was changed last has not been seen to pass on Apache Kafka.
 wheel: .venv/dev
 	@$(BIN)/python -P -m brokertrial.suites.proving.prove --marked
-	$(BIN)/python -m build --wheel
+	$(BIN)/python -m build
+
+# A release in this checkout: version, changelog, packages in dist/, tag. It says how to publish it. make release VERSION=0.2.0
+release: .venv/dev
+	$(BIN)/python -P release/__main__.py $(VERSION)
 
 clean:
 	rm -rf .venv dist build
@@ -94,6 +103,10 @@ clean:
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
+.venv/docs: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 .venv/dev: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $@ .venv/base
+	@touch $@ .venv/base .venv/docs

@@ -1,7 +1,8 @@
-"""The wheel: everything that is needed is in it, and it works in an environment of its own outside the checkout."""
+"""What is published: everything that is needed is in it, and it works in an environment of its own."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -21,15 +22,29 @@ SHIPPED = {
     for name in ("__init__.py", "case_dependencies.py", "mutants.py", "proof_record.py", "proof_record.json")
 }
 """What a run, `brokertrial prove` and `broker --mutants` read of it; the rest proves the suite, and stays here."""
+MOST_BYTES = 5_000_000
 DATA = {".toml", ".txt", ".json", ".j2", ".css", ".js"}
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, and the wheel that is built from it, as `make release` builds them."""
+    folder = tmp_path_factory.mktemp("published")
+    command = [sys.executable, "-m", "build", "--quiet", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, timeout=240)
-    return next(folder.glob("brokertrial-*.whl"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(published: Path) -> Path:
+    return next(published.glob("brokertrial-*.whl"))
+
+
+def test_an_index_would_take_them(published: Path) -> None:
+    command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, published.iterdir())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.count("PASSED") == 2, done.stdout + done.stderr
+    assert {path.stat().st_size < MOST_BYTES for path in published.iterdir()} == {True}
 
 
 def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
@@ -56,6 +71,28 @@ def test_what_ships_imports_nothing_that_does_not() -> None:
                if not path.is_relative_to(ROOT / PROVING) or path.relative_to(ROOT).as_posix() in SHIPPED]  # fmt: skip
     found = {str(path): set(imports(path.read_text(encoding="utf-8"), dict.fromkeys(left))) for path in shipped}
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def pythons() -> list[str]:
+    """Every Python here that the suite is written for: of the path, and of pyenv."""
+    places = [*map(Path, os.get_exec_path()), *Path.home().glob(".pyenv/versions/*/bin")]
+    found = {}
+    for path in (place / f"python3.{minor}" for minor in range(11, 20) for place in places):
+        if path.is_file() and (path.parent / "pip3").exists():
+            found.setdefault(path.name, str(path))
+    return list(found.values()) or [sys.executable]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["whl", "tar.gz"])
+@pytest.mark.parametrize("python", pythons())
+def test_it_installs_and_runs_on_every_python(published: Path, python: str, kind: str, tmp_path: Path) -> None:
+    subprocess.run([python, "-m", "venv", str(tmp_path / "env")], check=True, timeout=120)
+    install = [str(tmp_path / "env" / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt")]
+    subprocess.run([*install, str(next(published.glob(f"*.{kind}")))], check=True, timeout=600)
+    command = [str(tmp_path / "env" / "bin" / "brokertrial"), "run", "--target", "reference", "--select", "ordering/*"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
