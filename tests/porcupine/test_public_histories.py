@@ -15,8 +15,8 @@ import pytest
 from brokertrial.checkers.linearizability.porcupine.build import SOURCES, go
 from brokertrial.checkers.linearizability.porcupine.client import rule
 from brokertrial.checkers.linearizability.porcupine.process import Limits
-from brokertrial.checkers.linearizability.search.engine import search
 from brokertrial.checkers.linearizability.search.question import Op, Question
+from tests.search.judged import judged
 
 REGISTER = re.compile(r"jepsen\.util\s+-\s+(\d+)\s+:(invoke|ok|fail|info)\s+:(read|write|cas)\s+(.*)$")
 STORE = re.compile(r'{:process (\d+), :type :(invoke|ok), :f :(get|put|append), :key "(.*)", :value (?:nil|"(.*)")}')
@@ -103,7 +103,7 @@ def test_porcupine_judges_all_etcd_histories_as_labelled(etcd, program):
 
 
 def test_our_own_search_judges_them_alike(etcd):
-    assert [name for name, (question, label) in etcd.items() if search(question).ruling != label] == []
+    assert [name for name, (question, label) in etcd.items() if judged(question).ruling != label] == []
 
 
 @pytest.mark.parametrize("name", ["c01-ok", "c01-bad", "c10-ok", "c10-bad", "c50-ok", "c50-bad"])

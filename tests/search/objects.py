@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from brokertrial.checkers.linearizability import chains, log, ownership, registers
+from brokertrial.checkers.linearizability import log, registers
 from brokertrial.checkers.linearizability.precedence import NEVER
 from brokertrial.checkers.linearizability.search.question import Op, Question
+from tests.search import chains, ownership
 
 LONGEST = 9
 Times = tuple[int, int | None]
@@ -165,7 +166,7 @@ def register_question(rows: Sequence[tuple]) -> Question:
     )
 
 
-# --- two chains: checkers.linearizability.chains.Move, with base None never made (nobody knows where such an append
+# --- two chains: tests.search.chains.Move, with base None never made (nobody knows where such an append
 # lies)
 
 
@@ -204,7 +205,7 @@ def make_chains(rng: random.Random) -> list[chains.Move]:
 
 
 def chains_are_legal(moves: Sequence[chains.Move]) -> bool:
-    """What checkers/linearizability/chains.py says."""
+    """What tests/search/chains.py says."""
     return next(chains.cycles(moves), None) is None
 
 
@@ -241,7 +242,7 @@ def _within(point: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(begin < point < end for begin, end in spans)
 
 
-# --- ownership: whether there are leases, and checkers.linearizability.ownership.Claim
+# --- ownership: whether there are leases, and tests.search.ownership.Claim
 
 
 def make_ownership(rng: random.Random) -> list[Any]:
@@ -270,7 +271,7 @@ def make_ownership(rng: random.Random) -> list[Any]:
 
 
 def ownership_is_legal(entries: Sequence[Any]) -> bool:
-    """What checkers/linearizability/ownership.py says."""
+    """What tests/search/ownership.py says."""
     lease, *claims = entries
     return next(ownership.clashes(claims, lease), None) is None
 

@@ -11,9 +11,9 @@ import pytest
 
 from brokertrial.checkers.linearizability.porcupine.build import PorcupineMissing, helper
 from brokertrial.checkers.linearizability.porcupine.client import rule
-from brokertrial.checkers.linearizability.search.engine import search
 from brokertrial.checkers.linearizability.search.question import Question
 from tests.search.coordinators import MAKERS
+from tests.search.judged import judged
 from tests.search.objects import KINDS, Kind
 
 SEED = 20_251
@@ -47,7 +47,7 @@ def compare(kind: Kind, histories: Sequence[Sequence[Any]]) -> int:
     """How many are illegal. Fails with the smallest history on which the fast path and the search differ."""
 
     def differs(rows: Sequence[Any]) -> bool:
-        return kind.legal(rows) != (search(kind.question(rows)).ruling == "ok")
+        return kind.legal(rows) != (judged(kind.question(rows)).ruling == "ok")
 
     for rows in histories:
         if differs(rows):
@@ -98,7 +98,7 @@ def test_all_agree_on_very_many(name, program):
 def test_both_searches_agree_on_what_has_no_fast_path(name, program):
     rng = random.Random(SEED)
     questions = [MAKERS[name](rng) for _ in range(2_000)]
-    own = [search(question).ruling for question in questions]
+    own = [judged(question).ruling for question in questions]
     answers = [answer.ruling for answer in rule(questions, program=program)]
     different = [question for question, one, other in zip(questions, own, answers, strict=True) if one != other]
 
@@ -109,6 +109,6 @@ def test_both_searches_agree_on_what_has_no_fast_path(name, program):
 def _smallest(question: Question, program: Path) -> Question:
     def differs(ops: Sequence[Any]) -> bool:
         fewer = Question(question.model, ops, question.init)
-        return search(fewer).ruling != rule([fewer], program=program)[0].ruling
+        return judged(fewer).ruling != rule([fewer], program=program)[0].ruling
 
     return Question(question.model, shrunk(question.ops, differs), question.init)

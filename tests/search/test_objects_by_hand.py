@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from brokertrial.checkers.linearizability.chains import APPEND, BOUNDS, DELETE, END, READ, START, Move, cycles
-from brokertrial.checkers.linearizability.ownership import GIVE, HOLD, REFUSED, Claim, clashes
 from brokertrial.checkers.linearizability.precedence import NEVER
 from brokertrial.checkers.linearizability.registers import EVER, FOREVER, Access, conflicts
 from brokertrial.checkers.linearizability.search.engine import search
 from brokertrial.checkers.linearizability.search.model import Specification, UnknownModel
 from brokertrial.checkers.linearizability.search.question import Op, Question
+from tests.search.chains import APPEND, BOUNDS, DELETE, END, READ, START, Move, cycles
+from tests.search.ownership import GIVE, HOLD, REFUSED, Claim, clashes
 
 
 def H(op, member, epoch, call, ret):
@@ -142,7 +142,7 @@ def test_an_empty_history_is_no_pass():
 
 
 def test_an_unknown_model_or_operation_is_an_error():
-    with pytest.raises(UnknownModel, match="chains, group, key-value"):
+    with pytest.raises(UnknownModel, match="group, log, register"):
         search(Question("queue", [Op(1, "push", 0, 1, {}, {})]))
     with pytest.raises(ValueError, match="push"):
         search(Question("log", [Op(1, "push", 0, 1, {}, {})]))

@@ -1,4 +1,4 @@
-"""The sequential specification of an object, as a module in checkers/search/models/.
+"""The sequential specification of an object, as a module in checkers/linearizability/search/models/.
 
     NAME                  the name that a question uses; porcupine's helper has a machine of the same name
     start(init)           the first state, hashable

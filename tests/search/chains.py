@@ -18,8 +18,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from brokertrial.checkers.linearizability.graph import Graph
 from brokertrial.checkers.linearizability.precedence import NEVER
+from tests.search.graph import Graph
 
 APPEND, DELETE, END, START, BOUNDS, READ = range(6)
 
