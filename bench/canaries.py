@@ -7,13 +7,13 @@ import msgspec
 
 from brokertrial.checkers.check import all_checks
 from brokertrial.histories.rows import TABLES
-from brokertrial.spark_analysis.canaries import FILE, Canary, Stored, judged
+from brokertrial.spark_analysis.canaries import FILE, Canary, StoredCanary, judged
 from tests.checkers.random_histories import random_history
 
 SEEDS = 800
 
 
-def stored(seed: int) -> Stored:
+def stored(seed: int) -> StoredCanary:
     """One random history; fields that are null or usual are left out."""
     header, rows = random_history(seed)
     names = {kind: name for name, kind in TABLES.items()}
@@ -21,7 +21,7 @@ def stored(seed: int) -> Stored:
     for row in rows:
         given = {name: value for name, value in msgspec.to_builtins(row).items() if value is not None}
         tables.setdefault(names[type(row)], []).append(given)
-    return Stored(header=header, tables=tables)
+    return StoredCanary(header=header, tables=tables)
 
 
 def main() -> None:

@@ -291,10 +291,10 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
 def explore(**options: Any) -> None:
     """Send random sequences of requests alike to a broker and to one that is known to be good, and compare the
     answers."""
-    from brokertrial.ci.commands.explore import Wanted
+    from brokertrial.ci.commands.explore import WantedBrokers
     from brokertrial.ci.commands.explore import explore as command
 
-    sys.exit(command(Wanted(**options)))
+    sys.exit(command(WantedBrokers(**options)))
 
 
 @cli.command()

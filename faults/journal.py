@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from brokertrial.faults.node_control import Command, NodeControl, UndoneByCommand
+from brokertrial.faults.node_control import NodeCommand, NodeControl, UndoneByCommand
 
 COMMAND_WITHIN_S = 60
 JOURNALS = "journals"
@@ -25,10 +25,10 @@ class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     node: int
     pid: int | None = None
     started: str | None = None
-    undo: Command | None = None
+    undo: NodeCommand | None = None
 
 
-class _Line(msgspec.Struct, omit_defaults=True):
+class _JournalLine(msgspec.Struct, omit_defaults=True):
     """Either something done, or the id of the window that is undone."""
 
     done: JournalEntry | None = None
@@ -48,11 +48,13 @@ class FaultJournal:
         """Notes what is about to be done."""
         started = start_of(node_control.pid) if node_control.pid is not None else None
         undo = node_control.undo_command(what) if isinstance(node_control, UndoneByCommand) else None
-        self._write(_Line(done=JournalEntry(window, what, node_control.node_id, node_control.pid, started, undo)))
+        self._write(
+            _JournalLine(done=JournalEntry(window, what, node_control.node_id, node_control.pid, started, undo))
+        )
 
     def undone(self, window: str) -> None:
         """Notes that nothing of this window is left."""
-        self._write(_Line(undone=window))
+        self._write(_JournalLine(undone=window))
 
     def close(self) -> None:
         """Closes the file; it is removed when nothing is left to undo."""
@@ -66,7 +68,7 @@ class FaultJournal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, line: _Line) -> None:
+    def _write(self, line: _JournalLine) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")
         os.fsync(self._file.fileno())
 
@@ -76,7 +78,7 @@ def pending(path: Path) -> list[JournalEntry]:
     entries: list[JournalEntry] = []
     for text in path.read_bytes().splitlines():
         try:
-            line = msgspec.json.decode(text, type=_Line)
+            line = msgspec.json.decode(text, type=_JournalLine)
         except msgspec.DecodeError:
             continue
         if line.done is not None:
@@ -126,7 +128,7 @@ def _undo(entry: JournalEntry) -> str:
     return f"{who} was paused; process {entry.pid} goes on."
 
 
-def _run(command: Command) -> str:
+def _run(command: NodeCommand) -> str:
     words = " ".join(command.words)
     try:
         done = subprocess.run(

@@ -8,7 +8,7 @@ import msgspec
 from brokertrial.faults.actions import Action
 from brokertrial.faults.match import Match
 from brokertrial.faults.node_control import NodeControl
-from brokertrial.faults.packets import Effect, Members
+from brokertrial.faults.packets import Members, PacketEffect
 from brokertrial.faults.schedule import FaultModel, Window
 from brokertrial.faults.toxiproxy.toxic import Toxic
 from brokertrial.faults.triggers import AT_HEAL, AT_ONCE, Trigger
@@ -101,7 +101,7 @@ class NetworkFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verb: ClassVar[str]
     """A sentence without its subject, with `{}` where the node is named."""
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         """What is done to which packets, if the window means these nodes."""
         raise TypeError(f"{type(self).__name__} does nothing")
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 
-class Command(NamedTuple):
+class NodeCommand(NamedTuple):
     """A program with its arguments, and the folder that it runs in."""
 
     words: tuple[str, ...]
@@ -55,5 +55,5 @@ class UndoneByCommand(Protocol):
     """A victim without a process of ours: what is done to it can be undone by a command, even when the suite is
     gone."""
 
-    def undo_command(self, what: Literal["paused", "down"]) -> Command | None:
+    def undo_command(self, what: Literal["paused", "down"]) -> NodeCommand | None:
         """The command that lets it go on, or starts it again; None where there is none."""

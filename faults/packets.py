@@ -37,7 +37,7 @@ class Shaping:
     reorder_percent: float = 0.0
 
 
-Effect = PacketRule | Shaping
+PacketEffect = PacketRule | Shaping
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class NetworkControl(Protocol):
     def members(self) -> Members:
         """The nodes that it connects."""
 
-    def apply(self, window: str, effects: Sequence[Effect]) -> None:
+    def apply(self, window: str, effects: Sequence[PacketEffect]) -> None:
         """Makes the rules of a window; they are read back."""
 
     def hits(self) -> dict[str, int]:

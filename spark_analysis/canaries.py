@@ -35,7 +35,7 @@ from brokertrial.spark_analysis.tables import gathered
 FILE = Path(__file__).with_name("canaries.json")
 
 
-class Stored(msgspec.Struct, kw_only=True):
+class StoredCanary(msgspec.Struct, kw_only=True):
     """One canary as the file holds it."""
 
     header: Header
@@ -45,7 +45,7 @@ class Stored(msgspec.Struct, kw_only=True):
 class Canary(History):
     """A small history that never was on a disk."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredCanary) -> None:
         """All columns are there, null where the file does not name them."""
         title = Title(identity="canary", clock="none", started_ns=0, started_at="", header=stored.header, complete=True)
         super().__init__(Path(stored.header.case), title, {table: [Path(table)] for table in TABLES})
@@ -69,7 +69,7 @@ class Canary(History):
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedAnomaly:
     """The canaries of a job: where their tables are, and the first of their numbers."""
 
     folder: str
@@ -80,13 +80,13 @@ class Planted:
 @cache
 def canaries() -> tuple[Canary, ...]:
     """All of them."""
-    return tuple(Canary(stored) for stored in msgspec.json.decode(FILE.read_bytes(), type=list[Stored]))
+    return tuple(Canary(stored) for stored in msgspec.json.decode(FILE.read_bytes(), type=list[StoredCanary]))
 
 
 @contextmanager
-def planted(session: SparkSession, folder: str, first: int) -> Iterator[Planted]:
+def planted(session: SparkSession, folder: str, first: int) -> Iterator[PlantedAnomaly]:
     """The tables of the canaries, numbered from `first`, where the executors can read them; deleted at the end."""
-    all_of_them, files = Planted(folder, first, canaries()), Files(session)
+    all_of_them, files = PlantedAnomaly(folder, first, canaries()), Files(session)
     numbered = list(enumerate(all_of_them.histories, start=first))
     try:
         for table in (table for table in TABLES if table in BASES):

@@ -19,7 +19,7 @@ from brokertrial.checkers.relations import BASES, RELATIONS, named_in
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import TABLES
 from brokertrial.spark_analysis.caching import kept
-from brokertrial.spark_analysis.canaries import Planted
+from brokertrial.spark_analysis.canaries import PlantedAnomaly
 from brokertrial.spark_analysis.session import fit, open_session
 from brokertrial.spark_analysis.tables import frame_of, rows_in, table_of
 
@@ -46,7 +46,7 @@ class Spark(Engine):
         return cls.on(session, histories)
 
     @classmethod
-    def on(cls, session: SparkSession, histories: Sequence[History], planted: Planted | None = None) -> Self:
+    def on(cls, session: SparkSession, histories: Sequence[History], planted: PlantedAnomaly | None = None) -> Self:
         """Opens histories on a session that runs, and beside them those that were planted."""
         spark = cls(session)
         for table in (table for table in TABLES if table in BASES):

@@ -16,7 +16,7 @@ from brokertrial.checkers.judge import Judgement, judge_by
 from brokertrial.histories.availability import QUERY, FaultKindSummary, Profile, ProfileRow, by_history, kinds, profile
 from brokertrial.histories.header import FILE, HistoryRefused
 from brokertrial.histories.reader import History
-from brokertrial.spark_analysis.canaries import CanaryResult, Planted, planted, proof
+from brokertrial.spark_analysis.canaries import CanaryResult, PlantedAnomaly, planted, proof
 from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.remote_history import Elsewhere, histories_under, is_elsewhere
 
@@ -104,7 +104,9 @@ def analyze(session: SparkSession, opened: Sequence[Opened], out: str, tell: Rep
         return _judged(session, opened, canaries, tell)
 
 
-def _judged(session: SparkSession, opened: Sequence[Opened], planted: Planted, tell: ReportProgress) -> JobResult:
+def _judged(
+    session: SparkSession, opened: Sequence[Opened], planted: PlantedAnomaly, tell: ReportProgress
+) -> JobResult:
     everything = [*(each.history for each in opened), *planted.histories]
     asked = [frozenset(each.history.header.settings.get("checks", ())) for each in opened]
     named = frozenset[str]().union(*asked)

@@ -56,10 +56,10 @@ class MessageSchema:
 
 
 @dataclass(slots=True)
-class _Line:
+class _SchemaLine:
     depth: int
     words: list[str]
-    children: list["_Line"] = field(default_factory=list)
+    children: list["_SchemaLine"] = field(default_factory=list)
 
 
 def snake_case(name: str) -> str:
@@ -103,13 +103,13 @@ def parts(api: str) -> dict[str, MessageSchema]:
     return found
 
 
-def _tree(lines: list[str]) -> _Line:
-    root = _Line(-1, [])
+def _tree(lines: list[str]) -> _SchemaLine:
+    root = _SchemaLine(-1, [])
     open_lines = [root]
     for text in lines:
         if not text.strip():
             continue
-        line = _Line((len(text) - len(text.lstrip())) // 2, text.split())
+        line = _SchemaLine((len(text) - len(text.lstrip())) // 2, text.split())
         while open_lines[-1].depth >= line.depth:
             open_lines.pop()
         open_lines[-1].children.append(line)
@@ -117,7 +117,7 @@ def _tree(lines: list[str]) -> _Line:
     return root
 
 
-def _field(line: _Line, within: Versions) -> Field:
+def _field(line: _SchemaLine, within: Versions) -> Field:
     name, *words = line.words
     struct = re.fullmatch(r"(\w+)(\[\]|\{\})(\?(.*))?", name)
     if struct:

@@ -26,7 +26,7 @@ Slice = Callable[[], HistorySlice]
 
 def slices(history: History, anomaly: Anomaly) -> Iterator[Slice]:
     """Parts that may show the anomaly, each wider than the one before; the last is the whole history."""
-    reader = _Reader(history)
+    reader = _SliceReader(history)
     own = list(anomaly.operations)
     yield lambda: reader.part(_around(anomaly, own, _nearby(anomaly)))
     yield lambda: reader.part(_around(anomaly, *_linked(reader, anomaly)))
@@ -34,7 +34,7 @@ def slices(history: History, anomaly: Anomaly) -> Iterator[Slice]:
     yield lambda: reader.part(dict.fromkeys(SHARED))
 
 
-class _Reader:
+class _SliceReader:
     """Reads the rows of a history that match."""
 
     def __init__(self, history: History) -> None:
@@ -72,7 +72,7 @@ def _around(anomaly: Anomaly, operations: Sequence[int], records: pc.Expression)
     }
 
 
-def _linked(reader: _Reader, anomaly: Anomaly) -> tuple[list[int], pc.Expression]:
+def _linked(reader: _SliceReader, anomaly: Anomaly) -> tuple[list[int], pc.Expression]:
     """The operations on the same values, offsets and transactions; and which of their records to take along."""
     records = _nearby(anomaly) | _among("op", anomaly.operations)
     values = reader.distinct("records", "value", records & (_nearby(anomaly)))
@@ -86,7 +86,7 @@ def _linked(reader: _Reader, anomaly: Anomaly) -> tuple[list[int], pc.Expression
     return sorted(operations), wanted
 
 
-def _everything_at(reader: _Reader, anomaly: Anomaly) -> Filters:
+def _everything_at(reader: _SliceReader, anomaly: Anomaly) -> Filters:
     here = _place(anomaly)
     if anomaly.group is not None:
         operations = here | (pc.field("group") == anomaly.group)

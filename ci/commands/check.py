@@ -17,7 +17,7 @@ from brokertrial.ci.errors import UserError, nearest
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.details import details, headline
-from brokertrial.ci.reports.findings import STATUS, STRICT, Finding, Findings
+from brokertrial.ci.reports.findings import STATUS, STRICT, Findings, ListedAnomaly
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.ci.run_location import find
 from brokertrial.suites.exit_status import ExitStatus
@@ -103,8 +103,8 @@ class Judging:
     def findings(self, results: Sequence[CaseResult], status: int) -> Findings:
         """All of it as one object."""
         verdicts = {number: verdict for verdict, number in STATUS.items()}
-        found = [Finding(anomaly, True, result.case) for result in results for anomaly in result.anomalies]
-        found += [Finding(anomaly, False, case) for case, some in self.permitted.items() for anomaly in some]
+        found = [ListedAnomaly(anomaly, True, result.case) for result in results for anomaly in result.anomalies]
+        found += [ListedAnomaly(anomaly, False, case) for case, some in self.permitted.items() for anomaly in some]
         told = {result.case: result for result in results if result.verdict is not Verdict.PASS and result.reason}
         return Findings(
             verdict=verdicts.get(status, Verdict.INCONCLUSIVE),

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.errors import UserError
-from brokertrial.ci.reports.cards import Message
+from brokertrial.ci.reports.cards import ShownMessage
 from brokertrial.ci.reports.details import passed_on_kafka
 from brokertrial.ci.reports.excerpt import excerpt
-from brokertrial.ci.reports.exchange_steps import Step, steps_of, whole
+from brokertrial.ci.reports.exchange_steps import ExchangeStep, steps_of, whole
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.histories.header import HistoryRefused
@@ -45,7 +45,7 @@ def explain_exchanges(text: str, history: History, which: str | None, page: Path
     click.echo(f"Page\n{INDENT}{page}")
 
 
-def rows(steps: list[Step]) -> list[str]:
+def rows(steps: list[ExchangeStep]) -> list[str]:
     """The steps as a table, those at fault marked."""
     cells = [
         (f"{s.number:>4}", f"{s.at_s:8.3f} s", s.where, s.api, s.request, f"-> {s.response}", s.note) for s in steps
@@ -61,7 +61,7 @@ def _mark(note: str) -> str:
     return f"  <- {note}" if note else ""
 
 
-def _one(history: History, result: CaseResult, steps: list[Step], which: str) -> str:
+def _one(history: History, result: CaseResult, steps: list[ExchangeStep], which: str) -> str:
     if not which.isdecimal() or not 1 <= int(which) <= len(steps):
         raise UserError(
             f"there is no exchange `{which}`: the case has {len(steps)}, counted from 1.",
@@ -79,7 +79,7 @@ def _in(text: str) -> list[str]:
     return [INDENT + line for line in text.splitlines()]
 
 
-def _told(text: str, history: History, result: CaseResult, steps: list[Step]) -> str:
+def _told(text: str, history: History, result: CaseResult, steps: list[ExchangeStep]) -> str:
     verdict = "FAIL" if result.verdict is Verdict.FAIL else str(result.verdict)
     blocks = [("", [f"{verdict} {result.case}"]), ("Statement", _filled(result.statement))]
     for name in result.guarantees:
@@ -107,17 +107,17 @@ def _observed(result: CaseResult) -> str:
     return f"{label(result.reason.kind)}: {result.reason.sentence}" if result.reason is not None else ""
 
 
-def _messages(result: CaseResult) -> list[Message]:
-    return [Message(e, excerpt(e.text, e.marked, FEW_LINES)) for e in result.evidence if "\n" in e.text]
+def _messages(result: CaseResult) -> list[ShownMessage]:
+    return [ShownMessage(e, excerpt(e.text, e.marked, FEW_LINES)) for e in result.evidence if "\n" in e.text]
 
 
-def _message(message: Message) -> list[str]:
+def _message(message: ShownMessage) -> list[str]:
     what = message.entry.what.replace("answer", "response")
     note = f"  <- {message.entry.note}" if message.entry.note else ""
     return [f"{what}{note}", *(f"{'>' if line.marked else ' '} {line.text}" for line in message.lines)]
 
 
-def _page(text: str, history: History, result: CaseResult, steps: list[Step]) -> str:
+def _page(text: str, history: History, result: CaseResult, steps: list[ExchangeStep]) -> str:
     return (
         environment()
         .get_template("explain_exchanges.html.j2")

@@ -18,9 +18,9 @@ from brokertrial.suites.explore import corpus, known_differences
 from brokertrial.suites.explore.brokers import Brokers, can_restart
 from brokertrial.suites.explore.explorer import Exploration, Explorer, ordered
 from brokertrial.suites.explore.families import rules
-from brokertrial.suites.explore.finding import Finding
+from brokertrial.suites.explore.finding import ShrunkDifference
 from brokertrial.suites.explore.oracles import default_oracle, is_kafka
-from brokertrial.suites.explore.record import Record
+from brokertrial.suites.explore.record import ExplorationRecord
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.options import LARGEST_DRAWN_SEED
 from brokertrial.suites.running.run_folder import new_run
@@ -30,7 +30,7 @@ EXAMPLES, FINDINGS = "examples", "findings.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedBrokers:
     """What the command line asks for."""
 
     target: str
@@ -45,7 +45,7 @@ class Wanted:
     runs: str
 
 
-def explore(wanted: Wanted) -> int:
+def explore(wanted: WantedBrokers) -> int:
     """Explores, writes the run folder, prints what was found, and returns the exit status."""
     only = _families(wanted.only)
     known = known_differences.read(Path(wanted.known)) if wanted.known else []
@@ -63,8 +63,8 @@ def explore(wanted: Wanted) -> int:
 
 
 def _explored(
-    plan: Exploration, folder: Path, scratch: Path, known: list[known_differences.Known]
-) -> tuple[Record, bool]:
+    plan: Exploration, folder: Path, scratch: Path, known: list[known_differences.KnownDifference]
+) -> tuple[ExplorationRecord, bool]:
     interrupted, began = False, datetime.now(UTC)
     with ExitStack() as ends:
         brokers = ends.enter_context(Brokers(plan.oracle, plan.target, scratch / "first", plan.only))
@@ -89,7 +89,7 @@ def _explored(
             interrupted = True
     findings = known_differences.marked(ordered(explorer.findings.values()), known)
     corpus.keep(explorer.guidance.kept)
-    record = Record(
+    record = ExplorationRecord(
         plan.target, plan.oracle, is_kafka(plan.oracle), *versions, plan.seed, plan.minutes, began.isoformat(),
         tuple(sorted(plan.only)), explorer.progress.seconds, explorer.progress.sequences, explorer.progress.requests,
         explorer.progress.accepted, explorer.progress.lost, tuple(findings), ranges,
@@ -99,7 +99,7 @@ def _explored(
     return record, interrupted
 
 
-def _reported(record: Record, folder: Path, interrupted: bool, export: tuple[str, ...]) -> int:
+def _reported(record: ExplorationRecord, folder: Path, interrupted: bool, export: tuple[str, ...]) -> int:
     (folder / FINDINGS).write_bytes(record.encoded())
     exploration.write(record, folder)
     for number, finding in enumerate(record.findings, 1):
@@ -114,7 +114,7 @@ def _reported(record: Record, folder: Path, interrupted: bool, export: tuple[str
     return ExitStatus.INTERRUPTED if interrupted else status(record)
 
 
-def status(record: Record) -> int:
+def status(record: ExplorationRecord) -> int:
     """1 where a difference from Apache Kafka, seen each time, breaks a guarantee and is not known; 5: nothing asked."""
     if any(fails(record, finding) for finding in record.findings):
         return ExitStatus.FAILED
@@ -123,12 +123,12 @@ def status(record: Record) -> int:
     return ExitStatus.INCONCLUSIVE if record.given_up else ExitStatus.PASSED
 
 
-def fails(record: Record, finding: Finding) -> bool:
+def fails(record: ExplorationRecord, finding: ShrunkDifference) -> bool:
     """Whether a finding fails the run."""
     return record.is_kafka and finding.confirmed and finding.breaks_must and not finding.known
 
 
-def summary(record: Record) -> str:
+def summary(record: ExplorationRecord) -> str:
     """One line with every count."""
     failing = sum(fails(record, each) for each in record.findings)
     known = sum(bool(each.known) for each in record.findings)
@@ -139,7 +139,7 @@ def summary(record: Record) -> str:
     )
 
 
-def _line(record: Record, finding: Finding) -> str:
+def _line(record: ExplorationRecord, finding: ShrunkDifference) -> str:
     word = "BREAKS" if fails(record, finding) else "known" if finding.known else "differs"
     promise = f" [{finding.guarantee}: {finding.harm}]" if finding.guarantee else ""
     seen = f"{finding.reproduced} of {finding.checks}" if finding.checks else "not checked again"

@@ -12,7 +12,7 @@ from typing import Literal
 
 from brokertrial.ci.gate.decision import Decision
 from brokertrial.ci.gate.policy import Policy
-from brokertrial.ci.reports.causes import Harm, ways_of
+from brokertrial.ci.reports.causes import HarmKind, ways_of
 from brokertrial.ci.reports.known import KnownFailure, KnownFailures
 from brokertrial.suites.result import CaseResult
 
@@ -39,7 +39,7 @@ class Finding:
     name: str
     """Stable over runs: the signature of the failure, or the kind."""
     cause: str = ""
-    harm: Harm | None = None
+    harm: HarmKind | None = None
     line: int = 1
     accepted: str = ""
     """Why it is known."""
@@ -69,7 +69,7 @@ def findings(decision: Decision, known: KnownFailures, policy: Policy) -> list[F
     if not found and not decision.is_green:
         sentence = "; ".join(objection.sentence for objection in decision.objections)
         found = [Finding("ended", True, "brokertrial", "ended", sentence, "ended")]
-    return sorted(found, key=lambda one: (not one.blocks, one.harm or Harm.MISSING))
+    return sorted(found, key=lambda one: (not one.blocks, one.harm or HarmKind.MISSING))
 
 
 def _failures(result: CaseResult, kind: Kind, blocks: bool, known: KnownFailures) -> Iterator[Finding]:

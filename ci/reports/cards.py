@@ -11,7 +11,7 @@ from brokertrial.ci.reports.case_views import CaseView, CaseViews, worst_first
 from brokertrial.ci.reports.causes import Cause
 from brokertrial.ci.reports.details import commands, passed_on_kafka
 from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
-from brokertrial.ci.reports.exchange_steps import Step, shown
+from brokertrial.ci.reports.exchange_steps import ExchangeStep, shown
 from brokertrial.ci.reports.known import KnownFailure
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.ci.reports.tally import Tally
@@ -35,7 +35,7 @@ HEX = 2
 
 
 @dataclass(frozen=True)
-class Message:
+class ShownMessage:
     """A decoded request or response, cut around the field at fault."""
 
     entry: Evidence
@@ -76,20 +76,20 @@ class Card:
         return [entry for entry in self.result.evidence if "\n" not in entry.text]
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[ShownMessage]:
         """Evidence that is a decoded message."""
-        return [Message(e, excerpt(e.text, e.marked)) for e in self.result.evidence if "\n" in e.text]
+        return [ShownMessage(e, excerpt(e.text, e.marked)) for e in self.result.evidence if "\n" in e.text]
 
     @property
-    def open_messages(self) -> list[Message]:
+    def open_messages(self) -> list[ShownMessage]:
         return self.messages[:MESSAGES]
 
     @property
-    def more_messages(self) -> list[Message]:
+    def more_messages(self) -> list[ShownMessage]:
         return self.messages[MESSAGES:]
 
     @property
-    def steps(self) -> list[Step | int]:
+    def steps(self) -> list[ExchangeStep | int]:
         return shown(self.view.steps)
 
     @property

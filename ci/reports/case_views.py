@@ -19,7 +19,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports.availability import Availability, availability
 from brokertrial.ci.reports.causes import causes, harm_of_anomaly
 from brokertrial.ci.reports.evidence import TimelineEntry
-from brokertrial.ci.reports.exchange_steps import Step, steps_of
+from brokertrial.ci.reports.exchange_steps import ExchangeStep, steps_of
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.ci.reports.timeline import timeline
 from brokertrial.histories.header import HistoryRefused
@@ -42,7 +42,7 @@ NO_TIME = "It was not computed: the {budget:g} s for all counterexamples were sp
 class CaseView:
     """The computed parts of one card; texts are SVG or sentences, empty where there is nothing to show."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ExchangeStep, ...] = ()
     counterexample: str = ""
     size: str = ""
     """How small the counterexample is, or why there is none."""

@@ -22,7 +22,7 @@ from brokertrial.suites.outcome import derived
 from brokertrial.suites.result import CaseResult, Failure
 
 
-class Harm(IntEnum):
+class HarmKind(IntEnum):
     """What a failure does to the users of a broker, the worst first."""
 
     LOSS = 1
@@ -42,43 +42,43 @@ class Harm(IntEnum):
 
 
 TITLES = {
-    Harm.LOSS: "Lost or altered records",
-    Harm.DUPLICATION: "Duplicated records",
-    Harm.DISORDER: "Reordered records",
-    Harm.ISOLATION: "Transaction isolation",
-    Harm.UNAVAILABLE: "Crashes and unavailability",
-    Harm.INCONSISTENT: "Inconsistent reads, offsets and group assignments",
-    Harm.UNUSABLE: "No usable response",
-    Harm.WRONG: "Wrong responses",
-    Harm.MISSING: "Missing features",
+    HarmKind.LOSS: "Lost or altered records",
+    HarmKind.DUPLICATION: "Duplicated records",
+    HarmKind.DISORDER: "Reordered records",
+    HarmKind.ISOLATION: "Transaction isolation",
+    HarmKind.UNAVAILABLE: "Crashes and unavailability",
+    HarmKind.INCONSISTENT: "Inconsistent reads, offsets and group assignments",
+    HarmKind.UNUSABLE: "No usable response",
+    HarmKind.WRONG: "Wrong responses",
+    HarmKind.MISSING: "Missing features",
 }
 BY_NAME = {
-    "altered": Harm.LOSS,
-    "lost-write": Harm.LOSS,
-    "lost-copy": Harm.LOSS,
-    "doubled-copy": Harm.DUPLICATION,
-    "duplicate": Harm.DUPLICATION,
-    "dedup-ack": Harm.DUPLICATION,
-    "sequence-repeat": Harm.DISORDER,
-    "sequence-gap": Harm.DISORDER,
-    "zombie-append": Harm.DISORDER,
-    "moved-record": Harm.DISORDER,
-    "nonmonotonic-send": Harm.DISORDER,
-    "reordered": Harm.DISORDER,
-    "aborted-read": Harm.ISOLATION,
-    "no-progress-after-heal": Harm.UNAVAILABLE,
-    "no-progress": Harm.UNAVAILABLE,
-    "orphan-partition": Harm.UNAVAILABLE,
-    "hanging-transaction": Harm.UNAVAILABLE,
+    "altered": HarmKind.LOSS,
+    "lost-write": HarmKind.LOSS,
+    "lost-copy": HarmKind.LOSS,
+    "doubled-copy": HarmKind.DUPLICATION,
+    "duplicate": HarmKind.DUPLICATION,
+    "dedup-ack": HarmKind.DUPLICATION,
+    "sequence-repeat": HarmKind.DISORDER,
+    "sequence-gap": HarmKind.DISORDER,
+    "zombie-append": HarmKind.DISORDER,
+    "moved-record": HarmKind.DISORDER,
+    "nonmonotonic-send": HarmKind.DISORDER,
+    "reordered": HarmKind.DISORDER,
+    "aborted-read": HarmKind.ISOLATION,
+    "no-progress-after-heal": HarmKind.UNAVAILABLE,
+    "no-progress": HarmKind.UNAVAILABLE,
+    "orphan-partition": HarmKind.UNAVAILABLE,
+    "hanging-transaction": HarmKind.UNAVAILABLE,
 }
 """Where neither the guarantee of an anomaly nor its strength says how bad it is."""
 BY_KIND = {
-    "died": Harm.UNAVAILABLE,
-    "sick": Harm.UNAVAILABLE,
-    "requires": Harm.MISSING,
-    "claim": Harm.MISSING,
-    "no-answer": Harm.UNUSABLE,
-    "protocol": Harm.UNUSABLE,
+    "died": HarmKind.UNAVAILABLE,
+    "sick": HarmKind.UNAVAILABLE,
+    "requires": HarmKind.MISSING,
+    "claim": HarmKind.MISSING,
+    "no-answer": HarmKind.UNUSABLE,
+    "protocol": HarmKind.UNUSABLE,
 }
 LONGEST = 160
 CANNOT_WRITE = "requires/data"
@@ -94,7 +94,7 @@ class Cause:
     """One root of failures, with the cases that it made fail."""
 
     key: str
-    harm: Harm
+    harm: HarmKind
     title: str
     results: tuple[CaseResult, ...]
     also: tuple[CaseResult, ...] = ()
@@ -111,7 +111,7 @@ class Cause:
 @dataclass
 class _Group:
     first: Failure
-    harm: Harm
+    harm: HarmKind
     results: list[CaseResult] = field(default_factory=list)
     also: list[CaseResult] = field(default_factory=list)
 
@@ -132,7 +132,7 @@ def causes(failed: Sequence[CaseResult], everything: Iterable[CaseResult] = ()) 
     return sorted(made, key=lambda cause: (cause.harm, -len(cause.results) - len(cause.blocked)))
 
 
-def ways_of(result: CaseResult) -> list[tuple[str, Failure, Harm]]:
+def ways_of(result: CaseResult) -> list[tuple[str, Failure, HarmKind]]:
     """What a failed case did wrong, the most harmful first: the key of the cause, the failure, its harm."""
     found = result.failures or derived(result.reason, result.anomalies)
     made = [(key_of(one, result), one, harm_of(one, result)) for one in found]
@@ -154,28 +154,28 @@ def key_of(failure: Failure, result: CaseResult) -> str:
     return failure.signature
 
 
-def harm_of(failure: Failure, result: CaseResult) -> Harm:
+def harm_of(failure: Failure, result: CaseResult) -> HarmKind:
     """How bad one failure is."""
     kind, _, rest = failure.signature.partition(":")
     if kind in ("anomaly", "harm"):
         named = [anomaly for anomaly in result.anomalies if anomaly.name == rest]
-        return harm_of_anomaly(named[0]) if named else BY_NAME.get(rest, Harm.LOSS)
+        return harm_of_anomaly(named[0]) if named else BY_NAME.get(rest, HarmKind.LOSS)
     if kind == "requires" and result.case == CANNOT_WRITE:
-        return Harm.UNAVAILABLE
+        return HarmKind.UNAVAILABLE
     if kind == "statement" and result.guarantees[:1] and result.guarantees[0].startswith("ord-"):
-        return Harm.WRONG if CODE.search(rest) else Harm.DISORDER
-    return BY_KIND.get(kind, Harm.WRONG)
+        return HarmKind.WRONG if CODE.search(rest) else HarmKind.DISORDER
+    return BY_KIND.get(kind, HarmKind.WRONG)
 
 
-def harm_of_anomaly(anomaly: Anomaly) -> Harm:
+def harm_of_anomaly(anomaly: Anomaly) -> HarmKind:
     """How bad it is: by its name, its guarantee and its strength."""
     if anomaly.name in BY_NAME:
         return BY_NAME[anomaly.name]
     if anomaly.guarantee.startswith("txn-"):
-        return Harm.ISOLATION
+        return HarmKind.ISOLATION
     if anomaly.harms:
-        return Harm.DISORDER if anomaly.strength == "order" else Harm.LOSS
-    return Harm.INCONSISTENT
+        return HarmKind.DISORDER if anomaly.strength == "order" else HarmKind.LOSS
+    return HarmKind.INCONSISTENT
 
 
 def _cause(key: str, group: _Group, blocked: Sequence[CaseResult]) -> Cause:

@@ -52,7 +52,7 @@ OURS = "close"
 
 
 @dataclass(frozen=True)
-class Step:
+class ExchangeStep:
     """One exchange. `number` counts from 1, as `op` does in the history."""
 
     number: int
@@ -77,7 +77,7 @@ class Step:
         return "" if self.took_ms is None else f"{self.took_ms:.1f} ms"
 
 
-def steps_of(history: History, result: CaseResult | None = None) -> list[Step]:
+def steps_of(history: History, result: CaseResult | None = None) -> list[ExchangeStep]:
     """All exchanges of a stored case in the order of their requests, those that `result` accuses with a note."""
     rows = [row for row in history.rows("exchanges") if isinstance(row, Exchange)]
     short, accused = short_names(history), _accused(result)
@@ -88,14 +88,14 @@ def steps_of(history: History, result: CaseResult | None = None) -> list[Step]:
     ]
 
 
-def shown(steps: Sequence[Step], most: int = MOST) -> list[Step | int]:
+def shown(steps: Sequence[ExchangeStep], most: int = MOST) -> list[ExchangeStep | int]:
     """The steps that fit, with the number of those left out in their stead."""
     if len(steps) <= most:
         return list(steps)
     at = [index for index, step in enumerate(steps) if step.note] or [len(steps) - 1]
     near = sorted(range(len(steps)), key=lambda index: min(abs(index - each) for each in at))
     kept = {*range(FIRST), *near[: most - FIRST]}
-    lines: list[Step | int] = []
+    lines: list[ExchangeStep | int] = []
     for index, step in enumerate(steps):
         if index in kept:
             lines.append(step)
@@ -140,10 +140,10 @@ def _note(row: Exchange, accused: Sequence[Evidence]) -> str:
     return next((one.note for one in mine if one.note), "evidence" if mine else "")
 
 
-def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], short: Shortening) -> Step:
+def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], short: Shortening) -> ExchangeStep:
     asked, came = _request(row), _response(row)
     response, failed = _told(row, came)
-    return Step(
+    return ExchangeStep(
         number=number,
         at_s=(row.call_ns - start) / 1e9,
         took_ms=(row.return_ns - row.call_ns) / 1e6 if row.return_ns is not None else None,

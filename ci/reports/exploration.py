@@ -13,20 +13,20 @@ from markupsafe import Markup, escape
 from brokertrial.ci.reports.report import environment, style
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.suites.explore.coverage import api_rows, never_reached
-from brokertrial.suites.explore.finding import Finding, ShownExchange
-from brokertrial.suites.explore.record import Record
+from brokertrial.suites.explore.finding import ShownExchange, ShrunkDifference
+from brokertrial.suites.explore.record import ExplorationRecord
 from brokertrial.suites.guarantees import registry
 
 PAGE, TEXT = "report.html", "report.md"
 
 
-def write(record: Record, folder: Path) -> None:
+def write(record: ExplorationRecord, folder: Path) -> None:
     """Writes both pages."""
     (folder / TEXT).write_text(markdown(record), encoding="utf-8")
     (folder / PAGE).write_text(html(record), encoding="utf-8")
 
 
-def html(record: Record) -> str:
+def html(record: ExplorationRecord) -> str:
     """The page for a browser."""
     return (
         environment()
@@ -42,12 +42,12 @@ def html(record: Record) -> str:
     )
 
 
-def markdown(record: Record) -> str:
+def markdown(record: ExplorationRecord) -> str:
     """The page as text."""
     return "\n".join([*_head(record), *_findings(record), *_coverage(record), ""])
 
 
-def _head(record: Record) -> Iterator[str]:
+def _head(record: ExplorationRecord) -> Iterator[str]:
     yield f"# {record.target} against {record.oracle}"
     yield ""
     yield (
@@ -63,7 +63,7 @@ def _head(record: Record) -> Iterator[str]:
         yield ""
 
 
-def _findings(record: Record) -> Iterator[str]:
+def _findings(record: ExplorationRecord) -> Iterator[str]:
     yield f"## Differences: {len(record.findings)}"
     yield ""
     for number, finding in enumerate(record.findings, 1):
@@ -86,7 +86,7 @@ def _findings(record: Record) -> Iterator[str]:
         yield ""
 
 
-def remarks(record: Record, finding: Finding) -> Iterator[str]:
+def remarks(record: ExplorationRecord, finding: ShrunkDifference) -> Iterator[str]:
     """What is known of a finding, a sentence each."""
     if finding.guarantee:
         guarantee = registry().get(finding.guarantee)
@@ -105,7 +105,7 @@ def remarks(record: Record, finding: Finding) -> Iterator[str]:
     )
 
 
-def _coverage(record: Record) -> Iterator[str]:
+def _coverage(record: ExplorationRecord) -> Iterator[str]:
     yield "## What was reached"
     yield ""
     yield "| API | versions | requests | error codes |"
@@ -119,7 +119,7 @@ def _coverage(record: Record) -> Iterator[str]:
         yield f"- {api}: {', '.join(codes)}"
 
 
-def _shown(record: Record, number: int, finding: Finding) -> dict[str, Any]:
+def _shown(record: ExplorationRecord, number: int, finding: ShrunkDifference) -> dict[str, Any]:
     return {
         "number": number,
         "finding": finding,
@@ -128,7 +128,7 @@ def _shown(record: Record, number: int, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _step(number: int, exchange: ShownExchange, finding: Finding) -> dict[str, Any]:
+def _step(number: int, exchange: ShownExchange, finding: ShrunkDifference) -> dict[str, Any]:
     last = number == len(finding.story)
     return {
         "number": number,
@@ -141,7 +141,7 @@ def _step(number: int, exchange: ShownExchange, finding: Finding) -> dict[str, A
     }
 
 
-def _marked(answer: Any, finding: Finding, side: str) -> Markup:
+def _marked(answer: Any, finding: ShrunkDifference, side: str) -> Markup:
     """An answer with the values marked that differ."""
     text = str(escape(shown(answer)))
     for place in finding.places:

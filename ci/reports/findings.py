@@ -25,7 +25,7 @@ LINES = 20
 """Anomalies of one name that the text shows; the JSON object has all that the judgement lists."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ListedAnomaly(msgspec.Struct, frozen=True):
     """One anomaly; `judged` false: listed, but the settings permit it."""
 
     anomaly: Anomaly
@@ -37,7 +37,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is said of one history, or of all histories of a run."""
 
     verdict: Verdict
-    found: Sequence[Finding]
+    found: Sequence[ListedAnomaly]
     reasons: dict[str, str] = {}
     totals: dict[str, int] = {}
     strict: bool = False
@@ -57,7 +57,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         page["reasons"] = [{"name": name, "sentence": sentence} for name, sentence in self.reasons.items()]
         return msgspec.json.encode(page).decode()
 
-    def _entry(self, finding: Finding) -> dict[str, Any]:
+    def _entry(self, finding: ListedAnomaly) -> dict[str, Any]:
         anomaly, entry = finding.anomaly, dict[str, Any](name=finding.anomaly.name, judged=finding.judged)
         entry["guarantee"] = anomaly.guarantee
         if self.legend is not None and self.legend.keyed and anomaly.topic is not None:
@@ -116,8 +116,8 @@ def _by_name(anomalies: Iterable[Anomaly]) -> dict[str, list[Anomaly]]:
 
 def findings_of(judgement: Judgement, strict: bool = False, legend: Legend | None = None) -> Findings:
     """The verdict on one history: what is broken, then what withholds a pass, then whether anything was judged."""
-    found = [Finding(anomaly, True) for anomaly in judgement.anomalies]
-    found += [Finding(anomaly, strict) for anomaly in judgement.permitted]
+    found = [ListedAnomaly(anomaly, True) for anomaly in judgement.anomalies]
+    found += [ListedAnomaly(anomaly, strict) for anomaly in judgement.permitted]
     reasons = {name.rpartition("/")[2]: sentence for name, sentence in judgement.inconclusive.items()}
     for finding in found:
         if finding.judged and finding.anomaly.attribution != "broker":
@@ -132,7 +132,7 @@ def findings_of(judgement: Judgement, strict: bool = False, legend: Legend | Non
     )
 
 
-def _verdict(judgement: Judgement, found: Sequence[Finding], reasons: dict[str, str]) -> Verdict:
+def _verdict(judgement: Judgement, found: Sequence[ListedAnomaly], reasons: dict[str, str]) -> Verdict:
     if any(finding.judged and finding.anomaly.attribution == "broker" for finding in found):
         return Verdict.FAIL
     if reasons:

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class Bridge(NetworkFault, frozen=True):
 
     kind, verb = "bridge", "let the other brokers see each other no more, and all of them {}"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         others = [node for node in members.brokers if node not in nodes]
         return [rule for index, node in enumerate(others) for rule in both_ways([node], others[index + 1 :])]
 

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import CLIENTS, Effect, Members, both_ways
+from brokertrial.faults.packets import CLIENTS, Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class CutClients(NetworkFault, frozen=True):
 
     kind, verb = "cut_clients", "cut all clients off from {}"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [*both_ways(nodes, [CLIENTS], "clients")]
 
 

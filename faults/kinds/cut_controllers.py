@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class CutControllers(NetworkFault, frozen=True):
 
     kind, verb = "cut_controllers", "cut {} off from the controllers"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [*both_ways(nodes, [node for node in members.controllers if node not in nodes], "controllers")]
 
 

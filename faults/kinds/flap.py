@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -17,7 +17,7 @@ class Flap(NetworkFault, frozen=True):
     on_ms: float = 800
     off_ms: float = 1_200
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [*both_ways(nodes, members.others(nodes))]
 
     def rhythm_ms(self) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class Isolate(NetworkFault, frozen=True):
 
     kind, verb = "isolate", "cut {} off from all other nodes"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [*both_ways(nodes, members.others(nodes))]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -18,7 +18,7 @@ class LosePackets(NetworkFault, frozen=True):
     kind, verb, model = "lose_packets", "lose packets between {} and the other nodes", "timing"
     percent: float = 20
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [replace(rule, percent=self.percent) for rule in both_ways(nodes, members.others(nodes))]
 
 

@@ -3,7 +3,7 @@
 from typing import Literal, Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, PacketRule
+from brokertrial.faults.packets import Members, PacketEffect, PacketRule
 from brokertrial.faults.schedule import Window
 
 
@@ -17,7 +17,7 @@ class OneWay(NetworkFault, frozen=True):
     kind, verb = "one_way", "lose what passes in one direction between {} and all other nodes"
     direction: Literal["outgoing", "incoming"] = "outgoing"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         pairs = [(node, other) for node in nodes for other in members.others(nodes)]
         if self.direction == "incoming":
             pairs = [(other, node) for node, other in pairs]

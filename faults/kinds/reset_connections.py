@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, both_ways
+from brokertrial.faults.packets import Members, PacketEffect, both_ways
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class ResetConnections(NetworkFault, frozen=True):
 
     kind, verb = "reset_connections", "reset every connection between {} and the other nodes"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [replace(rule, action="reset") for rule in both_ways(nodes, members.others(nodes))]
 
 

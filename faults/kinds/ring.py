@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, PacketRule
+from brokertrial.faults.packets import Members, PacketEffect, PacketRule
 from brokertrial.faults.schedule import Window
 
 
@@ -16,7 +16,7 @@ class Ring(NetworkFault, frozen=True):
 
     kind, verb = "ring", "let each broker hear only the one before it"
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         brokers = members.brokers
         following = dict(zip(brokers, (*brokers[1:], brokers[0]), strict=True))
         pairs = [(a, b) for a in brokers for b in brokers if b not in (a, following[a])]

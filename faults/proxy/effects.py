@@ -43,7 +43,7 @@ class SendResponse(msgspec.Struct, frozen=True):
     delivery: Delivery = AT_ONCE
 
 
-class CloseConnection(msgspec.Struct, frozen=True):
+class CloseInTurn(msgspec.Struct, frozen=True):
     """The connection ends in the place of the response."""
 
     follow_up: FollowUp = NOTHING
@@ -59,7 +59,7 @@ class BlackHole(msgspec.Struct, frozen=True):
     by: ActiveFault
 
 
-LinkEffect = SendRequest | SendResponse | CloseConnection | AbortConnection | BlackHole
+LinkEffect = SendRequest | SendResponse | CloseInTurn | AbortConnection | BlackHole
 Kind = TypeVar("Kind", bound=Action)
 
 
@@ -71,7 +71,7 @@ def of_request(
         return (AbortConnection(),)
     if dropped := _last(decided, Drop):
         fault, drop = dropped
-        return (BlackHole(fault), CloseConnection(follow_up)) if drop.then == "close" else (BlackHole(fault),)
+        return (BlackHole(fault), CloseInTurn(follow_up)) if drop.then == "close" else (BlackHole(fault),)
     delivery = _delivery(decided)
     if answered := _last(decided, Respond):
         frame = request.local_response(answered[1].message)
@@ -92,7 +92,7 @@ def of_response(frame: bytes, decided: Sequence[Decided]) -> tuple[LinkEffect, .
         return (AbortConnection(),)
     if dropped := _last(decided, Drop):
         fault, drop = dropped
-        return (CloseConnection(),) if drop.then == "close" else (BlackHole(fault),)
+        return (CloseInTurn(),) if drop.then == "close" else (BlackHole(fault),)
     return (SendResponse(frame, _delivery(decided)),)
 
 

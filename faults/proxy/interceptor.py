@@ -9,7 +9,7 @@ import msgspec
 from brokertrial.faults.actions import FORWARD, Action, Forward, Replace
 from brokertrial.faults.proxy import effects
 from brokertrial.faults.proxy.active_faults import ActiveFault, ActiveFaults, Draws
-from brokertrial.faults.proxy.effects import CloseConnection, Decided, LinkEffect, SendRequest, SendResponse
+from brokertrial.faults.proxy.effects import CloseInTurn, Decided, LinkEffect, SendRequest, SendResponse
 from brokertrial.faults.proxy.exchange import ProxiedRequest, ProxiedResponse, UndecodableMessage
 from brokertrial.faults.proxy.follow_up import NOTHING, FollowUp, Hit, PickedBy
 from brokertrial.faults.proxy.hits import Hits
@@ -177,6 +177,6 @@ class Interceptor:
 
 def _settled(effect: LinkEffect) -> LinkEffect:
     """The same, without hits: they are reported."""
-    if not isinstance(effect, SendRequest | CloseConnection):
+    if not isinstance(effect, SendRequest | CloseInTurn):
         return effect
     return msgspec.structs.replace(effect, follow_up=msgspec.structs.replace(effect.follow_up, hits=()))

@@ -13,7 +13,7 @@ from brokertrial.faults.proxy.address_rewriting import API_VERSIONS, versions_re
 from brokertrial.faults.proxy.effects import (
     AbortConnection,
     BlackHole,
-    CloseConnection,
+    CloseInTurn,
     LinkEffect,
     SendRequest,
     SendResponse,
@@ -244,7 +244,7 @@ class Link:
                 self._flush()
             case BlackHole(by):
                 self._requests_blackholed_by = by
-            case CloseConnection(follow_up):
+            case CloseInTurn(follow_up):
                 self._pending.append(PendingResponse(request, follow_up, closes=True))
                 self._flush()
             case AbortConnection():
@@ -320,7 +320,7 @@ class Link:
                     pending.frame, pending.delivery = changed, delivery
                 case BlackHole(by):
                     self._responses_blackholed_by = by
-                case CloseConnection():
+                case CloseInTurn():
                     pending.closes = True
                 case AbortConnection():
                     self.sockets.abort()

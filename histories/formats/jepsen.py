@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brokertrial.histories.formats.jepsen_lines import ASSIGNS, JepsenOperation, lines_of
 from brokertrial.histories.formats.legend import Legend
-from brokertrial.histories.formats.micro_ops import Send, keys_of, moves_of, rebalanced_of
+from brokertrial.histories.formats.micro_ops import SendOp, keys_of, moves_of, rebalanced_of
 from brokertrial.histories.formats.settings import Settings
 from brokertrial.histories.header import Header
 from brokertrial.histories.recorder import Recorder
@@ -144,8 +144,8 @@ class Jepsen:
         topics: dict[str, int | None] = {}
         outcome = str(line.type)
         for move in moves_of(self.file, line):
-            sent = isinstance(move, Send)
-            key, topic = self.legend.key(move.key, guess=not isinstance(move, Send) and move.guess)
+            sent = isinstance(move, SendOp)
+            key, topic = self.legend.key(move.key, guess=not isinstance(move, SendOp) and move.guess)
             place = process.place(topic)
             if sent:
                 position, place.sent = place.sent, place.sent + 1

@@ -95,7 +95,7 @@ class Jsonl:
         self._clients.add(line.client)
         return Client(**msgspec.structs.asdict(line) | {"acks": -1 if line.acks == "all" else line.acks})
 
-    def _call(self, line: lines.Call) -> Iterator[Row]:
+    def _call(self, line: lines.JsonCall) -> Iterator[Row]:
         if line.client not in self._clients:
             raise self._bad(f"nothing is said of the client {line.client!r} yet: its client line must come before")
         if line.return_ is not None and line.return_ < line.call:
@@ -120,7 +120,7 @@ class Jsonl:
         else:
             yield from self._moved(line)
 
-    def _moved(self, line: lines.Call) -> Iterator[Row]:
+    def _moved(self, line: lines.JsonCall) -> Iterator[Row]:
         places = getattr(line, "partitions", [])
         if isinstance(line, (lines.AssignLine, lines.SubscribeLine)):
             for spot in [spot for spot in self._streams if spot[0] == line.client]:
@@ -188,7 +188,7 @@ class Jsonl:
             )
             stream.place, stream.last = stream.place + 1, record.offset
 
-    def _operation(self, line: lines.Call, topic: str | None, partition: int | None, **more: Any) -> Operation:
+    def _operation(self, line: lines.JsonCall, topic: str | None, partition: int | None, **more: Any) -> Operation:
         return Operation(
             op=self._number,
             client=line.client,

@@ -14,11 +14,11 @@ PartitionNumber = Annotated[int, Meta(ge=0)]
 OutcomeName = Literal["ok", "fail", "info"]
 
 
-class _Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="is"):
+class _JsonLine(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, tag_field="is"):
     """Any line; `is` says which."""
 
 
-class HistoryLine(_Line, tag="history"):
+class HistoryLine(_JsonLine, tag="history"):
     """What is known of the whole: first line, if there is one."""
 
     format: Literal[1] = 1
@@ -27,7 +27,7 @@ class HistoryLine(_Line, tag="history"):
     unclean_election: bool = False
 
 
-class ClientLine(_Line, tag="client"):
+class ClientLine(_JsonLine, tag="client"):
     """A client and the settings that decide what the broker owes it; before any line that names it."""
 
     client: str
@@ -44,7 +44,7 @@ class ClientLine(_Line, tag="client"):
     retries: int | None = None
 
 
-class TopicLine(_Line, tag="topic"):
+class TopicLine(_JsonLine, tag="topic"):
     """Settings of a topic that change what may be demanded."""
 
     topic: str
@@ -54,7 +54,7 @@ class TopicLine(_Line, tag="topic"):
     min_compaction_lag_ms: int | None = None
 
 
-class _Call(_Line, kw_only=True):
+class _Call(_JsonLine, kw_only=True):
     client: str
     call: int
     return_: int | None = msgspec.field(default=None, name="return")
@@ -97,7 +97,7 @@ class PollLine(_Call, tag="poll"):
     records: list[SeenRecord] = []
 
 
-class Place(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class JsonPlace(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A partition, and an offset of it where one is told."""
 
     topic: str
@@ -108,7 +108,7 @@ class Place(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class AssignLine(_Call, tag="assign"):
     """A new assignment: every stream of the client begins anew, from `offset` where it is known."""
 
-    partitions: list[Place] = []
+    partitions: list[JsonPlace] = []
 
 
 class SubscribeLine(_Call, tag="subscribe"):
@@ -120,20 +120,20 @@ class SubscribeLine(_Call, tag="subscribe"):
 class SeekLine(_Call, tag="seek"):
     """The streams of these partitions begin anew, from `offset` where it is known."""
 
-    partitions: list[Place]
+    partitions: list[JsonPlace]
 
 
 class RevokedLine(_Call, tag="revoked"):
     """The streams of these partitions ended."""
 
-    partitions: list[Place]
+    partitions: list[JsonPlace]
 
 
 class CommitLine(_Call, tag="commit"):
     """Offsets that a group committed, in a transaction when `txn` is told; `id`: unique, sent as metadata."""
 
     group: str
-    offsets: list[Place]
+    offsets: list[JsonPlace]
     id: int | None = None
 
 
@@ -141,7 +141,7 @@ class CommittedLine(_Call, tag="committed"):
     """What a group was told that it had committed; -1 is nothing; `id` from the metadata."""
 
     group: str
-    offsets: list[Place]
+    offsets: list[JsonPlace]
     id: int | None = None
 
 
@@ -176,7 +176,7 @@ class DeleteRecordsLine(_Call, tag="delete_records"):
     log_start: Offset | None = None
 
 
-class MembershipLine(_Line, tag="membership"):
+class MembershipLine(_JsonLine, tag="membership"):
     """A member of a group owned a partition from then until then."""
 
     group: str
@@ -190,7 +190,7 @@ class MembershipLine(_Line, tag="membership"):
     ended_by: Literal["revoked", "lost", "fenced", "closed"] | None = None
 
 
-class FinalReadLine(_Line, tag="final-read"):
+class FinalReadLine(_JsonLine, tag="final-read"):
     """After everything had healed, all below `offset` was read; without it nothing can be called unseen."""
 
     topic: str
@@ -200,7 +200,7 @@ class FinalReadLine(_Line, tag="final-read"):
     isolation: Literal["read_committed", "read_uncommitted"] = "read_uncommitted"
 
 
-class FaultLine(_Line, tag="fault"):
+class FaultLine(_JsonLine, tag="fault"):
     """A disturbance, from then until then."""
 
     window: str
@@ -208,11 +208,11 @@ class FaultLine(_Line, tag="fault"):
     end: int | None = None
 
 
-Call = (
+JsonCall = (
     SendLine | PollLine | AssignLine | SubscribeLine | SeekLine | RevokedLine | CommitLine | CommittedLine
     | BeginLine | CommitTxnLine | AbortTxnLine | ListOffsetsLine | DeleteRecordsLine
 )  # fmt: skip
-HistoryFileLine = HistoryLine | ClientLine | TopicLine | MembershipLine | FinalReadLine | FaultLine | Call
+HistoryFileLine = HistoryLine | ClientLine | TopicLine | MembershipLine | FinalReadLine | FaultLine | JsonCall
 
 
 def schema() -> dict[str, Any]:

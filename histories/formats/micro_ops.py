@@ -10,7 +10,7 @@ from brokertrial.histories.formats.problem import BadFile
 MOST = (1 << 63) - 1
 
 
-class Send(NamedTuple):
+class SendOp(NamedTuple):
     """["send", key, value], or ["send", key, [offset or null, value]]."""
 
     key: int | str
@@ -27,7 +27,7 @@ class Read(NamedTuple):
     value: Any
 
 
-def moves_of(file: Path, line: JepsenOperation) -> Iterator[Send | Read]:
+def moves_of(file: Path, line: JepsenOperation) -> Iterator[SendOp | Read]:
     """What an operation sent and read, in its order; raises BadFile. No value is no micro-operation."""
     if line.value is None:
         return
@@ -62,7 +62,7 @@ def rebalanced_of(file: Path, line: JepsenOperation) -> set[str]:
     return {str(key) for entry in log for key in keys_of(file, line, entry.get("keys"))}
 
 
-def _send(file: Path, line: JepsenOperation, move: list[Any]) -> Send:
+def _send(file: Path, line: JepsenOperation, move: list[Any]) -> SendOp:
     if len(move) != 3 or type(move[1]) not in (int, str):
         raise _bad(file, line, f'{move!r:.60} is no ["send", key, value]')
     told = move[2]
@@ -75,7 +75,7 @@ def _send(file: Path, line: JepsenOperation, move: list[Any]) -> Send:
     if type(value) not in (int, str):
         raise _bad(file, line, f"a value is sent that is neither a whole number nor a text: {value!r:.60}")
     offset = _offset(file, line, offset)
-    return Send(move[1], None if offset is None or offset < 0 else offset, value)
+    return SendOp(move[1], None if offset is None or offset < 0 else offset, value)
 
 
 def _reads(file: Path, line: JepsenOperation, move: list[Any]) -> Iterator[Read]:

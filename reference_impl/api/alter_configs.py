@@ -13,7 +13,7 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.resources import Resource, find, unborn
-from brokertrial.reference_impl.settings.topic_rules import Fault
+from brokertrial.reference_impl.settings.topic_rules import WrongSetting
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -50,26 +50,26 @@ def _each(request: Struct, context: Context, change: Any) -> list[dict[str, Any]
     return answers
 
 
-def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: bool) -> Fault | None:
+def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: bool) -> WrongSetting | None:
     if twice:
-        return Fault(errors.INVALID_REQUEST, "Each resource must appear at most once.")
+        return WrongSetting(errors.INVALID_REQUEST, "Each resource must appear at most once.")
     found = find(context.node, wanted.resource_type, wanted.resource_name)
-    if isinstance(found, Fault) and found.error != errors.UNKNOWN_TOPIC_OR_PARTITION:
+    if isinstance(found, WrongSetting) and found.error != errors.UNKNOWN_TOPIC_OR_PARTITION:
         return found
-    resource = unborn(context.node, wanted.resource_name) if isinstance(found, Fault) else found
+    resource = unborn(context.node, wanted.resource_name) if isinstance(found, WrongSetting) else found
     if len({entry.name for entry in wanted.configs}) != len(wanted.configs):
-        return Fault(errors.INVALID_REQUEST, "Error due to duplicate config keys")
+        return WrongSetting(errors.INVALID_REQUEST, "Error due to duplicate config keys")
     configs = change(resource, wanted.configs)
-    if isinstance(configs, Fault):
+    if isinstance(configs, WrongSetting):
         return configs
-    if isinstance(found, Fault):
+    if isinstance(found, WrongSetting):
         return found
     if make:
         found.replace(configs)
     return None
 
 
-def _replaced(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fault:
+def _replaced(resource: Resource, entries: list[Struct]) -> dict[str, str] | WrongSetting:
     configs = resource.own() if bugs.on("M40i") else {}
     for entry in entries:
         if entry.value is None:
@@ -80,20 +80,20 @@ def _replaced(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fau
     return configs
 
 
-def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | Fault:
+def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | WrongSetting:
     configs = {} if bugs.on("P04") else resource.own()
     for entry in entries:
         if entry.config_operation == DELETE:
             configs.pop(entry.name, None)
             continue
         if entry.config_operation not in (SET, APPEND, SUBTRACT):
-            return Fault(errors.INVALID_REQUEST, f"Unknown operation type {entry.config_operation}")
+            return WrongSetting(errors.INVALID_REQUEST, f"Unknown operation type {entry.config_operation}")
         if entry.value is None:
             return _null(entry.name)
         value = entry.value
         if entry.config_operation != SET:
             combined = _combined(resource, configs, entry)
-            if isinstance(combined, Fault):
+            if isinstance(combined, WrongSetting):
                 return combined
             value = combined
         if fault := resource.fault(entry.name, value):
@@ -104,16 +104,16 @@ def _changed(resource: Resource, entries: list[Struct]) -> dict[str, str] | Faul
     return configs
 
 
-def _null(name: str) -> Fault:
-    return Fault(errors.INVALID_REQUEST, f"Null value not supported for : {name}")
+def _null(name: str) -> WrongSetting:
+    return WrongSetting(errors.INVALID_REQUEST, f"Null value not supported for : {name}")
 
 
-def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str | Fault:
+def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str | WrongSetting:
     """A list with items added or taken away."""
     verb = "APPEND" if entry.config_operation == APPEND else "SUBTRACT"
     setting = resource.settings.get(entry.name)
     if setting is None or setting.kind != "list":
-        return Fault(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
+        return WrongSetting(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
     current = configs.get(entry.name) or resource.sources(setting)[-1].value
     items = [item for item in current.split(",") if item]
     named = [item.strip() for item in entry.value.split(",") if item.strip()]

@@ -12,7 +12,7 @@ from collections import Counter
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
-from brokertrial.reference_impl.settings.topic_rules import Fault, assignment_fault, batch_fault
+from brokertrial.reference_impl.settings.topic_rules import WrongSetting, assignment_fault, batch_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -29,28 +29,28 @@ def create_partitions(request: Struct, context: Context) -> Struct:
     return response("CreatePartitions", results=results)
 
 
-def _grow(wanted: Struct, node: Broker, *, twice: bool, make: bool) -> Fault | None:
+def _grow(wanted: Struct, node: Broker, *, twice: bool, make: bool) -> WrongSetting | None:
     topic = node.topics.get(wanted.name)
     if twice:
-        return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
+        return WrongSetting(errors.INVALID_REQUEST, "Duplicate topic name.")
     if topic is None:
-        return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, None)
+        return WrongSetting(errors.UNKNOWN_TOPIC_OR_PARTITION, None)
     count = wanted.count + topic.partitions if bugs.on("M40e") else wanted.count
     if count <= topic.partitions and bugs.on("P11"):
         return None
     if count == topic.partitions:
-        return Fault(errors.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
+        return WrongSetting(errors.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
     if count < topic.partitions:
-        return Fault(
+        return WrongSetting(
             errors.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {topic.partitions} partition(s); {count} would not be an increase.",
         )
     if batch_fault(count - topic.partitions):
-        return Fault(errors.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        return WrongSetting(errors.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     if wanted.assignments is not None:
         more = count - topic.partitions
         if len(wanted.assignments) != more:
-            return Fault(
+            return WrongSetting(
                 errors.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {more} additional partition(s), but only {len(wanted.assignments)} assignment(s) "
                 "were specified.",

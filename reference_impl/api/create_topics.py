@@ -20,7 +20,7 @@ from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.reference_impl.settings.topic_rules import (
-    Fault,
+    WrongSetting,
     assignment_fault,
     batch_fault,
     collision,
@@ -73,7 +73,7 @@ def _answers(request: Struct, context: Context, names: Counter[str]) -> Iterator
         yield _create(wanted, context.node, make=make) if fault is None else _refused(wanted.name, fault)
 
 
-def _keep_settings(wanted: Struct, fault: Fault | None) -> None:
+def _keep_settings(wanted: Struct, fault: WrongSetting | None) -> None:
     if fault is None:
         wanted.configs = wanted.configs or _LEFT.get(wanted.name, [])
     elif fault.error == errors.INVALID_REPLICATION_FACTOR:
@@ -86,19 +86,21 @@ def _partitions_in_all(request: Struct, node: Broker) -> int:
     return sum(len(one.assignments) or count for one, count in zip(request.topics, asked, strict=True))
 
 
-def _refused(name: str, fault: Fault) -> dict[str, Any]:
+def _refused(name: str, fault: WrongSetting) -> dict[str, Any]:
     return {"name": name, "error_code": fault.error, "error_message": fault.message, "configs": []}
 
 
-def _fault(wanted: Struct, node: Broker, *, twice: bool) -> Fault | None:
+def _fault(wanted: Struct, node: Broker, *, twice: bool) -> WrongSetting | None:
     if twice:
-        return Fault(errors.INVALID_REQUEST, "Duplicate topic name.")
+        return WrongSetting(errors.INVALID_REQUEST, "Duplicate topic name.")
     if fault := name_fault(wanted.name):
         return fault
     if wanted.name == _METADATA_LOG and not bugs.on("K04"):
-        return Fault(errors.INVALID_REQUEST, f"The topic {_METADATA_LOG} is internal: it is not for clients to make.")
+        return WrongSetting(
+            errors.INVALID_REQUEST, f"The topic {_METADATA_LOG} is internal: it is not for clients to make."
+        )
     if node.topics.get(wanted.name) is not None and not bugs.on("P08"):
-        return Fault(errors.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
+        return WrongSetting(errors.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists.")
     existing = {topic.name for topic in node.topics.all()}
     if bugs.on("K02"):
         _EVER.update(existing)
@@ -110,18 +112,20 @@ def _fault(wanted: Struct, node: Broker, *, twice: bool) -> Fault | None:
     )
 
 
-def _placement_fault(wanted: Struct, node: Broker) -> Fault | None:
+def _placement_fault(wanted: Struct, node: Broker) -> WrongSetting | None:
     if not wanted.assignments:
         return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=len(node.live_brokers()))
     for field, value in (("replication factor", wanted.replication_factor), ("partition count", wanted.num_partitions)):
         if value != -1:
-            return Fault(
+            return WrongSetting(
                 errors.INVALID_REQUEST,
                 f"A manual partition assignment was specified, but {field} was not set to -1.",
             )
     by_index = {entry.partition_index: list(entry.broker_ids) for entry in wanted.assignments}
     if len(by_index) != len(wanted.assignments):
-        return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "Found multiple manual partition assignments for one partition")
+        return WrongSetting(
+            errors.INVALID_REPLICA_ASSIGNMENT, "Found multiple manual partition assignments for one partition"
+        )
     return assignment_fault(by_index, node.known_brokers())
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
-from brokertrial.reference_impl.control.image import Topic
-from brokertrial.reference_impl.settings.topic_rules import Fault
+from brokertrial.reference_impl.control.image import TopicImage
+from brokertrial.reference_impl.settings.topic_rules import WrongSetting
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, request, response
 
@@ -34,9 +34,9 @@ def delete_topics(wanted: Struct, context: Context) -> Struct:
 
 def _delete(node: Broker, state: Struct, *, twice: bool) -> dict[str, Any]:
     found = _find(node, state, twice=twice)
-    if isinstance(found, Fault) and found.error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("P09"):
+    if isinstance(found, WrongSetting) and found.error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("P09"):
         return {"name": state.name, "topic_id": state.topic_id, "error_code": errors.NONE}
-    if isinstance(found, Fault):
+    if isinstance(found, WrongSetting):
         answer = {"error_code": found.error, "error_message": found.message}
         return {"name": state.name, "topic_id": state.topic_id, **answer}
     for each in [
@@ -47,18 +47,18 @@ def _delete(node: Broker, state: Struct, *, twice: bool) -> dict[str, Any]:
     return {"name": found.name, "topic_id": found.id, "error_code": errors.NONE}
 
 
-def _find(node: Broker, state: Struct, *, twice: bool) -> Topic | Fault:
+def _find(node: Broker, state: Struct, *, twice: bool) -> TopicImage | WrongSetting:
     has_id = state.topic_id != ZERO_UUID
     if state.name is None and not has_id:
-        return Fault(errors.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        return WrongSetting(errors.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if state.name is not None and has_id:
-        return Fault(errors.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+        return WrongSetting(errors.INVALID_REQUEST, "You may not specify both topic name and topic id.")
     if twice:
-        return Fault(errors.INVALID_REQUEST, "Duplicate topic name or id.")
+        return WrongSetting(errors.INVALID_REQUEST, "Duplicate topic name or id.")
     if not node.config["delete.topic.enable"]:
-        return Fault(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
+        return WrongSetting(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     topic = node.topics.by_id(state.topic_id) if has_id else node.topics.get(state.name)
     if topic is None:
         error = errors.UNKNOWN_TOPIC_ID if has_id else errors.UNKNOWN_TOPIC_OR_PARTITION
-        return Fault(error, "This server does not host this topic.")
+        return WrongSetting(error, "This server does not host this topic.")
     return topic

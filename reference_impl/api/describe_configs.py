@@ -13,7 +13,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.resources import DEFAULT, GROUP, TOPIC, Resource, find
 from brokertrial.reference_impl.settings.setting import TYPE_CODES, Setting
-from brokertrial.reference_impl.settings.topic_rules import Fault, name_fault
+from brokertrial.reference_impl.settings.topic_rules import WrongSetting, name_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -28,7 +28,7 @@ def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, An
     answer = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
     nameless = name_fault("") if (wanted.resource_type, wanted.resource_name) == (TOPIC, "") else None
     found = nameless or find(context.node, wanted.resource_type, wanted.resource_name)
-    if isinstance(found, Fault):
+    if isinstance(found, WrongSetting):
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
     keys = (request.resources[0] if bugs.on("Q15") else wanted).configuration_keys
     chosen = [s for s in found.settings.values() if not keys or s.name in keys]

@@ -13,7 +13,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.api.metadata import TOPIC_OPERATIONS, described
-from brokertrial.reference_impl.control.image import Topic
+from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.settings.topic_rules import name_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -66,5 +66,5 @@ def _topic(node: Broker, name: str, first: int, room: int) -> dict[str, Any]:
     }
 
 
-def _partition(node: Broker, topic: Topic, index: int) -> dict[str, Any]:
+def _partition(node: Broker, topic: TopicImage, index: int) -> dict[str, Any]:
     return described(node, topic, index) | {"eligible_leader_replicas": [], "last_known_elr": []}

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
-from brokertrial.reference_impl.control.image import NOBODY, Topic
+from brokertrial.reference_impl.control.image import NOBODY, TopicImage
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.settings.topic_rules import collision, name_fault
 from brokertrial.wire import errors
@@ -88,7 +88,7 @@ def _absent(name: str, error: int) -> dict[str, object]:
     return {"error_code": error, "name": name, "is_internal": internal, "partitions": []}
 
 
-def _present(node: Broker, topic: Topic) -> dict[str, object]:
+def _present(node: Broker, topic: TopicImage) -> dict[str, object]:
     return {
         "error_code": errors.NONE,
         "name": topic.name,
@@ -98,7 +98,7 @@ def _present(node: Broker, topic: Topic) -> dict[str, object]:
     }
 
 
-def described(node: Broker, topic: Topic, index: int) -> dict[str, object]:
+def described(node: Broker, topic: TopicImage, index: int) -> dict[str, object]:
     """Who holds and leads a partition, as this node knows it."""
     placement, live = topic.placements[index], node.live_brokers()
     leader = placement.leader if placement.leader in live else NOBODY

@@ -24,7 +24,7 @@ LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedOffset:
     """One offset to be stored, and the line of the answer that says how it went."""
 
     topic: str
@@ -51,10 +51,10 @@ def offset_commit(request: Struct, context: Context) -> Struct:
     return response("OffsetCommit", topics=topics)
 
 
-def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict[str, Any]], list[Wanted]]:
+def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict[str, Any]], list[WantedOffset]]:
     """The answer's topics, in which only partitions that do not exist have a code yet, and the offsets to be stored."""
     topics: list[dict[str, Any]] = []
-    wanted: list[Wanted] = []
+    wanted: list[WantedOffset] = []
     now_ms = context.node.clock.now_ms()
     for asked in request.topics:
         topic = context.node.topics.by_id(asked.topic_id) if by_id else context.node.topics.get(asked.name)
@@ -73,13 +73,13 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
                 metadata = p.committed_metadata or ""
                 offset = int(float(p.committed_offset)) if bugs.on("R61") else p.committed_offset
                 value = CommittedOffset(min(offset, LARGEST), p.committed_leader_epoch, metadata, now_ms)
-                wanted.append(Wanted(topic.name, topic.id, p.partition_index, value, line))
+                wanted.append(WantedOffset(topic.name, topic.id, p.partition_index, value, line))
         topics.append({**named, "partitions": lines})
     return topics, wanted
 
 
 def store(
-    group_id: str, wanted: list[Wanted], refusal: int, context: Context, producer: tuple[int, int] = (-1, -1)
+    group_id: str, wanted: list[WantedOffset], refusal: int, context: Context, producer: tuple[int, int] = (-1, -1)
 ) -> None:
     """Writes the offsets whose metadata is short enough, or gives all of them the group's refusal."""
     limit = context.node.config["offset.metadata.max.bytes"]
@@ -102,6 +102,6 @@ def _length(metadata: str) -> int:
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _lower(group_id: str, wanted: Wanted, context: Context) -> bool:
+def _lower(group_id: str, wanted: WantedOffset, context: Context) -> bool:
     there = context.node.groups.offsets_of(group_id).get(group_id, wanted.topic, wanted.partition)
     return there is not None and wanted.value.offset < there.offset

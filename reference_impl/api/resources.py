@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from brokertrial.reference_impl.api.broker import Broker
-from brokertrial.reference_impl.control.image import Topic
+from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting, Setting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
-from brokertrial.reference_impl.settings.topic_rules import Fault, name_fault
+from brokertrial.reference_impl.settings.topic_rules import WrongSetting, name_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID
 
@@ -42,7 +42,7 @@ class Resource(Protocol):
     def sources(self, setting: Setting) -> list[SettingSource]:
         """All places that give the value, the one in force first."""
 
-    def fault(self, key: str, value: str) -> Fault | None:
+    def fault(self, key: str, value: str) -> WrongSetting | None:
         """Why this setting cannot be given that value."""
 
     def replace(self, configs: dict[str, str]) -> None:
@@ -54,7 +54,7 @@ class TopicResource:
 
     settings = TOPIC_SETTINGS
 
-    def __init__(self, node: Broker, topic: Topic) -> None:
+    def __init__(self, node: Broker, topic: TopicImage) -> None:
         self._node, self._topic = node, topic
 
     def own(self) -> dict[str, str]:
@@ -68,7 +68,7 @@ class TopicResource:
             return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
         return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
 
-    def fault(self, key: str, value: str) -> Fault | None:
+    def fault(self, key: str, value: str) -> WrongSetting | None:
         return _value_fault(TOPIC_SETTINGS.get(key), value, f"Unknown topic config name: {key}")
 
     def replace(self, configs: dict[str, str]) -> None:
@@ -89,10 +89,10 @@ class BrokerResource:
     def sources(self, setting: Setting) -> list[SettingSource]:
         return broker_sources(self._node.config, setting, self.own() if self._name else {})
 
-    def fault(self, key: str, value: str) -> Fault | None:
+    def fault(self, key: str, value: str) -> WrongSetting | None:
         setting = BROKER_SETTINGS.get(key)
         if setting is not None and not setting.dynamic:
-            return Fault(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
+            return WrongSetting(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
         return _value_fault(setting, value, f"Unknown broker config name: {key}")
 
     def replace(self, configs: dict[str, str]) -> None:
@@ -115,14 +115,14 @@ class GroupResource:
         found = [SettingSource(setting.name, own[setting.name], DYNAMIC_GROUP)] if setting.name in own else []
         return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
 
-    def fault(self, key: str, value: str) -> Fault | None:
+    def fault(self, key: str, value: str) -> WrongSetting | None:
         if fault := _value_fault(GROUP_SETTINGS.get(key), value, f"Unknown group config name: {key}"):
             return fault
         low, high = BOUNDS[key]
         if int(value) < self._node.config[low]:
-            return Fault(errors.INVALID_CONFIG, f"{key} must be greater than or equal to {low}")
+            return WrongSetting(errors.INVALID_CONFIG, f"{key} must be greater than or equal to {low}")
         if int(value) > self._node.config[high]:
-            return Fault(errors.INVALID_CONFIG, f"{key} must be less than or equal to {high}")
+            return WrongSetting(errors.INVALID_CONFIG, f"{key} must be less than or equal to {high}")
         return None
 
     def replace(self, configs: dict[str, str]) -> None:
@@ -143,13 +143,13 @@ def broker_sources(config: BrokerConfig, setting: Setting, own: dict[str, str] |
     return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
 
 
-def _value_fault(setting: Setting | None, value: str, unknown: str) -> Fault | None:
+def _value_fault(setting: Setting | None, value: str, unknown: str) -> WrongSetting | None:
     if setting is None:
-        return Fault(errors.INVALID_CONFIG, unknown)
+        return WrongSetting(errors.INVALID_CONFIG, unknown)
     try:
         setting.parse(value)
     except InvalidSetting as error:
-        return Fault(errors.INVALID_CONFIG, str(error))
+        return WrongSetting(errors.INVALID_CONFIG, str(error))
     return None
 
 
@@ -160,29 +160,29 @@ def _is_another_broker(node: Broker, name: str) -> bool:
 
 def unborn(node: Broker, name: str) -> Resource:
     """A topic that does not exist, to judge settings by: Kafka looks at them before it looks for the topic."""
-    return TopicResource(node, Topic(name, ZERO_UUID, []))
+    return TopicResource(node, TopicImage(name, ZERO_UUID, []))
 
 
-def find(node: Broker, kind: int, name: str) -> Resource | Fault:
+def find(node: Broker, kind: int, name: str) -> Resource | WrongSetting:
     """The resource that a request names."""
     if kind == TOPIC:
         if name == "":
-            return Fault(errors.INVALID_REQUEST, "Default topic resources are not allowed.")
+            return WrongSetting(errors.INVALID_REQUEST, "Default topic resources are not allowed.")
         if fault := name_fault(name):
             return fault
         topic = node.topics.get(name)
         if topic is None:
-            return Fault(errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+            return WrongSetting(errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         return TopicResource(node, topic)
     if kind == BROKER:
         if name not in ("", str(node.node_id)) and not _is_another_broker(node, name):
-            return Fault(
+            return WrongSetting(
                 errors.INVALID_REQUEST,
                 f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}",
             )
         return BrokerResource(node, name)
     if kind == GROUP:
         if name == "":
-            return Fault(errors.INVALID_REQUEST, "Default group resources are not allowed.")
+            return WrongSetting(errors.INVALID_REQUEST, "Default group resources are not allowed.")
         return GroupResource(node, name)
-    return Fault(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+    return WrongSetting(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")

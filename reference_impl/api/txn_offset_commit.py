@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.api.offset_commit import Wanted, screen, store
+from brokertrial.reference_impl.api.offset_commit import WantedOffset, screen, store
 from brokertrial.reference_impl.group.commits import commit_refusal
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -34,7 +34,7 @@ def txn_offset_commit(request: Struct, context: Context) -> Struct | Awaitable[S
 
 
 async def _stored_later(
-    request: Struct, topics: list[dict[str, Any]], wanted: list[Wanted], asked: Awaitable[int], context: Context
+    request: Struct, topics: list[dict[str, Any]], wanted: list[WantedOffset], asked: Awaitable[int], context: Context
 ) -> Struct:
     refusal = await asked
     if not refusal and not context.node.coordinates_group(request.group_id):
@@ -45,14 +45,14 @@ async def _stored_later(
 
 
 def _stored(
-    request: Struct, topics: list[dict[str, Any]], wanted: list[Wanted], refusal: int, context: Context
+    request: Struct, topics: list[dict[str, Any]], wanted: list[WantedOffset], refusal: int, context: Context
 ) -> Struct:
     refusal = refusal or _refusal(request, context, wanted)
     store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))
     return response("TxnOffsetCommit", topics=topics)
 
 
-def _refusal(request: Struct, context: Context, wanted: list[Wanted]) -> int:
+def _refusal(request: Struct, context: Context, wanted: list[WantedOffset]) -> int:
     groups = context.node.groups
     return commit_refusal(
         groups.find(request.group_id), request.member_id, request.group_instance_id,

@@ -23,7 +23,7 @@ from brokertrial.reference_impl.broker.membership import BrokerMembership
 from brokertrial.reference_impl.broker.topic_requests import TopicRequests
 from brokertrial.reference_impl.clock import Clock, SystemClock
 from brokertrial.reference_impl.control.controller import Controller
-from brokertrial.reference_impl.control.image import JsonRecord, Topic
+from brokertrial.reference_impl.control.image import JsonRecord, TopicImage
 from brokertrial.reference_impl.control.journal import MetadataJournal
 from brokertrial.reference_impl.control.topics import Topics
 from brokertrial.reference_impl.coordinator.placement import partition_for
@@ -270,7 +270,7 @@ class Node:
 
     def create_topic(
         self, name: str, partitions: int | list[list[int]], configs: dict[str, str], *, internal: bool = False
-    ) -> Topic:
+    ) -> TopicImage:
         """Makes a topic durable and opens its partitions (so many, or on these brokers); the caller has checked it."""
         placed = self.spread(partitions, -1) if isinstance(partitions, int) else partitions
         return self.controller.create_topic(name, placed, configs, internal=internal)
@@ -281,17 +281,17 @@ class Node:
         wanted = self.config["default.replication.factor"] if factor == -1 else factor
         return self.controller.spread(brokers, partitions, min(wanted, len(brokers)))
 
-    def delete_topic(self, topic: Topic) -> None:
+    def delete_topic(self, topic: TopicImage) -> None:
         """Forgets a topic for good, and deletes its data."""
         self.controller.delete_topic(topic)
 
-    def grow_topic(self, topic: Topic, count: int, replicas: list[list[int]] | None = None) -> None:
+    def grow_topic(self, topic: TopicImage, count: int, replicas: list[list[int]] | None = None) -> None:
         """Adds partitions behind those that there are."""
         factor = len(topic.placements[0].replicas)
         more = self.spread(count - topic.partitions, factor) if replicas is None else replicas
         self.controller.grow_topic(topic, more)
 
-    def configure_topic(self, topic: Topic, configs: dict[str, str]) -> None:
+    def configure_topic(self, topic: TopicImage, configs: dict[str, str]) -> None:
         """Replaces a topic's own settings; they hold from the next request on."""
         self.controller.configure_topic(topic, configs)
 
@@ -313,7 +313,7 @@ class Node:
         config = self.config
         return emulated.levels(config.emulate, config["group.version"], config["transaction.version"])[name][2]
 
-    def ensure_internal(self, name: str) -> Topic | None:
+    def ensure_internal(self, name: str) -> TopicImage | None:
         """The internal topic of this name, made if this is its first use; None while another node is making it."""
         topic = self.topics.get(name)
         if topic is not None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.clock import Clock
 from brokertrial.reference_impl.control import elections
-from brokertrial.reference_impl.control.image import Broker, Image, JsonRecord, Placement, Topic
+from brokertrial.reference_impl.control.image import BrokerImage, Image, JsonRecord, Placement, TopicImage
 from brokertrial.reference_impl.control.journal import MetadataJournal
 from brokertrial.reference_impl.control.spread import spread
 from brokertrial.reference_impl.settings.config import BrokerConfig
@@ -125,7 +125,7 @@ class Controller:
                 found = (elections.preferred(self.image, topic, index) for topic, index in away)
                 self._write(record for record in found if record is not None)
 
-    def _set_state(self, broker: Broker, *, fenced: bool, stopping: bool) -> None:
+    def _set_state(self, broker: BrokerImage, *, fenced: bool, stopping: bool) -> None:
         record: JsonRecord = {"kind": "broker_state", "id": broker.id, "fenced": fenced, "stopping": stopping}
         gone = fenced or stopping
         self._journal.write(record, *(elections.broker_gone(self.image, broker.id, self._unclean) if gone else ()))
@@ -166,7 +166,7 @@ class Controller:
         known = self.image.brokers.get(broker)
         return known is not None and known.eligible and epoch in (-1, known.epoch)
 
-    def elect(self, topic: Topic, index: int, *, unclean: bool) -> int:
+    def elect(self, topic: TopicImage, index: int, *, unclean: bool) -> int:
         """Preferred or unclean election, as an administrator asks for it."""
         placement = topic.placements[index]
         if unclean:
@@ -182,14 +182,14 @@ class Controller:
         self._write([record])
         return errors.NONE
 
-    def move_leader(self, topic: Topic, index: int, to: int) -> bool:
+    def move_leader(self, topic: TopicImage, index: int, to: int) -> bool:
         """Gives a partition to another in-sync replica (control channel); False if it must not lead."""
         record = elections.moved(self.image, topic, index, to)
         if record is not None:
             self._write([record])
         return record is not None
 
-    def reassign(self, topic: Topic, index: int, target: list[int] | None) -> int:
+    def reassign(self, topic: TopicImage, index: int, target: list[int] | None) -> int:
         """Begins, changes or (None) calls off the move of a partition to other brokers; an error code."""
         placement = topic.placements[index]
         if target is None:
@@ -210,7 +210,9 @@ class Controller:
 
     # Topics and settings
 
-    def create_topic(self, name: str, replicas: list[list[int]], configs: dict[str, str], *, internal: bool) -> Topic:
+    def create_topic(
+        self, name: str, replicas: list[list[int]], configs: dict[str, str], *, internal: bool
+    ) -> TopicImage:
         """Makes a topic durable; the caller has checked that this is allowed."""
         self._journal.write(
             {
@@ -225,7 +227,7 @@ class Controller:
         self._exclude_the_dead(replicas)
         return self.image.topics[name]
 
-    def grow_topic(self, topic: Topic, replicas: list[list[int]]) -> None:
+    def grow_topic(self, topic: TopicImage, replicas: list[list[int]]) -> None:
         """Adds partitions behind those that there are."""
         self._journal.write({"kind": "partitions", "name": topic.name, "replicas": replicas})
         self._exclude_the_dead(replicas)
@@ -235,10 +237,10 @@ class Controller:
         for broker in sorted(placed & set(self.image.brokers) - set(self.image.live())):
             self._write(elections.broker_gone(self.image, broker, self._unclean))
 
-    def delete_topic(self, topic: Topic) -> None:
+    def delete_topic(self, topic: TopicImage) -> None:
         self._journal.write({"kind": "topic_deleted", "name": topic.name})
 
-    def configure_topic(self, topic: Topic, configs: dict[str, str]) -> None:
+    def configure_topic(self, topic: TopicImage, configs: dict[str, str]) -> None:
         """Replaces a topic's own settings; where unclean election is now allowed, leaderless partitions get one."""
         self._journal.write({"kind": "topic_configs", "name": topic.name, "configs": configs})
         if self._unclean(topic):
@@ -268,5 +270,5 @@ class Controller:
         if found:
             self._journal.write(*found)
 
-    def _unclean(self, topic: Topic) -> bool:
+    def _unclean(self, topic: TopicImage) -> bool:
         return bool(self._config.topic(topic.configs, "unclean.leader.election.enable"))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, Topic
+from brokertrial.reference_impl.control.image import NOBODY, Image, JsonRecord, Placement, TopicImage
 
-Unclean = Callable[[Topic], bool]
+Unclean = Callable[[TopicImage], bool]
 
 
-def change(topic: Topic, index: int, **fields: object) -> JsonRecord:
+def change(topic: TopicImage, index: int, **fields: object) -> JsonRecord:
     """The record that changes one partition."""
     return {"kind": "partition", "name": topic.name, "index": index, **fields}
 
@@ -43,7 +43,7 @@ def broker_back(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRec
 
 
 def _settled(
-    image: Image, topic: Topic, index: int, isr: list[int], unclean: Unclean, *, without: int = NOBODY
+    image: Image, topic: TopicImage, index: int, isr: list[int], unclean: Unclean, *, without: int = NOBODY
 ) -> Iterator[JsonRecord]:
     placement = topic.placements[index]
     alive = [one for one in placement.replicas if one != without and _eligible(image, one)]
@@ -61,13 +61,13 @@ def _settled(
         yield change(topic, index, **fields)
 
 
-def preferred(image: Image, topic: Topic, index: int) -> JsonRecord | None:
+def preferred(image: Image, topic: TopicImage, index: int) -> JsonRecord | None:
     """The first replica leads again, if it is alive and in sync and does not lead already."""
     placement = topic.placements[index]
     return moved(image, topic, index, placement.replicas[0]) if placement.leader != placement.replicas[0] else None
 
 
-def moved(image: Image, topic: Topic, index: int, to: int) -> JsonRecord | None:
+def moved(image: Image, topic: TopicImage, index: int, to: int) -> JsonRecord | None:
     """Another in-sync replica leads; None if it must not."""
     placement = topic.placements[index]
     if not (to in placement.isr or bugs.on("B03")) or not _eligible(image, to):
@@ -75,7 +75,7 @@ def moved(image: Image, topic: Topic, index: int, to: int) -> JsonRecord | None:
     return change(topic, index, leader=to, leader_epoch=next_epoch(placement))
 
 
-def unclean_now(image: Image, topic: Topic, index: int) -> JsonRecord | None:
+def unclean_now(image: Image, topic: TopicImage, index: int) -> JsonRecord | None:
     """Any replica that is alive leads a partition that has no leader; None if there is none."""
     placement = topic.placements[index]
     alive = [one for one in placement.replicas if _eligible(image, one)]
@@ -86,7 +86,7 @@ def unclean_now(image: Image, topic: Topic, index: int) -> JsonRecord | None:
     return change(topic, index, leader=leader, leader_epoch=next_epoch(placement), isr=isr)
 
 
-def new_isr(image: Image, topic: Topic, index: int, isr: list[int]) -> JsonRecord:
+def new_isr(image: Image, topic: TopicImage, index: int, isr: list[int]) -> JsonRecord:
     """The leader's word on who is in sync; it may complete a reassignment."""
     placement = topic.placements[index]
     if placement.adding or placement.removing:
@@ -96,7 +96,7 @@ def new_isr(image: Image, topic: Topic, index: int, isr: list[int]) -> JsonRecor
     return change(topic, index, isr=isr)
 
 
-def reassigned(image: Image, topic: Topic, index: int, target: list[int]) -> JsonRecord:
+def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -> JsonRecord:
     """The partition shall be held by these: first they are added, and when they are in sync, the others go."""
     placement = topic.placements[index]
     before = [one for one in placement.replicas if one not in placement.adding]
@@ -108,14 +108,14 @@ def reassigned(image: Image, topic: Topic, index: int, target: list[int]) -> Jso
     return change(topic, index, replicas=replicas, isr=isr, adding=adding, removing=removing)
 
 
-def cancelled(image: Image, topic: Topic, index: int) -> JsonRecord:
+def cancelled(image: Image, topic: TopicImage, index: int) -> JsonRecord:
     """A reassignment is called off: those who were to be added go."""
     placement = topic.placements[index]
     before = [one for one in placement.replicas if one not in placement.adding]
     return _completed(image, topic, index, before, placement.isr)
 
 
-def _completed(image: Image, topic: Topic, index: int, target: list[int], isr: list[int]) -> JsonRecord:
+def _completed(image: Image, topic: TopicImage, index: int, target: list[int], isr: list[int]) -> JsonRecord:
     placement = topic.placements[index]
     isr = [one for one in isr if one in target]
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
@@ -125,7 +125,7 @@ def _completed(image: Image, topic: Topic, index: int, target: list[int], isr: l
     return change(topic, index, **fields)
 
 
-def _partitions(image: Image) -> Iterator[tuple[Topic, int, Placement]]:
+def _partitions(image: Image) -> Iterator[tuple[TopicImage, int, Placement]]:
     for topic in list(image.topics.values()):
         for index, placement in enumerate(topic.placements):
             yield topic, index, placement

@@ -30,7 +30,7 @@ class Placement:
 
 
 @dataclass(slots=True)
-class Broker:
+class BrokerImage:
     """One registration of a broker. Its epoch is its place in the metadata log, so a later one is always larger."""
 
     id: int
@@ -55,7 +55,7 @@ class Broker:
 
 
 @dataclass(slots=True)
-class Topic:
+class TopicImage:
     """A topic as the cluster knows it; its partitions are numbered from zero."""
 
     name: str
@@ -76,9 +76,9 @@ class Image:
     cluster_id: str = ""
     starts: int = 0
     next_producer_id: int = 0
-    brokers: dict[int, Broker] = field(default_factory=dict)
-    topics: dict[str, Topic] = field(default_factory=dict)
-    by_id: dict[uuid.UUID, Topic] = field(default_factory=dict)
+    brokers: dict[int, BrokerImage] = field(default_factory=dict)
+    topics: dict[str, TopicImage] = field(default_factory=dict)
+    by_id: dict[uuid.UUID, TopicImage] = field(default_factory=dict)
     broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -103,14 +103,14 @@ class Image:
     def _on_broker(self, record: JsonRecord) -> None:
         names = ("id", "epoch", "incarnation", "host", "port", "peer_host", "peer_port")
         fields = {name: record[name] for name in names if name in record}
-        self.brokers[record["id"]] = Broker(**fields)
+        self.brokers[record["id"]] = BrokerImage(**fields)
 
     def _on_broker_state(self, record: JsonRecord) -> None:
         broker = self.brokers[record["id"]]
         broker.fenced, broker.stopping = record["fenced"], record["stopping"]
 
     def _on_topic(self, record: JsonRecord) -> None:
-        topic = Topic(
+        topic = TopicImage(
             record["name"],
             uuid.UUID(record["id"]),
             [_placed(replicas) for replicas in record["replicas"]],

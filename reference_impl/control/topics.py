@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from brokertrial.reference_impl.control.image import Image, Topic
+from brokertrial.reference_impl.control.image import Image, TopicImage
 
 
 class Topics:
@@ -13,10 +13,10 @@ class Topics:
     def __init__(self, image: Image) -> None:
         self._image = image
 
-    def get(self, name: str) -> Topic | None:
+    def get(self, name: str) -> TopicImage | None:
         return self._image.topics.get(name)
 
-    def by_id(self, topic_id: uuid.UUID) -> Topic | None:
+    def by_id(self, topic_id: uuid.UUID) -> TopicImage | None:
         return self._image.by_id.get(topic_id)
 
     def has(self, name: str, index: int) -> bool:
@@ -24,5 +24,5 @@ class Topics:
         topic = self._image.topics.get(name)
         return topic is not None and 0 <= index < topic.partitions
 
-    def all(self) -> list[Topic]:
+    def all(self) -> list[TopicImage]:
         return list(self._image.topics.values())

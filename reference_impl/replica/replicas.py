@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.control.image import NOBODY, JsonRecord, Topic
+from brokertrial.reference_impl.control.image import NOBODY, JsonRecord, TopicImage
 from brokertrial.reference_impl.log.recovery import open_log
 from brokertrial.reference_impl.replica.fetcher import Fetcher
 from brokertrial.reference_impl.replica.partition import Partition
@@ -87,7 +87,7 @@ class Replicas:
             for topic in self._node.topics.all():
                 self.apply_rules(topic)
 
-    def _settle(self, topic: Topic, only: int | None = None) -> None:
+    def _settle(self, topic: TopicImage, only: int | None = None) -> None:
         for index in range(topic.partitions) if only is None else (only,):
             placement = topic.placements[index]
             partition = self._partitions.get((topic.name, index))
@@ -107,7 +107,7 @@ class Replicas:
             if partition.leading is not None:
                 self._tell(partition, leads=True)
 
-    def _opened(self, topic: Topic, index: int) -> Partition | None:
+    def _opened(self, topic: TopicImage, index: int) -> Partition | None:
         """A replica that is new here; None if the disk has no room for it yet."""
         try:
             return self._open(topic, index, clean=True)
@@ -127,7 +127,7 @@ class Replicas:
         for callback in self.leadership:
             callback(partition.topic, partition.index, leads)
 
-    def _give_up(self, topic: Topic, index: int, partition: Partition) -> None:
+    def _give_up(self, topic: TopicImage, index: int, partition: Partition) -> None:
         """The partition lives elsewhere now."""
         if partition.leading is not None:
             self._tell(partition, leads=False)
@@ -145,7 +145,7 @@ class Replicas:
         if not bugs.on("M40f"):
             shutil.rmtree(partition.log.folder, ignore_errors=True)
 
-    def apply_rules(self, topic: Topic) -> None:
+    def apply_rules(self, topic: TopicImage) -> None:
         """A topic's settings, or those of the broker that it inherits, are others from now on."""
         rules = TopicRules.of(self._node.config, topic.configs)
         for index in range(topic.partitions):
@@ -213,7 +213,7 @@ class Replicas:
 
     # Files
 
-    def _open(self, topic: Topic, index: int, *, clean: bool) -> Partition:
+    def _open(self, topic: TopicImage, index: int, *, clean: bool) -> Partition:
         rules = TopicRules.of(self._node.config, topic.configs)
         folder = self._folder(topic.name, index)
         opened = open_log(folder, rules.log, self._node.clock.now_ms(), clean=clean)

@@ -16,14 +16,14 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _LONGEST = 249
 
 
-class Fault(NamedTuple):
+class WrongSetting(NamedTuple):
     """An error code and the sentence that goes with it."""
 
     error: int
     message: str | None
 
 
-def name_fault(name: str) -> Fault | None:
+def name_fault(name: str) -> WrongSetting | None:
     """Why this cannot be a topic's name."""
     if not name:
         problem = "Topic name is invalid: the empty string is not allowed"
@@ -38,49 +38,49 @@ def name_fault(name: str) -> Fault | None:
         )
     else:
         return None
-    return Fault(errors.INVALID_TOPIC_EXCEPTION, problem)
+    return WrongSetting(errors.INVALID_TOPIC_EXCEPTION, problem)
 
 
-def collision(name: str, existing: Iterable[str]) -> Fault | None:
+def collision(name: str, existing: Iterable[str]) -> WrongSetting | None:
     """Names that differ only in dots and underscores would share a metric's name."""
     folded = name.replace(".", "_")
     if "_" not in folded:
         return None
     for other in existing:
         if other != name and other.replace(".", "_") == folded and not bugs.on("N09"):
-            return Fault(errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+            return WrongSetting(errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
     return None
 
 
-def config_fault(configs: dict[str, str | None]) -> Fault | None:
+def config_fault(configs: dict[str, str | None]) -> WrongSetting | None:
     """Why these cannot be a topic's own settings."""
     for key, value in configs.items():
         setting = TOPIC_SETTINGS.get(key)
         if setting is None:
-            return Fault(errors.INVALID_CONFIG, f"Unknown topic config name: {key}")
+            return WrongSetting(errors.INVALID_CONFIG, f"Unknown topic config name: {key}")
         if value is None:
-            return Fault(errors.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
+            return WrongSetting(errors.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
         try:
             setting.parse(value)
         except InvalidSetting as error:
-            return Fault(errors.INVALID_CONFIG, str(error))
+            return WrongSetting(errors.INVALID_CONFIG, str(error))
     return None
 
 
-def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
+def shape_fault(partitions: int, replicas: int, brokers: int) -> WrongSetting | None:
     """Why there cannot be so many partitions or replicas; -1 asks for the default."""
     if replicas < -1 or replicas == 0:
-        return Fault(
+        return WrongSetting(
             errors.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
     if partitions < -1 or partitions == 0:
-        return Fault(
+        return WrongSetting(
             errors.INVALID_PARTITIONS,
             "Number of partitions was set to an invalid non-positive value.",
         )
     if replicas > brokers and not bugs.on("N10"):
-        return Fault(
+        return WrongSetting(
             errors.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "
             f"cannot be reached because only {brokers} broker(s) are registered.",
@@ -88,29 +88,31 @@ def shape_fault(partitions: int, replicas: int, brokers: int) -> Fault | None:
     return None
 
 
-def batch_fault(partitions: int) -> Fault | None:
+def batch_fault(partitions: int) -> WrongSetting | None:
     """Why one request cannot make so many partitions."""
     if partitions > _MOST_PARTITIONS_AT_ONCE:
-        return Fault(errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        return WrongSetting(errors.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return None
 
 
-def assignment_fault(assignments: dict[int, list[int]], registered: Container[int]) -> Fault | None:
+def assignment_fault(assignments: dict[int, list[int]], registered: Container[int]) -> WrongSetting | None:
     """Why partitions cannot be placed by hand like this, on a cluster of these brokers."""
     for brokers in assignments.values():
         if not brokers:
-            return Fault(
+            return WrongSetting(
                 errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list."
             )
         if len(set(brokers)) != len(brokers):
             message = "The manual partition assignment includes a broker more than once."
-            return Fault(errors.INVALID_REPLICA_ASSIGNMENT, message)
+            return WrongSetting(errors.INVALID_REPLICA_ASSIGNMENT, message)
         for one in brokers:
             if one not in registered:
-                return Fault(
+                return WrongSetting(
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {one}, but no such broker is registered.",
                 )
     if sorted(assignments) != list(range(len(assignments))):
-        return Fault(errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+        return WrongSetting(
+            errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
+        )
     return None

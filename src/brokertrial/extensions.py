@@ -22,14 +22,14 @@ GROUPS = ("cases", "checks", "faults", "targets")
 OURS = "brokertrial"
 _Thing = TypeVar("_Thing")
 _folders: tuple[Path, ...] = ()
-_sources: dict[tuple[str, str], Source] = {}
+_sources: dict[tuple[str, str], ExtensionSource] = {}
 
 
 class BrokenExtension(ValueError):
     """A contribution that cannot be used; one sentence names the package, the file and what is wrong."""
 
 
-class Source(NamedTuple):
+class ExtensionSource(NamedTuple):
     """One place that contributes: a module of an installed package, or a folder of case files."""
 
     origin: str
@@ -59,7 +59,7 @@ def folders() -> tuple[Path, ...]:
     return _folders
 
 
-def sources(group: str) -> list[Source]:
+def sources(group: str) -> list[ExtensionSource]:
     """Who contributes to a group, in an order that does not depend on the machine."""
     named = sorted(entry_points(group=f"brokertrial.{group}"), key=lambda point: (_package(point), point.name))
     return [_installed(point) for point in named] + [_of_folder(each) for each in _folders if group == "cases"]
@@ -89,7 +89,7 @@ def origin(group: str, name: str) -> str:
     return source.origin if source else ""
 
 
-def source_of(group: str, name: str) -> Source | None:
+def source_of(group: str, name: str) -> ExtensionSource | None:
     """Who contributed something of a group, once it has been collected; None where it is ours."""
     return _sources.get((group, name))
 
@@ -102,7 +102,7 @@ def contributed() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _installed(point: EntryPoint) -> Source:
+def _installed(point: EntryPoint) -> ExtensionSource:
     where = f"{_package(point)}: its entry point brokertrial.{point.group.rpartition('.')[2]} names {point.value!r}"
     try:
         spec = importlib.util.find_spec(point.module)
@@ -110,15 +110,15 @@ def _installed(point: EntryPoint) -> Source:
         raise BrokenExtension(f"{where}, which cannot be loaded: {type(error).__name__}: {error}.") from error
     if spec is None or spec.origin is None:
         raise BrokenExtension(f"{where}, and there is no such module.")
-    return Source(_package(point), point.module, Path(spec.origin))
+    return ExtensionSource(_package(point), point.module, Path(spec.origin))
 
 
 def _package(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "a package without a name"
 
 
-def _of_folder(folder: Path) -> Source:
-    return Source(str(folder), _package_over(folder), folder)
+def _of_folder(folder: Path) -> ExtensionSource:
+    return ExtensionSource(str(folder), _package_over(folder), folder)
 
 
 @cache
@@ -131,7 +131,7 @@ def _package_over(folder: Path) -> str:
     return name
 
 
-def _modules(source: Source) -> Iterator[str]:
+def _modules(source: ExtensionSource) -> Iterator[str]:
     """The module of a source; where it is a package, every module under it that is not private."""
     with _naming(source, source.module):
         package = importlib.import_module(source.module)
@@ -143,7 +143,7 @@ def _modules(source: Source) -> Iterator[str]:
 
 
 def _read(
-    source: Source, name: str, read: Callable[[ModuleType], Iterable[tuple[str, _Thing]]]
+    source: ExtensionSource, name: str, read: Callable[[ModuleType], Iterable[tuple[str, _Thing]]]
 ) -> list[tuple[str, _Thing]]:
     with _naming(source, name):
         return list(read(importlib.import_module(name)))
@@ -152,7 +152,7 @@ def _read(
 class _naming:
     """Whatever goes wrong inside is said in one sentence, with the package and the file."""
 
-    def __init__(self, source: Source, module: str) -> None:
+    def __init__(self, source: ExtensionSource, module: str) -> None:
         self._where = source, module
 
     def __enter__(self) -> None: ...
@@ -163,7 +163,7 @@ class _naming:
             raise BrokenExtension(f"{_said(*self._where)} cannot be used: {said}.") from error
 
 
-def _said(source: Source, module: str) -> str:
+def _said(source: ExtensionSource, module: str) -> str:
     inner = module.removeprefix(source.module).strip(".").replace(".", "/")
     file = source.folder / f"{inner}.py" if inner else source.place
     return f"{source.origin}: {file}" if str(file) != source.origin else source.origin

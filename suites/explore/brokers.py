@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Self
 
 from brokertrial.suites.explore.choices import Choices
-from brokertrial.suites.explore.comparison import Difference, Place
+from brokertrial.suites.explore.comparison import Difference, DifferingField
 from brokertrial.suites.explore.oracles import opened
 from brokertrial.suites.explore.pair import PATIENCE_S, Pair, common_ranges
 from brokertrial.suites.explore.peer import CLOSED, SILENT, Reply
-from brokertrial.suites.explore.sequence import Exchange, Ignored, Outcome, allowed_rules, nothing
+from brokertrial.suites.explore.sequence import ComparedExchange, Ignored, SequenceOutcome, allowed_rules, nothing
 from brokertrial.suites.explore.step import RESTART
 from brokertrial.suites.targets.base import Target
 from brokertrial.wire.addresses import all_parsed
@@ -21,7 +21,7 @@ from brokertrial.wire.conversation import ConnectionFailed
 DIED = "ended"
 
 
-class Disturbed(Exception):
+class SequenceDisturbed(Exception):
     """A sequence came to nothing, for a broker was being started again under it."""
 
 
@@ -63,19 +63,19 @@ class Brokers:
         """Whether sequences restart these brokers."""
         return self.pair.restart is not None
 
-    def play(self, choices: Choices, patience_s: float = PATIENCE_S, ignored: Ignored = nothing) -> Outcome:
+    def play(self, choices: Choices, patience_s: float = PATIENCE_S, ignored: Ignored = nothing) -> SequenceOutcome:
         """Puts a sequence to both. Raises Disturbed where a broker went away, and not of this sequence.
 
         A target that dies of a sequence is a difference, and is started again with its data.
         """
         before = self._incarnation
-        outcome = Outcome()
+        outcome = SequenceOutcome()
         try:
             outcome = self.pair.play(choices, patience_s, ignored, outcome)
         except (ConnectionFailed, OSError) as error:
             self._repair(before)
             if outcome.asking is None:
-                raise Disturbed(str(error)) from error
+                raise SequenceDisturbed(str(error)) from error
             self._died(outcome, choices)
         else:
             if _unanswered(outcome) and not self.target.alive():
@@ -83,13 +83,13 @@ class Brokers:
                 self._died(outcome, choices)
         return outcome
 
-    def _died(self, outcome: Outcome, choices: Choices) -> None:
+    def _died(self, outcome: SequenceOutcome, choices: Choices) -> None:
         step = outcome.asking
         assert step is not None
         if not outcome.exchanges or outcome.exchanges[-1].step is not step:
-            outcome.exchanges.append(Exchange(step, Reply("not compared"), Reply(CLOSED)))
+            outcome.exchanges.append(ComparedExchange(step, Reply("not compared"), Reply(CLOSED)))
         outcome.choices = choices.recorded
-        outcome.difference = Difference(step.api, step.version, (Place("process", "runs", DIED),))
+        outcome.difference = Difference(step.api, step.version, (DifferingField("process", "runs", DIED),))
 
     def _restart(self, number: int, how: str) -> None:
         """All nodes down together, then all up."""
@@ -105,7 +105,7 @@ class Brokers:
             if self._incarnation != before or self.target.alive():
                 if not self.oracle.alive():
                     self.oracle.restart()
-                raise Disturbed("a connection failed")
+                raise SequenceDisturbed("a connection failed")
             self._incarnation += 1
             self.target.restart()
 
@@ -115,7 +115,7 @@ def can_restart(target: Target) -> bool:
     return {"terminate", "kill", "restart"} <= target.capabilities
 
 
-def _unanswered(outcome: Outcome) -> bool:
+def _unanswered(outcome: SequenceOutcome) -> bool:
     return outcome.difference is not None and any(
         place.target in (CLOSED, SILENT) for place in outcome.difference.places
     )

@@ -21,7 +21,7 @@ NOT_SHOWN = "not visible in time"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DifferingField:
     """One field of an answer in which the two brokers differ."""
 
     path: str
@@ -53,7 +53,7 @@ class Difference:
 
     api: str
     version: int
-    places: tuple[Place, ...]
+    places: tuple[DifferingField, ...]
 
     @property
     def cause(self) -> str:
@@ -66,11 +66,11 @@ def compared(api: str, version: int, oracle: Reply, target: Reply) -> Difference
     """The difference between two answers; None where they are alike."""
     if oracle == target:
         return None
-    places = tuple(_places("", oracle.answer, target.answer)) or (Place("late", oracle.late, target.late),)
+    places = tuple(_places("", oracle.answer, target.answer)) or (DifferingField("late", oracle.late, target.late),)
     return Difference(api, version, places)
 
 
-def _places(where: str, oracle: Any, target: Any, refused: bool = False) -> Iterator[Place]:
+def _places(where: str, oracle: Any, target: Any, refused: bool = False) -> Iterator[DifferingField]:
     if isinstance(oracle, dict) and isinstance(target, dict) and oracle.keys() == target.keys():
         refused = refused or bool(oracle.get("error_code") or target.get("error_code"))
         for key in oracle:
@@ -83,7 +83,7 @@ def _places(where: str, oracle: Any, target: Any, refused: bool = False) -> Iter
         for number, pair in enumerate(zip(oracle, target, strict=True)):
             yield from _places(f"{where}[{number}]", *pair, refused)
     elif oracle != target:
-        yield Place(where or "answer", oracle, target, refused)
+        yield DifferingField(where or "answer", oracle, target, refused)
 
 
 def _key(entry: Any) -> tuple[tuple[str, str], ...]:

@@ -11,14 +11,14 @@ from time import monotonic
 
 import msgspec
 
-from brokertrial.suites.explore.brokers import Brokers, Disturbed
+from brokertrial.suites.explore.brokers import Brokers, SequenceDisturbed
 from brokertrial.suites.explore.choices import Choices, Recorded, ReplayedChoices
 from brokertrial.suites.explore.comparison import Difference
-from brokertrial.suites.explore.finding import CHECKS, Finding, finding_of, same_cause
+from brokertrial.suites.explore.finding import CHECKS, ShrunkDifference, finding_of, same_cause
 from brokertrial.suites.explore.guidance import Guidance
 from brokertrial.suites.explore.pair import MORE_PATIENCE, PATIENCE_S
 from brokertrial.suites.explore.promises import broken_by
-from brokertrial.suites.explore.sequence import Outcome
+from brokertrial.suites.explore.sequence import SequenceOutcome
 from brokertrial.suites.explore.shrink import shrunk
 from brokertrial.suites.targets.base import TargetProblem
 
@@ -92,7 +92,7 @@ class Explorer:
         self._lanes = [*[brokers] * plan.at_once, *([alone] if alone is not None else [])]
         self.guidance = Guidance(plan.seed, plan.kept)
         self.progress = Progress()
-        self.findings: dict[str, Finding] = {}
+        self.findings: dict[str, ShrunkDifference] = {}
         self.not_again: Counter[str] = Counter()
         self._under_way: set[str] = set()
         self._lock = threading.Lock()
@@ -159,7 +159,7 @@ class Explorer:
     def _one(self, brokers: Brokers) -> None:
         try:
             outcome = brokers.play(self.guidance.draw(), ignored=self._ignored)
-        except Disturbed:
+        except SequenceDisturbed:
             self.progress.lost += 1
             return
         new = self.guidance.take(outcome)
@@ -186,7 +186,7 @@ class Explorer:
         self._under_way.add(cause)
         return True
 
-    def _pursue(self, found: Outcome, brokers: Brokers) -> None:
+    def _pursue(self, found: SequenceOutcome, brokers: Brokers) -> None:
         """Plays a difference again with more patience, shrinks it, and keeps it."""
         difference = found.difference
         assert difference is not None
@@ -207,22 +207,22 @@ class Explorer:
             self.not_again[difference.cause] += again is None
             self._under_way.discard(difference.cause)
 
-    def _again(self, found: Outcome, difference: Difference, brokers: Brokers) -> Outcome | None:
+    def _again(self, found: SequenceOutcome, difference: Difference, brokers: Brokers) -> SequenceOutcome | None:
         play = self._player(difference, brokers, MORE_PATIENCE * PATIENCE_S)
         outcome = play(ReplayedChoices(found.choices))
         return outcome if outcome.difference is not None and outcome.difference.cause == difference.cause else None
 
     def _player(
         self, wanted: Difference, brokers: Brokers, patience_s: float = PATIENCE_S
-    ) -> Callable[[Choices], Outcome]:
+    ) -> Callable[[Choices], SequenceOutcome]:
         def others(difference: Difference) -> bool:
             return leaves_state_alike(difference) and difference.cause != wanted.cause
 
-        def play(choices: Choices) -> Outcome:
+        def play(choices: Choices) -> SequenceOutcome:
             try:
                 return brokers.play(choices, patience_s, others)
-            except Disturbed:
-                return Outcome()
+            except SequenceDisturbed:
+                return SequenceOutcome()
 
         return play
 
@@ -247,14 +247,14 @@ def leaves_state_alike(difference: Difference) -> bool:
     return not whole and broken_by(difference) is None
 
 
-def _checked(finding: Finding, brokers: Brokers) -> Finding:
+def _checked(finding: ShrunkDifference, brokers: Brokers) -> ShrunkDifference:
     def others(difference: Difference) -> bool:
         return leaves_state_alike(difference) and difference.cause != finding.cause
 
     try:
         outcome = brokers.play(ReplayedChoices(finding.choices), MORE_PATIENCE * PATIENCE_S, others)
-    except Disturbed:
-        outcome = Outcome()
+    except SequenceDisturbed:
+        outcome = SequenceOutcome()
     again = same_cause(finding, outcome.difference)
     return msgspec.structs.replace(finding, checks=finding.checks + 1, reproduced=finding.reproduced + again)
 
@@ -263,6 +263,6 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
+def ordered(findings: Iterable[ShrunkDifference]) -> list[ShrunkDifference]:
     """Those that break a guarantee first, then by API and cause."""
     return sorted(findings, key=lambda each: (not each.breaks_must, not each.guarantee, each.cause))

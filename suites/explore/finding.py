@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from brokertrial.suites.explore.comparison import Difference, Place
+from brokertrial.suites.explore.comparison import Difference, DifferingField
 from brokertrial.suites.explore.promises import broken_by
 from brokertrial.suites.explore.script import script
-from brokertrial.suites.explore.sequence import Exchange, Outcome
-from brokertrial.suites.explore.step import Batch, MemberState, Symbol
+from brokertrial.suites.explore.sequence import ComparedExchange, SequenceOutcome
+from brokertrial.suites.explore.step import StepBatch, StepMemberState, Symbol
 from brokertrial.suites.guarantees import registry
 from brokertrial.wire import errors
 
@@ -37,7 +37,7 @@ class ShownExchange(msgspec.Struct, frozen=True):
     target: Any
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ShrunkDifference(msgspec.Struct, frozen=True):
     """One cause of differences, with the shortest sequence that shows it."""
 
     cause: str
@@ -72,12 +72,12 @@ class Finding(msgspec.Struct, frozen=True):
         return guarantee is not None and guarantee.level == "must"
 
 
-def finding_of(outcome: Outcome, found_length: int, after_s: float, oracle: str) -> Finding:
+def finding_of(outcome: SequenceOutcome, found_length: int, after_s: float, oracle: str) -> ShrunkDifference:
     """The finding that a shrunk sequence shows."""
     difference = outcome.difference
     assert difference is not None
     harm = broken_by(difference)
-    return Finding(
+    return ShrunkDifference(
         difference.cause,
         difference.api,
         difference.version,
@@ -92,12 +92,12 @@ def finding_of(outcome: Outcome, found_length: int, after_s: float, oracle: str)
     )
 
 
-def same_cause(finding: Finding, difference: Difference | None) -> bool:
+def same_cause(finding: ShrunkDifference, difference: Difference | None) -> bool:
     """Whether a difference is that of a finding."""
     return difference is not None and difference.cause == finding.cause
 
 
-def _place(place: Place) -> ShownPlace:
+def _place(place: DifferingField) -> ShownPlace:
     is_code = place.path.endswith("error_code")
     return ShownPlace(place.path, *(_value(value, is_code) for value in (place.oracle, place.target)))
 
@@ -108,7 +108,7 @@ def _value(value: Any, is_code: bool) -> str:
     return str(plain(value))
 
 
-def _exchange(exchange: Exchange) -> ShownExchange:
+def _exchange(exchange: ComparedExchange) -> ShownExchange:
     step = exchange.step
     answers = (plain(reply.answer) for reply in (exchange.oracle, exchange.target))
     return ShownExchange(step.api, step.version, step.connection, plain(step.fields), *answers)
@@ -123,9 +123,9 @@ def plain(value: Any) -> Any:
             return [plain(each) for each in value]
         case Symbol():
             return str(value)
-        case Batch():
+        case StepBatch():
             return batch_in_words(value)
-        case MemberState():
+        case StepMemberState():
             more = f" + {value.plus}" if value.plus else ""
             return (
                 f"the {'epoch' if value.what == 'epoch' else 'partitions'} that {plain(value.member)} was given{more}"
@@ -137,7 +137,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def batch_in_words(batch: Batch) -> str:
+def batch_in_words(batch: StepBatch) -> str:
     """What is in a batch, what is plain left out."""
     words = [f"{batch.count} record{'s' if batch.count != 1 else ''}"]
     if batch.producer != -1:

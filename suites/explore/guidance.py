@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from random import Random
 
 from brokertrial.suites.explore.choices import RandomChoices, Recorded
-from brokertrial.suites.explore.sequence import Outcome, Tuple
+from brokertrial.suites.explore.sequence import SequenceOutcome, Tuple
 
 LENGTH = (8, 60)
 #: So many of ten sequences begin as one that was kept.
@@ -42,7 +42,7 @@ class Guidance:
                 beginning = varied(rng.choice(self.kept), rng.choice(self.kept), rng)
         return RandomChoices(rng, max(len(beginning), rng.randint(*LENGTH)), beginning)
 
-    def take(self, outcome: Outcome) -> int:
+    def take(self, outcome: SequenceOutcome) -> int:
         """Counts what a sequence reached, keeps it where something of that is new; how much was."""
         with self._lock:
             new = outcome.reached.keys() - self.reached.keys()

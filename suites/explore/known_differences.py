@@ -18,35 +18,37 @@ from pathlib import Path
 
 import msgspec
 
-from brokertrial.suites.explore.finding import Finding
+from brokertrial.suites.explore.finding import ShrunkDifference
 from brokertrial.suites.running.bad_options import BadOptions
 
 
-class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KnownDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the file."""
 
     cause: str
     reason: str
     expires: date | None = None
 
-    def covers(self, finding: Finding, today: date) -> bool:
+    def covers(self, finding: ShrunkDifference, today: date) -> bool:
         """Whether a finding is this difference, and the entry still holds."""
         return fnmatchcase(finding.cause, self.cause) and (self.expires is None or today < self.expires)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    known: list[Known]
+class _KnownDifferencesFile(msgspec.Struct, forbid_unknown_fields=True):
+    known: list[KnownDifference]
 
 
-def read(path: Path) -> list[Known]:
+def read(path: Path) -> list[KnownDifference]:
     """The entries of a file; raises BadOptions with one sentence where it cannot be used."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).known
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), _KnownDifferencesFile).known
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BadOptions(f"--known {path}: {error}.") from None
 
 
-def marked(findings: Iterable[Finding], known: Iterable[Known], today: date | None = None) -> list[Finding]:
+def marked(
+    findings: Iterable[ShrunkDifference], known: Iterable[KnownDifference], today: date | None = None
+) -> list[ShrunkDifference]:
     """The findings, each with the reason why it is known, where it is."""
     day, entries = today or datetime.now(UTC).date(), list(known)
     return [
@@ -55,7 +57,7 @@ def marked(findings: Iterable[Finding], known: Iterable[Known], today: date | No
     ]
 
 
-def stale(findings: Iterable[Finding], known: Iterable[Known]) -> tuple[str, ...]:
+def stale(findings: Iterable[ShrunkDifference], known: Iterable[KnownDifference]) -> tuple[str, ...]:
     """Causes that are known and were not met."""
     causes = [each.cause for each in findings]
     return tuple(each.cause for each in known if not any(fnmatchcase(cause, each.cause) for cause in causes))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from brokertrial.suites.explore.step import MemberState
+from brokertrial.suites.explore.step import StepMemberState
 from brokertrial.wire.messages import Struct
 
 
-class Members:
+class MemberAnswers:
     """By group and member, as this broker calls them."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Members:
                 for each in answer.assignment.topic_partitions
             ]
 
-    def value(self, state: MemberState, member: str) -> Any:
+    def value(self, state: StepMemberState, member: str) -> Any:
         """What a request stands for."""
         if state.what == "owned":
             return self.owned(state.group, member)

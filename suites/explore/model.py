@@ -14,7 +14,7 @@ CONNECTIONS = 3
 
 
 @dataclass(slots=True)
-class Topic:
+class ModelTopic:
     name: str
     partitions: int
     topic_id: Symbol | None = None
@@ -23,7 +23,7 @@ class Topic:
 
 
 @dataclass(slots=True)
-class Producer:
+class ModelProducer:
     """`open` is the set of partitions of the transaction under way; None: none is."""
 
     producer: Symbol
@@ -55,7 +55,7 @@ class Producer:
 
 
 @dataclass(slots=True)
-class Session:
+class ModelSession:
     """A fetch session: its next epoch, the version that it is asked in, and the partitions that it began with."""
 
     session: Symbol
@@ -65,7 +65,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class Member:
+class ModelMember:
     member: Symbol
     connection: int
     instance: str | None = None
@@ -75,13 +75,13 @@ class Member:
 
 
 @dataclass(slots=True)
-class Group:
+class ModelGroup:
     name: str
-    members: list[Member] = field(default_factory=list)
+    members: list[ModelMember] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class ConsumerMember:
+class ModelConsumerMember:
     """A member of a KIP-848 group; `pattern`: it wants every topic of the sequence."""
 
     member: Symbol | str
@@ -94,12 +94,12 @@ class ConsumerMember:
 
 
 @dataclass(slots=True)
-class ConsumerGroup:
+class ModelConsumerGroup:
     """Members want one assignor or none: of two that equally many want, Kafka 4.4.0 takes the one and the other."""
 
     name: str
     assignor: str
-    members: list[ConsumerMember] = field(default_factory=list)
+    members: list[ModelConsumerMember] = field(default_factory=list)
     joined: int = 0
 
 
@@ -108,16 +108,16 @@ class Model:
 
     def __init__(self, prefix: str, choices: Choices, now_ms: int, ranges: Mapping[str, tuple[int, int]]) -> None:
         self.prefix, self._choices, self.now_ms, self._ranges = prefix, choices, now_ms, ranges
-        self.topics: list[Topic] = []
+        self.topics: list[ModelTopic] = []
         self.changes = 0
         self._tags = 0
-        self.producers: list[Producer] = []
-        self.groups = [Group(f"{prefix}-g{number}") for number in range(2)]
-        self.consumers = ConsumerGroup(f"{prefix}-k", "uniform")
+        self.producers: list[ModelProducer] = []
+        self.groups = [ModelGroup(f"{prefix}-g{number}") for number in range(2)]
+        self.consumers = ModelConsumerGroup(f"{prefix}-k", "uniform")
         self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, Step] = {}
-        self.sessions: list[Session] = []
+        self.sessions: list[ModelSession] = []
         self.restarts = 0
 
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
@@ -158,7 +158,7 @@ class Model:
         free = [number for number in range(CONNECTIONS) if number not in self.busy]
         return free if len(free) > 1 else []
 
-    def known(self, name: str) -> Topic | None:
+    def known(self, name: str) -> ModelTopic | None:
         """The newest topic that had a name, also where it is deleted."""
         return next((topic for topic in reversed(self.topics) if topic.name == name), None)
 
@@ -176,7 +176,7 @@ class Model:
         self._tags += 1
         return self._tags
 
-    def topic(self) -> Topic | None:
+    def topic(self) -> ModelTopic | None:
         alive = [topic for topic in self.topics if topic.alive]
         return self.pick(alive) if alive else None
 
@@ -194,7 +194,7 @@ class Model:
             return topic.name, self.pick([topic.partitions, 99, -1])
         return topic.name, self.below(topic.partitions)
 
-    def named(self, name: str) -> Topic | None:
+    def named(self, name: str) -> ModelTopic | None:
         return next((topic for topic in self.topics if topic.name == name and topic.alive), None)
 
     def state(self, step: Step) -> str:

@@ -27,7 +27,7 @@ OF_ALL = {"ListGroups": "groups", "ListTransactions": "transaction_states"}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FieldRule:
     """How a field is compared, and why not by its value."""
 
     fields: tuple[str, ...]
@@ -69,17 +69,17 @@ class Names:
 
 
 @cache
-def table() -> tuple[Rule, ...]:
+def table() -> tuple[FieldRule, ...]:
     """The rules, as normalise.toml has them."""
     entries = tomllib.loads(TABLE.read_text("utf-8"))["rule"]
     return tuple(
-        Rule(tuple(each["fields"]), each["how"], each["reason"], each.get("kind", ""), tuple(each.get("apis", ())))
+        FieldRule(tuple(each["fields"]), each["how"], each["reason"], each.get("kind", ""), tuple(each.get("apis", ())))
         for each in entries
     )
 
 
 @cache
-def _rules(api: str) -> Mapping[str, Rule]:
+def _rules(api: str) -> Mapping[str, FieldRule]:
     """Those of one API, by field; one that names the API goes before one that names none."""
     general = {name: rule for rule in table() if not rule.apis for name in rule.fields}
     own = {name: rule for rule in table() if api in rule.apis for name in rule.fields}
@@ -171,12 +171,12 @@ def _foreign(api: str, name: str, value: Any, prefix: str) -> bool:
     return OF_ALL.get(api) == name and prefix not in json.dumps(value, default=str)
 
 
-def _place(value: Any, rules: Mapping[str, Rule]) -> str:
+def _place(value: Any, rules: Mapping[str, FieldRule]) -> str:
     """Sorts a list whatever ids a broker chose in it."""
     return json.dumps(_masked(value, rules), sort_keys=True, default=str)
 
 
-def _masked(value: Any, rules: Mapping[str, Rule]) -> Any:
+def _masked(value: Any, rules: Mapping[str, FieldRule]) -> Any:
     if isinstance(value, dict):
         value = _internal(value)
         return {key: None if key in rules else _masked(inner, rules) for key, inner in value.items()}
@@ -213,7 +213,7 @@ def _has_id(entry: dict[str, Any], api: str) -> bool:
     return any(key in rules and rules[key].how == "id" for key in entry)
 
 
-def _ruled(rule: Rule, key: str, value: Any, names: Names) -> Any:
+def _ruled(rule: FieldRule, key: str, value: Any, names: Names) -> Any:
     match rule.how:
         case "id":
             if value == ZERO_UUID or (key == "session_id" and value == 0):

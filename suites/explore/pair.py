@@ -13,7 +13,7 @@ from brokertrial.suites.explore.choices import Choices
 from brokertrial.suites.explore.families import Rule
 from brokertrial.suites.explore.model import Model
 from brokertrial.suites.explore.peer import ANSWER_WITHIN_S, Peer
-from brokertrial.suites.explore.sequence import Ignored, Outcome, Sequence
+from brokertrial.suites.explore.sequence import Ignored, Sequence, SequenceOutcome
 from brokertrial.wire.apis import ALL
 from brokertrial.wire.client import Connection
 from brokertrial.wire.codec import Malformed
@@ -25,7 +25,7 @@ MORE_PATIENCE = 10
 #: No time that a broker takes from its own clock falls among those that records have and that are asked for.
 SLOW_BY_MS = 20 * 60_000
 Ranges = Mapping[str, tuple[int, int]]
-Restart = Callable[[int, str], None]
+RestartBroker = Callable[[int, str], None]
 """Stops (`stop`) or kills (`crash`) all nodes of the oracle (0) or the target (1), and starts them again."""
 
 
@@ -37,10 +37,10 @@ class Pair:
     target: tuple[str, int]
     ranges: Ranges
     rules: frozenset[Rule]
-    restart: Restart | None = None
+    restart: RestartBroker | None = None
     """Restarts the oracle and the target where the sequences may do that: they are then alone on both."""
 
-    def play(self, choices: Choices, patience_s: float, ignored: Ignored, outcome: Outcome) -> Outcome:
+    def play(self, choices: Choices, patience_s: float, ignored: Ignored, outcome: SequenceOutcome) -> SequenceOutcome:
         """Puts a sequence to both, under names that nothing else has; raises ConnectionFailed where one is gone.
 
         `outcome` is filled and given back, so that it says how far a sequence came that was cut off.

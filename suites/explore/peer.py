@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any, Self
 
-from brokertrial.suites.explore.members import Members
+from brokertrial.suites.explore.members import MemberAnswers
 from brokertrial.suites.explore.normalise import Names, codes, normalised
-from brokertrial.suites.explore.step import MEMBER, RESTART, Batch, MemberState, Step, Symbol
+from brokertrial.suites.explore.step import MEMBER, RESTART, Step, StepBatch, StepMemberState, Symbol
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
@@ -74,7 +74,7 @@ class Peer:
         self._connections: dict[int, Connection] = {}
         self._waiting: dict[int, Step] = {}
         self.names = Names()
-        self.members = Members()
+        self.members = MemberAnswers()
         self.transient = Counter[tuple[str, int]]()
 
     def __enter__(self) -> Self:
@@ -217,15 +217,15 @@ class Peer:
     def _resolved(self, value: Any) -> Any:
         if isinstance(value, Symbol):
             return self.names.actual(value)
-        if isinstance(value, Batch):
+        if isinstance(value, StepBatch):
             return self._batch(value)
-        if isinstance(value, MemberState):
+        if isinstance(value, StepMemberState):
             return self.members.value(value, self._resolved(value.member))
         if isinstance(value, dict):
             return {key: self._resolved(inner) for key, inner in value.items()}
         return [self._resolved(each) for each in value] if isinstance(value, (list, tuple)) else value
 
-    def _batch(self, batch: Batch) -> memoryview:
+    def _batch(self, batch: StepBatch) -> memoryview:
         headers = (("first", b"1"), ("second", None)) if batch.shape == "headers" else ()
         records = [
             Record(

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from brokertrial.suites.explore.comparison import Difference, Place
+from brokertrial.suites.explore.comparison import Difference, DifferingField
 from brokertrial.wire import errors
 
 TABLE = Path(__file__).with_name("harm.toml")
@@ -16,7 +16,7 @@ ANY_ERROR = "ERROR"
 
 
 @dataclass(frozen=True, slots=True)
-class Harm:
+class BrokenPromise:
     """A kind of difference, the guarantee that it breaks, and what is wrong with it in a few words."""
 
     api: str
@@ -26,7 +26,7 @@ class Harm:
     oracle: str = ""
     target: str = ""
 
-    def fits(self, difference: Difference, place: Place) -> bool:
+    def fits(self, difference: Difference, place: DifferingField) -> bool:
         """Whether one differing field of a difference is of this kind."""
         return (
             (not place.refused or place.path.endswith("error_code"))
@@ -38,12 +38,12 @@ class Harm:
 
 
 @cache
-def table() -> tuple[Harm, ...]:
+def table() -> tuple[BrokenPromise, ...]:
     """The entries of harm.toml."""
-    return tuple(Harm(**entry) for entry in tomllib.loads(TABLE.read_text("utf-8"))["harm"])
+    return tuple(BrokenPromise(**entry) for entry in tomllib.loads(TABLE.read_text("utf-8"))["harm"])
 
 
-def broken_by(difference: Difference) -> Harm | None:
+def broken_by(difference: Difference) -> BrokenPromise | None:
     """What a difference breaks; None where that is for a person to say."""
     return next(
         (harm for harm in table() for place in difference.places if harm.fits(difference, place)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from brokertrial.suites.explore.finding import Finding
+from brokertrial.suites.explore.finding import ShrunkDifference
 
 
-class Record(msgspec.Struct, frozen=True):
+class ExplorationRecord(msgspec.Struct, frozen=True):
     """The content of findings.json. `is_kafka`: the oracle is Apache Kafka, so that a difference can fail the run."""
 
     target: str
@@ -25,7 +25,7 @@ class Record(msgspec.Struct, frozen=True):
     accepted: int
     """Requests that the oracle answered without an error."""
     lost: int
-    findings: tuple[Finding, ...]
+    findings: tuple[ShrunkDifference, ...]
     ranges: dict[str, tuple[int, int]]
     """The versions that both offer, by API."""
     reached: tuple[tuple[str, int, str, str, int], ...]

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from brokertrial.suites.explore.comparison import Place
+from brokertrial.suites.explore.comparison import DifferingField
 from brokertrial.suites.explore.normalise import table
 from brokertrial.suites.explore.peer import CLOSED, HELD
-from brokertrial.suites.explore.sequence import Exchange, Outcome
-from brokertrial.suites.explore.step import RESTART, Batch, Step, Symbol
+from brokertrial.suites.explore.sequence import ComparedExchange, SequenceOutcome
+from brokertrial.suites.explore.step import RESTART, Step, StepBatch, Symbol
 from brokertrial.wire import apis
 from brokertrial.wire.messages import Struct
 from brokertrial.wire.schema_text import Field, parts
@@ -27,7 +27,7 @@ COMPRESSIONS = ("none", "gzip")
 NEAR_MS = 4 * 86_400_000
 
 
-def script(outcome: Outcome, oracle: str, cause: str) -> str:
+def script(outcome: SequenceOutcome, oracle: str, cause: str) -> str:
     """The text of the program for a shrunk sequence; it exits with 1 where the broker answers as the target did."""
     story = _Story(outcome)
     layouts = {(each.step.api, each.step.version): _layout(each.step) for each in outcome.exchanges if each.target.sent}
@@ -56,7 +56,7 @@ def script(outcome: Outcome, oracle: str, cause: str) -> str:
 class _Story:
     """The requests as statements; each answer has a name, in which later requests find the ids."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: SequenceOutcome) -> None:
         self._outcome = outcome
         self._places: dict[Symbol, str] = {}
         self._version = 0
@@ -97,7 +97,7 @@ class _Story:
             return "[" + ", ".join(map(self._literal, value if same else [None] * len(sent), sent)) + "]"
         if isinstance(value, Symbol) and value in self._places:
             return self._places[value]
-        if isinstance(value, Batch) and not value.wrong and value.compression in COMPRESSIONS:
+        if isinstance(value, StepBatch) and not value.wrong and value.compression in COMPRESSIONS:
             return self._batch(value)
         return self._scalar(sent)
 
@@ -113,7 +113,7 @@ class _Story:
             return repr(data) if len(data) < 64 else f'bytes.fromhex("{data.hex()}")'
         return repr(sent) if isinstance(sent, (bool, int, float, str)) or sent is None else repr(str(sent))
 
-    def _batch(self, batch: Batch) -> str:
+    def _batch(self, batch: StepBatch) -> str:
         words = []
         if batch.key is not None:
             words.append(f"key={batch.key!r}")
@@ -172,7 +172,7 @@ def _path(value: Any, actual: Any) -> str | None:
     return None
 
 
-def _expected(last: Exchange, places: tuple[Place, ...]) -> dict[str, list[Any]]:
+def _expected(last: ComparedExchange, places: tuple[DifferingField, ...]) -> dict[str, list[Any]]:
     """What the oracle answered in the fields that differ, where they are plain numbers or words."""
     names = {place.field.rsplit(".", 1)[-1] for place in places if isinstance(place.oracle, (int, str, bool))}
     names -= {name for rule in table() for name in rule.fields}  # what a broker is free to choose

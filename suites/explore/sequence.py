@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from brokertrial.suites.explore.choices import Choices, Recorded
-from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, Place, compared
+from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, DifferingField, compared
 from brokertrial.suites.explore.families import Rule, rules
 from brokertrial.suites.explore.model import CONNECTIONS, Model
 from brokertrial.suites.explore.normalise import UnknownId
@@ -41,7 +41,7 @@ def nothing(_: Difference) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ComparedExchange:
     """A request and what both brokers answered."""
 
     step: Step
@@ -50,10 +50,10 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SequenceOutcome:
     """What one sequence asked, reached, and where it ended early."""
 
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[ComparedExchange] = field(default_factory=list)
     tuples: list[frozenset[Tuple]] = field(default_factory=list)
     difference: Difference | None = None
     choices: Recorded = ()
@@ -99,7 +99,7 @@ class Sequence:
         model: Model,
         allowed: frozenset[Rule],
         ignored: Ignored,
-        outcome: Outcome,
+        outcome: SequenceOutcome,
     ) -> None:
         oracle, target = peers
         self._choices, self._oracle, self._target, self._model = choices, oracle, target, model
@@ -111,7 +111,7 @@ class Sequence:
         self._weights = [rule.weight if rule in allowed else 0.0 for rule in self._rules]
         self.outcome = outcome
 
-    def run(self) -> Outcome:
+    def run(self) -> SequenceOutcome:
         """All requests that the choices make."""
         with suppress(UnknownId):  # of an answer that differed and was ignored
             while self.outcome.difference is None and (made := self._choices.request(self._next)) is not None:
@@ -141,7 +141,7 @@ class Sequence:
                 break
             again = self._replies(step)
             oracle, target = _joined(oracle, again[0]), _joined(target, again[1])
-        self.outcome.exchanges.append(Exchange(step, oracle, target))
+        self.outcome.exchanges.append(ComparedExchange(step, oracle, target))
         words = {oracle.answer} if isinstance(oracle.answer, str) else {errors.name(code) for code in oracle.codes()}
         self.outcome.tuples.append(frozenset((step.api, step.version, word, state) for word in words or {"NONE"}))
         difference = compared(step.api, step.version, oracle, target)
@@ -220,4 +220,4 @@ def _wait_for_the_slower(connection: int, peer: Peer, own: Reply, other: Reply) 
 
 def _not_shown(step: Step, what: Visible, oracle: bool, target: bool) -> Difference:
     words = ["shown" if shown else NOT_SHOWN for shown in (oracle, target)]
-    return Difference(step.api, step.version, (Place(f"afterwards: {what.kind}", words[0], words[1]),))
+    return Difference(step.api, step.version, (DifferingField(f"afterwards: {what.kind}", words[0], words[1]),))

@@ -18,9 +18,9 @@ from hypothesis.database import DirectoryBasedExampleDatabase, choices_to_bytes
 from hypothesis.errors import HypothesisException
 
 from brokertrial.suites.explore.choices import Choices, DrawnChoices, Recorded, ReplayedChoices, flat
-from brokertrial.suites.explore.sequence import Outcome
+from brokertrial.suites.explore.sequence import SequenceOutcome
 
-Play = Callable[[Choices], Outcome]
+Play = Callable[[Choices], SequenceOutcome]
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Search:
 
     play: Play
     cause: str
-    best: Outcome
+    best: SequenceOutcome
     ends: float
     stopped: Callable[[], bool]
     plays_left: int
@@ -52,8 +52,14 @@ class _Search:
 
 
 def shrunk(
-    play: Play, found: Outcome, database: Path, key: str, seconds: float, stopped: Callable[[], bool], plays: int = 400
-) -> Outcome:
+    play: Play,
+    found: SequenceOutcome,
+    database: Path,
+    key: str,
+    seconds: float,
+    stopped: Callable[[], bool],
+    plays: int = 400,
+) -> SequenceOutcome:
     """The smallest sequence that was found with the difference of `found`, within a time and a number of plays.
 
     `play` puts choices to both brokers; the examples are kept in `database` under `key`; `stopped` ends it at once.
@@ -104,7 +110,7 @@ def _simplify(search: _Search, database: DirectoryBasedExampleDatabase, key: byt
         find(strategies.data(), condition, settings=quiet, database_key=key)
 
 
-def _size(outcome: Outcome) -> tuple[int, int, tuple[Sequence[int], ...]]:
+def _size(outcome: SequenceOutcome) -> tuple[int, int, tuple[Sequence[int], ...]]:
     """What makes a story simpler: fewer requests, fewer choices, smaller ones."""
     recorded: Recorded = outcome.choices
     return len(recorded), sum(map(len, recorded)), recorded

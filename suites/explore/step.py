@@ -24,7 +24,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StepBatch:
     """A record batch; built for each broker alone, for a batch names its producer by id.
 
     `tag` makes the values differ from those of other batches; `shape` is plain, null (no values) or headers.
@@ -45,7 +45,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberState:
+class StepMemberState:
     """What a broker last told a member of a KIP-848 group: its `epoch` (or so many more), or what it has `owned`."""
 
     what: str

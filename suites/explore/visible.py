@@ -122,20 +122,20 @@ def _parts(assignment: Struct) -> set[tuple[object, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class VisibilityLook:
     """Whether something can be seen, and the APIs that it takes to see it."""
 
     seen: Callable[[Peer, Visible], bool]
     apis: tuple[str, ...]
 
 
-LOOKS: dict[str, Look] = {
-    "topic": Look(_topic, ("Metadata", "ListOffsets")),
-    "gone": Look(_gone, ("Metadata",)),
-    "setting": Look(_setting, ("DescribeConfigs",)),
-    "applied": Look(_applied, ("DescribeConfigs", "IncrementalAlterConfigs")),
-    "ended": Look(_ended, ("DescribeTransactions",)),
-    "empty": Look(_empty, ("DescribeGroups",)),
-    "forgotten": Look(_forgotten, ("OffsetFetch",)),
-    "consumers": Look(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
+LOOKS: dict[str, VisibilityLook] = {
+    "topic": VisibilityLook(_topic, ("Metadata", "ListOffsets")),
+    "gone": VisibilityLook(_gone, ("Metadata",)),
+    "setting": VisibilityLook(_setting, ("DescribeConfigs",)),
+    "applied": VisibilityLook(_applied, ("DescribeConfigs", "IncrementalAlterConfigs")),
+    "ended": VisibilityLook(_ended, ("DescribeTransactions",)),
+    "empty": VisibilityLook(_empty, ("DescribeGroups",)),
+    "forgotten": VisibilityLook(_forgotten, ("OffsetFetch",)),
+    "consumers": VisibilityLook(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
 }

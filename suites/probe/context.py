@@ -13,7 +13,7 @@ from brokertrial.suites.probe import naming, promptness
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
-from brokertrial.suites.probe.known import Known
+from brokertrial.suites.probe.known import KnownSteps
 from brokertrial.suites.probe.permission import Permissions
 from brokertrial.suites.probe.target_condition import CROWDED
 from brokertrial.suites.result import Evidence
@@ -49,7 +49,9 @@ class CaseContext(msgspec.Struct, frozen=True):
     closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
     look_failures: tuple[str, ...] = ()  # signatures that closing looks of several cases have failed by in this run
     situation: Draw | None = None  # how the case meets the target, where that is not as it is written
-    known: Known = Known()  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
+    known: KnownSteps = (
+        KnownSteps()
+    )  # what is known of the steps that lead to its subject (suites/probe/prerequisites.py)
 
     @property
     def has_zookeeper(self) -> bool:

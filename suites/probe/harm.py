@@ -20,7 +20,7 @@ from brokertrial.suites.probe.answer import PendingExchange
 from brokertrial.suites.result import Evidence, Failure
 from brokertrial.wire.records import Batch, Record, RecordsMalformed, batches
 
-Place = tuple[Any, int]
+Log = tuple[Any, int]
 Content = tuple[Any, ...]
 ALL_REPLICAS, LATEST, READ_COMMITTED, COMPACT = -1, -1, 1, "compact"
 HALF_OF_ALL_SEQUENCES = 1 << 30
@@ -33,7 +33,7 @@ class Written(NamedTuple):
     asked: PendingExchange
 
 
-class Stored(NamedTuple):
+class StoredBatch(NamedTuple):
     """A batch as a Fetch brought it."""
 
     batch: Batch
@@ -46,19 +46,19 @@ class Ledger:
 
     def __init__(self, exchanges: Iterable[PendingExchange], ids: Mapping[str, Any]) -> None:
         self._ids = ids
-        self.written: dict[Place, dict[int, Written]] = defaultdict(dict)
-        self.sent: Counter[tuple[Place, Content]] = Counter()
+        self.written: dict[Log, dict[int, Written]] = defaultdict(dict)
+        self.sent: Counter[tuple[Log, Content]] = Counter()
         self.unreadable = False
         """Something was sent that is no batch: how often a record was sent is not known."""
-        self.stored: dict[Place, dict[int, Stored]] = defaultdict(dict)
-        self.seen: dict[Place, dict[int, tuple[Content, PendingExchange]]] = defaultdict(dict)
-        self.passed: dict[Place, list[tuple[int, int, PendingExchange]]] = defaultdict(list)
+        self.stored: dict[Log, dict[int, StoredBatch]] = defaultdict(dict)
+        self.seen: dict[Log, dict[int, tuple[Content, PendingExchange]]] = defaultdict(dict)
+        self.passed: dict[Log, list[tuple[int, int, PendingExchange]]] = defaultdict(list)
         """From, to: a Fetch brought what lies there."""
-        self.ends: dict[Place, tuple[int, PendingExchange]] = {}
+        self.ends: dict[Log, tuple[int, PendingExchange]] = {}
         self.left_out: set[Any] = set()
         self.shown_though_aborted: list[tuple[int, PendingExchange, PendingExchange]] = []
-        self._open: dict[str, set[tuple[Place, int]]] = defaultdict(set)
-        self._aborted: dict[tuple[Place, int], PendingExchange] = {}
+        self._open: dict[str, set[tuple[Log, int]]] = defaultdict(set)
+        self._aborted: dict[tuple[Log, int], PendingExchange] = {}
         answered = [asked for asked in exchanges if asked.answer is not None]
         for asked in exchanges:
             if asked.request._api == "Produce":
@@ -77,11 +77,11 @@ class Ledger:
                     self._leave_out(asked.request)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Log]:
         """The partitions that can prove something."""
         return [place for place in {**self.written, **self.stored} if place[0] not in self.left_out]
 
-    def holds(self, place: Place, content: Content) -> list[int]:
+    def holds(self, place: Log, content: Content) -> list[int]:
         """The offsets at which this record was read."""
         return [offset for offset, (found, _) in self.seen[place].items() if found == content]
 
@@ -89,7 +89,7 @@ class Ledger:
         name = getattr(row, "topic", "") or getattr(row, "name", "")
         return self._ids.get(name, name) if name else row.topic_id
 
-    def _batches(self, asked: PendingExchange) -> Iterator[tuple[Place, Batch, tuple[Content, ...]]]:
+    def _batches(self, asked: PendingExchange) -> Iterator[tuple[Log, Batch, tuple[Content, ...]]]:
         for row in asked.request.topic_data:
             for part in row.partition_data:
                 for found in batches(part.records or b"", cut_allowed=False):
@@ -148,7 +148,7 @@ class Ledger:
                 if part.error_code == 0 and place in positions:
                     self._brought(asked, place, part, positions[place])
 
-    def _brought(self, asked: PendingExchange, place: Place, part: Any, position: int) -> None:
+    def _brought(self, asked: PendingExchange, place: Log, part: Any, position: int) -> None:
         try:
             found = [(each, contents(each)) for each in batches(part.records or b"")]
         except RecordsMalformed:
@@ -156,7 +156,7 @@ class Ledger:
         for each, held in found:
             if each.header.is_control:
                 continue
-            self.stored[place].setdefault(each.header.base_offset, Stored(each, held, asked))
+            self.stored[place].setdefault(each.header.base_offset, StoredBatch(each, held, asked))
             for record, content in zip(each.records(), held, strict=True):
                 self.seen[place].setdefault(record.offset, (content, asked))
         if found:
@@ -166,7 +166,7 @@ class Ledger:
         else:
             self.ends[place] = (part.high_watermark, asked)
 
-    def _shown(self, asked: PendingExchange, place: Place, part: Any, found: Sequence[Batch]) -> None:
+    def _shown(self, asked: PendingExchange, place: Log, part: Any, found: Sequence[Batch]) -> None:
         """Of what a read_committed client does not leave out, the batches whose abort was acknowledged before."""
         aborted = sorted((row.first_offset, row.producer_id) for row in part.aborted_transactions or [])
         aborting: set[int] = set()
@@ -237,7 +237,7 @@ def _harms(ledger: Ledger, counts_sends: bool) -> Iterator[tuple[str, str, tuple
         yield "aborted-read", f"read_committed shows offset {offset} of an aborted transaction", (ended, asked)
 
 
-def _lost_or_altered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
+def _lost_or_altered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     for offset, (content, wrote) in ledger.written[place].items():
         if ledger.holds(place, content):
             continue
@@ -253,9 +253,9 @@ def _lost_or_altered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, t
             yield "lost-write", f"{told}, and later the log ended at {end}", (wrote, asked)
 
 
-def _doubled_or_reordered(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
-    newest: dict[tuple[int, int], Stored] = {}
-    known: dict[tuple[Any, ...], Stored] = {}
+def _doubled_or_reordered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
+    newest: dict[tuple[int, int], StoredBatch] = {}
+    known: dict[tuple[Any, ...], StoredBatch] = {}
     for offset, stored in sorted(ledger.stored[place].items()):
         header = stored.batch.header
         if header.producer_id < 0:
@@ -275,7 +275,7 @@ def _doubled_or_reordered(ledger: Ledger, place: Place) -> Iterator[tuple[str, s
         newest[producer] = stored
 
 
-def _too_often(ledger: Ledger, place: Place) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
+def _too_often(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
     for content in dict.fromkeys(found for found, _ in ledger.seen[place].values()):
         offsets, times = ledger.holds(place, content), ledger.sent[place, content]
         if len(offsets) > times > 0:

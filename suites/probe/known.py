@@ -12,7 +12,7 @@ class Met(msgspec.Struct, frozen=True):
     case: str
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownSteps(msgspec.Struct, frozen=True):
     """What the cases that decide these steps have shown so far; stored with the scene, so that `check` knows it too."""
 
     failed: tuple[Met, ...] = ()

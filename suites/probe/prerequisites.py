@@ -17,7 +17,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import not_applicable
 from brokertrial.suites.probe.failures import BrokerAtFault
-from brokertrial.suites.probe.known import Known, Met
+from brokertrial.suites.probe.known import KnownSteps, Met
 from brokertrial.suites.result import CaseResult, Failure, Outcome, Reason
 from brokertrial.suites.signature import signature
 
@@ -79,7 +79,7 @@ def step_of(error: BrokerAtFault, ours: str) -> str:
     return f"{error.step}: {how}"
 
 
-def known_from(results: Iterable[CaseResult]) -> Known:
+def known_from(results: Iterable[CaseResult]) -> KnownSteps:
     """What the owners have shown so far."""
     failed: list[Met] = []
     decided: list[str] = []
@@ -91,10 +91,10 @@ def known_from(results: Iterable[CaseResult]) -> Known:
             decided += [name for name in mine if name in {_name(one.step) for one in result.failures}]
         if result.is_failure:
             failed += [Met(one.step, result.case) for one in result.failures if _name(one.step) in mine]
-    return Known(tuple(failed), tuple(dict.fromkeys(decided)))
+    return KnownSteps(tuple(failed), tuple(dict.fromkeys(decided)))
 
 
-def excused(outcome: Outcome, case: str, known: Known) -> Outcome:
+def excused(outcome: Outcome, case: str, known: KnownSteps) -> Outcome:
     """Not applicable, where all that went wrong has failed before in the case that decides it.
 
     What is left leads; a case that came to grief in a step that nobody has decided says that it did not get further.
@@ -122,13 +122,13 @@ def owners_first(cases: Iterable[Case]) -> list[Case]:
     return sorted(cases, key=lambda case: OWNERS.index(case.id) if case.id in OWNERS else len(OWNERS))
 
 
-def _failed_before(failure: Failure, case: str, known: Known) -> str:
+def _failed_before(failure: Failure, case: str, known: KnownSteps) -> str:
     """The other case in which this very step has failed in this very way; empty where there is none."""
     found = (one.case for one in known.failed if one.step == failure.step and one.case != case)
     return next(found, "") if failure.step else ""
 
 
-def _needs(failure: Failure, case: str, known: Known) -> str:
+def _needs(failure: Failure, case: str, known: KnownSteps) -> str:
     what = PREREQUISITES[_name(failure.step)].what
     return f"needs {what}, which failed in {_failed_before(failure, case, known)}: {failure.sentence}"
 

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.marked:
         problems = marks(cases)
     else:
-        work = Work(cases, options.notes, options.again)
+        work = ProofWork(cases, options.notes, options.again)
         for target in options.targets:
             work.failures() if target == REFERENCE else work.passes(target)
             work.keep()  # a record of passes is worth having, whatever comes of the rest
@@ -82,7 +82,7 @@ def marks(cases: Sequence[Case]) -> list[str]:
     return [*found, "`make prove` renews them; until then no wheel is built."] if found else []
 
 
-class Work:
+class ProofWork:
     """The record as it grows, and what the runs have noted."""
 
     def __init__(self, cases: Sequence[Case], notes: Path, again: bool = False) -> None:

@@ -49,7 +49,7 @@ class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return linked(self.issue)
 
 
-class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReleaseFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A defect that takes more than a case on one node to see; `page` of docs/ tells it with its replay."""
 
     page: str
@@ -67,10 +67,10 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.page}: from and says must be there")
 
 
-def findings(path: Path = DEFECTS) -> list[Finding]:
+def findings(path: Path = DEFECTS) -> list[ReleaseFinding]:
     """All that have a page of their own."""
     found = tomllib.loads(path.read_text(encoding="utf-8")).get("finding", [])
-    return [msgspec.convert(each, Finding) for each in found]
+    return [msgspec.convert(each, ReleaseFinding) for each in found]
 
 
 def linked(issue: str) -> str:

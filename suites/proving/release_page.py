@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.proving.notes import Note
-from brokertrial.suites.proving.release_notes import Defect, Finding, ReleaseNotes, linked
+from brokertrial.suites.proving.release_notes import Defect, ReleaseFinding, ReleaseNotes, linked
 from brokertrial.suites.since import number
 
 HEAD = """# Apache Kafka's releases on trial
@@ -33,7 +33,10 @@ BAD = ("fail", "warn", "inconclusive")
 
 
 def page(
-    shelves: Sequence[ReleaseNotes], cases: Sequence[Case], known: Sequence[Defect], found: Sequence[Finding] = ()
+    shelves: Sequence[ReleaseNotes],
+    cases: Sequence[Case],
+    known: Sequence[Defect],
+    found: Sequence[ReleaseFinding] = (),
 ) -> str:
     """The whole text."""
     rows = "".join(_summary(shelf, cases) for shelf in shelves)
@@ -48,12 +51,12 @@ def page(
     )
 
 
-def section(found: Sequence[Finding]) -> str:
+def section(found: Sequence[ReleaseFinding]) -> str:
     """The findings that have a page of their own; empty where there are none."""
     return FOUND + "".join(map(_finding, found)) if found else ""
 
 
-def _finding(each: Finding) -> str:
+def _finding(each: ReleaseFinding) -> str:
     releases = f"{each.since} to {each.until}" if each.until else f"{each.since} and later"
     issues, broken = ", ".join(map(linked, each.issues)), ", ".join(each.guarantees)
     return f"| {releases} | {issues} | {broken} | {each.says} [More]({each.page}) | `{each.replay}` |\n"

@@ -22,7 +22,7 @@ from brokertrial.suites.probe.promptness import SLOW
 from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.result import Attempt, CaseResult, Outcome
 from brokertrial.suites.running.attempts import attempt_of, concluded
-from brokertrial.suites.running.crowd import Member
+from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
@@ -51,7 +51,9 @@ class CaseSession(Protocol):
     def emit(self) -> Callable[[RunEvent], None]: ...
     @property
     def run_wide_faults(self) -> RunWideFaults | None: ...
-    def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome: ...
+    def attempt(
+        self, case: Case, number: int, member: CrowdMember | None = None, went_away: bool = False
+    ) -> Outcome: ...
     def bring_back(self) -> None: ...
     def restore(self, case: Case | None = None, failed_in: str = "") -> tuple[str, ...]: ...
     def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult: ...
@@ -93,7 +95,7 @@ class CaseRun:
             self.try_once()
         return self.finish()
 
-    def try_once(self, member: Member | None = None) -> None:
+    def try_once(self, member: CrowdMember | None = None) -> None:
         """One attempt; with `member` while other cases are under way."""
         session, case = self._session, self.case
         liveness = member or session.liveness

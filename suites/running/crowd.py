@@ -76,7 +76,7 @@ class Crowd:
         return Condition("crowded", self.found.sentence.replace(THIS_CASE, SEVERAL))
 
 
-class Member:
+class CrowdMember:
     """What one case of a crowd sees of the target: the part of Liveness that an attempt asks."""
 
     blind = False

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from brokertrial.histories.clock import now_ns
-from brokertrial.suites.targets.listeners import Process, all_gone
+from brokertrial.suites.targets.listeners import ListeningProcess, all_gone
 
 CONNECTS_WITHIN_S = 2.0
 LOOKS_S = 1.0
@@ -23,7 +23,7 @@ LOOKS_S = 1.0
 BETWEEN_LOOKS_S = 0.02
 
 Place = tuple[str, int]
-ServedBy = Callable[[Place], frozenset[Process]]
+ServedBy = Callable[[Place], frozenset[ListeningProcess]]
 
 
 class NodeWatcher(threading.Thread):
@@ -119,7 +119,7 @@ class DeathWatch:
         self.watch(())
 
 
-def _is_gone(place: Place, served_by: frozenset[Process]) -> bool:
+def _is_gone(place: Place, served_by: frozenset[ListeningProcess]) -> bool:
     """Whether a connection is refused, now or in the next second, or whoever listened has ended; one that is only slow
     proves nothing."""
     pause = threading.Event()

@@ -14,7 +14,7 @@ from brokertrial.suites.case import Case
 from brokertrial.suites.probe.target_condition import WELL, Condition
 from brokertrial.suites.result import CaseResult, Outcome, Reason
 from brokertrial.suites.running.case_run import CaseRun
-from brokertrial.suites.running.crowd import Member, unless_late
+from brokertrial.suites.running.crowd import CrowdMember, unless_late
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import TargetProblem
@@ -61,7 +61,7 @@ class Gathering:
             self._changed.notify_all()
 
 
-class GatheredMember(Member):
+class GatheredMember(CrowdMember):
     """What one of these cases sees of the target; how it fares is looked at once they are over."""
 
     def __init__(self, session: TargetSession, gathering: Gathering) -> None:

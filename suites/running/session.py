@@ -33,7 +33,7 @@ from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
-from brokertrial.suites.probe.known import Known
+from brokertrial.suites.probe.known import KnownSteps
 from brokertrial.suites.probe.permission_check import RunPermissions
 from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.wire import Wire
@@ -51,7 +51,7 @@ from brokertrial.suites.running.cleanup import (
     names_on,
     remove_created,
 )
-from brokertrial.suites.running.crowd import Member
+from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
@@ -206,7 +206,7 @@ class TargetSession:
         return wire
 
     def case_context(
-        self, case: str, attempt: int, member: Member | None = None, went_away: bool = False
+        self, case: str, attempt: int, member: CrowdMember | None = None, went_away: bool = False
     ) -> CaseContext:
         """What a case is told of the run."""
         return CaseContext(
@@ -232,7 +232,7 @@ class TargetSession:
             crowded=member is not None,
             closing_look=not self._alone,
             look_failures=failed_in_several(self.results),
-            known=Known() if self._alone else known_from(self.results),
+            known=KnownSteps() if self._alone else known_from(self.results),
         )
 
     # the cases
@@ -254,7 +254,7 @@ class TargetSession:
         """The result of a case that a mistake of ours kept from its own; called where the mistake was caught."""
         return self.tell(lost(case, error))
 
-    def attempt(self, case: Case, number: int, member: Member | None = None, went_away: bool = False) -> Outcome:
+    def attempt(self, case: Case, number: int, member: CrowdMember | None = None, went_away: bool = False) -> Outcome:
         """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin."""
         folder = self.run_dir / history_of(case.id, number)
         case_context = msgspec.structs.replace(

@@ -16,7 +16,7 @@ from brokertrial.suites.probe.target_condition import THIS_CASE
 from brokertrial.suites.result import FATAL, CaseResult
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.claims import REQUIRES, broken
-from brokertrial.suites.running.crowd import SEVERAL, Crowd, Member
+from brokertrial.suites.running.crowd import SEVERAL, Crowd, CrowdMember
 from brokertrial.suites.running.requirements import statement
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.targets import TargetProblem
@@ -103,7 +103,7 @@ class SideBySide:
         """One thread: case after case, each for its first attempt."""
         while (case_run := self._next(crowd)) is not None:
             try:
-                case_run.try_once(Member(crowd, case_run.case))
+                case_run.try_once(CrowdMember(crowd, case_run.case))
                 if case_run.is_over:
                     self._settle(case_run.finish())
                 else:

@@ -26,12 +26,12 @@ from brokertrial.suites.running.disturbance import Disturbance
 from brokertrial.suites.situations import situation_of
 
 if TYPE_CHECKING:
-    from brokertrial.suites.running.crowd import Member
+    from brokertrial.suites.running.crowd import CrowdMember
     from brokertrial.suites.running.liveness import Liveness
 
 
 def attempt_wire(
-    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | CrowdMember
 ) -> Outcome:
     """Runs it against the target; everything that it saw is on the tape in the folder."""
     with Recorder.create(folder, _header(session, case, case_context)) as recorder:
@@ -59,7 +59,7 @@ def attempt_wire(
 
 
 def _situate(
-    session: AttemptSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | Member
+    session: AttemptSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | CrowdMember
 ) -> Situate | None:
     if (draw := case.situation) is None:
         return None

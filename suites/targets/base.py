@@ -15,7 +15,7 @@ from brokertrial.faults.packets import NetworkControl
 from brokertrial.faults.zookeeper_control import ZooKeeperControl
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.targets.address import Address
-from brokertrial.suites.targets.listeners import Process
+from brokertrial.suites.targets.listeners import ListeningProcess
 
 # What a feature is called in [claims] of a file: target, in --claims and in the cases claims/<feature>.
 FEATURES: dict[str, str] = {
@@ -159,7 +159,7 @@ class Target(ABC):
         """Ends every node, however it fares, and starts it with its data; raises TargetNotReady where that fails."""
         raise TargetNotReady(f"{self.name} cannot be started anew from here")
 
-    def served_by(self, place: tuple[str, int]) -> frozenset[Process]:
+    def served_by(self, place: tuple[str, int]) -> frozenset[ListeningProcess]:
         """Which processes of ours serve there; nobody where they are not ours, or the system does not tell."""
         return frozenset()
 

@@ -125,10 +125,10 @@ class BrokerFile:
             raise UnknownTarget(f"file:{path}: {(error.strerror or str(error)).lower()}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UnknownTarget(f"file:{path} is no TOML: {error}.") from error
-        return _Reader(path).read(content)
+        return _BrokerFileReader(path).read(content)
 
 
-class _Reader:
+class _BrokerFileReader:
     def __init__(self, path: Path) -> None:
         self.path = path
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from brokertrial.faults.node_control import Command
+from brokertrial.faults.node_control import NodeCommand
 from brokertrial.suites.targets.base import TargetNotReady
 
 COMMAND_WITHIN_S = 60
@@ -67,10 +67,10 @@ class CommandNode:
         self._act("restart")
         self._serves(self)
 
-    def undo_command(self, what: Literal["paused", "down"]) -> Command | None:
+    def undo_command(self, what: Literal["paused", "down"]) -> NodeCommand | None:
         """What undoes it when the suite is gone."""
         words = self._actions.get("resume" if what == "paused" else "restart")
-        return Command(tuple(words), str(self._folder)) if words else None
+        return NodeCommand(tuple(words), str(self._folder)) if words else None
 
     def alive(self) -> bool:
         """Whether it answers, or stands still by our own doing."""

@@ -15,11 +15,11 @@ LISTENS = "0A"
 SESSION, STARTED = 3, 19
 """Fields of /proc/PID/stat, counted from the one after the name."""
 
-Process = tuple[int, str]
+ListeningProcess = tuple[int, str]
 """A process, by its number and its start: a number may be given again."""
 
 
-def listeners(port: int, session: int) -> frozenset[Process]:
+def listeners(port: int, session: int) -> frozenset[ListeningProcess]:
     """The processes of a session that hold a listening socket of this port."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(port, session)}
     found = ((number, _stat(number)) for number in _numbers() if wanted)
@@ -27,7 +27,7 @@ def listeners(port: int, session: int) -> frozenset[Process]:
     return frozenset((number, stat[STARTED]) for number, stat in ours if wanted & set(_held(number)))
 
 
-def all_gone(processes: frozenset[Process]) -> bool:
+def all_gone(processes: frozenset[ListeningProcess]) -> bool:
     """Whether none of these runs any more."""
     return not any((stat := _stat(number)) and stat[STARTED] == start for number, start in processes)
 

@@ -16,7 +16,7 @@ _BLOCK = 64 * 1024
 
 
 @dataclass(slots=True)
-class _File:
+class _LogFile:
     node: int
     path: Path
     seen: int = 0
@@ -31,7 +31,7 @@ class LogWatch:
     """
 
     def __init__(self) -> None:
-        self._files: list[_File] = []
+        self._files: list[_LogFile] = []
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -40,7 +40,7 @@ class LogWatch:
         """Adds a file, which need not exist yet; what is in it already belongs to now."""
         with self._lock:
             if all(file.path != path for file in self._files):
-                self._files.append(_File(node, path))
+                self._files.append(_LogFile(node, path))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="log-watch", daemon=True)
                 self._thread.start()
@@ -86,7 +86,7 @@ class LogWatch:
                 file.looked = now
 
 
-def _written(file: _File, now: int) -> int:
+def _written(file: _LogFile, now: int) -> int:
     """When the file was last written to, on our clock: after the look before this one, at the latest now."""
     try:
         age = time.time_ns() - file.path.stat().st_mtime_ns
@@ -105,7 +105,7 @@ def last_lines(paths: list[Path], count: int = 20) -> tuple[str, ...]:
     return tuple(tail)
 
 
-def _complete_size(file: _File) -> int:
+def _complete_size(file: _LogFile) -> int:
     """The size up to the last end of line: a line half written belongs to the next look."""
     try:
         size = file.path.stat().st_size

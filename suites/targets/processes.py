@@ -16,7 +16,7 @@ from brokertrial.suites.capabilities import NETWORK
 from brokertrial.suites.targets import readiness, reaper
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, Target, TargetNotReady
-from brokertrial.suites.targets.listeners import Process, listeners
+from brokertrial.suites.targets.listeners import ListeningProcess, listeners
 from brokertrial.suites.targets.logs import LogWatch, last_lines
 from brokertrial.suites.targets.network.abilities import offered_here
 from brokertrial.suites.targets.network.node_network import NodeNetwork
@@ -145,7 +145,7 @@ class ProcessTarget(Target):
         running = (*self._helpers, *self._nodes.values())
         return bool(self._nodes) and all(node.alive() and not node.paused() for node in running)
 
-    def served_by(self, place: tuple[str, int]) -> frozenset[Process]:
+    def served_by(self, place: tuple[str, int]) -> frozenset[ListeningProcess]:
         port = place[1] if self._network is None else PORTS["clients"]
         sessions = [node.pid for node in self._nodes.values() if node.pid is not None and node.address[1] == place[1]]
         return frozenset(each for session in sessions for each in listeners(port, session))

@@ -39,14 +39,14 @@ from brokertrial.suites.trials.verdict import UNDISTURBED, judged
 from brokertrial.suites.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from brokertrial.suites.running.crowd import Member
+    from brokertrial.suites.running.crowd import CrowdMember
     from brokertrial.suites.running.liveness import Liveness
 
 SYSTEM = frozenset({"proxy"})
 
 
 def attempt_trial(
-    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | Member
+    session: AttemptSession, case: Case, case_context: CaseContext, folder: Path, liveness: Liveness | CrowdMember
 ) -> Outcome:
     """Runs it and judges what it left on the disk; whatever is not the broker's doing is inconclusive."""
     wire = session.probe(case_context)
@@ -142,7 +142,7 @@ def _run(
     topics: dict[str, int],
     names: dict[str, str],
     wire: Wire,
-    liveness: Liveness | Member,
+    liveness: Liveness | CrowdMember,
 ) -> None:
     header = Header(
         case=case.id,

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from brokertrial.histories.rows import Client, PartitionId
 from brokertrial.suites.workloads.context import Lagging, WorkloadContext
 from brokertrial.suites.workloads.fresh import Fresh
-from brokertrial.suites.workloads.operation import Call
+from brokertrial.suites.workloads.operation import RecordedCall
 from brokertrial.suites.workloads.sending import bystanders
 from brokertrial.suites.workloads.workload import Actor, TopicPlan, Workload
 
@@ -110,7 +110,7 @@ def _member(context: WorkloadContext, client: str, group: str) -> Consumer:
     return Consumer(context.consumer_settings(client, **{"group.id": group}))
 
 
-def _found(call: Call, part: TopicPartition) -> None:
+def _found(call: RecordedCall, part: TopicPartition) -> None:
     offset = part.offset if part.offset >= 0 else NO_OFFSET
     name = part.metadata if offset >= 0 and part.metadata and part.metadata.isdigit() else None
     call.on(

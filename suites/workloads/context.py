@@ -17,7 +17,7 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Operation, PartitionId, Row
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import counted_ms
-from brokertrial.suites.workloads.operation import Call, recorded
+from brokertrial.suites.workloads.operation import RecordedCall, recorded
 
 
 class RowWriter(Protocol):
@@ -128,10 +128,10 @@ class WorkloadContext:
 
     def call(
         self, kind: str, client: str, place: PartitionId | None = None, **known: Any
-    ) -> contextlib.AbstractContextManager[Call]:
+    ) -> contextlib.AbstractContextManager[RecordedCall]:
         """Records the call of a client that is made in the block: see `recorded`."""
         row = msgspec.structs.replace(self.invoked(kind, client, place), **known)
-        return recorded(Call(row), self.recorder.add)
+        return recorded(RecordedCall(row), self.recorder.add)
 
     # what the phases wait for
 

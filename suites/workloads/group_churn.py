@@ -81,12 +81,12 @@ class GroupChurn(Workload):
             stays_s = rng.uniform(0.5, 1.5) * self.stay_s if number > 1 else 1e9
             # the first letter decides where an assignor that sorts puts it: each life somewhere else
             name = f"{rng.choice(LETTERS)}-member-{number}.{life}"
-            member = _Member(context, name, group, self.protocol)
+            member = _ChurnMember(context, name, group, self.protocol)
             member.work(stays_s)
             context.stopping.wait(rng.uniform(0.2, 1.0))
 
 
-class _Member:
+class _ChurnMember:
     """One life of a member, from subscribe to close."""
 
     def __init__(self, context: WorkloadContext, client: str, group: str, protocol: str) -> None:

@@ -13,7 +13,7 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.histories.rows import Operation, PartitionId
 
 
-class Call:
+class RecordedCall:
     """A call under way. What its response shows is set on `row`, or on a row for each partition that it was about."""
 
     __slots__ = ("row", "rows")
@@ -40,7 +40,7 @@ class Call:
 
 
 @contextlib.contextmanager
-def recorded(call: Call, add: Callable[[Operation], None]) -> Iterator[Call]:
+def recorded(call: RecordedCall, add: Callable[[Operation], None]) -> Iterator[RecordedCall]:
     """Adds the rows of a call as the block ends: ok unless it says otherwise, unknown when it raises.
 
     What the client library raises is an outcome and goes no further.

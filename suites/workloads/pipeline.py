@@ -64,7 +64,7 @@ class Pipeline(Copying):
         life = 0
         while not context.stopping.is_set():
             life += 1
-            member = _Member(context, f"member-{number}.{life}", names)
+            member = _PipelineMember(context, f"member-{number}.{life}", names)
             try:
                 while not context.stopping.is_set() and member.works(rng):
                     pass
@@ -72,7 +72,7 @@ class Pipeline(Copying):
                 member.close()
 
 
-class _Member:
+class _PipelineMember:
     """One consumer with one idempotent producer; both are given up together."""
 
     def __init__(self, context: WorkloadContext, client: str, names: dict[str, str]) -> None:

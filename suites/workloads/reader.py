@@ -13,7 +13,7 @@ from brokertrial.histories.payload import read_back
 from brokertrial.histories.rows import Client, PartitionId, Record
 from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from brokertrial.suites.workloads.context import WorkloadContext
-from brokertrial.suites.workloads.operation import Call
+from brokertrial.suites.workloads.operation import RecordedCall
 
 POLL_RECORDS = 500
 CLOSE_S = 10.0
@@ -97,7 +97,7 @@ class Reader:
         with self.context.call("poll", self.client, call_ns=call_ns, return_ns=return_ns) as call:
             return {place: self._take(call, place, found) for place, found in by_place.items()}
 
-    def _take(self, call: Call, place: PartitionId, messages: list[Message]) -> list[int]:
+    def _take(self, call: RecordedCall, place: PartitionId, messages: list[Message]) -> list[int]:
         topic, partition = place
         self._denied.pop(place, None)
         add = self.context.recorder.add

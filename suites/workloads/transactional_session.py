@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException
 
 from brokertrial.suites.workloads.bounded import PATIENCE_S, Hung, bounded
 from brokertrial.suites.workloads.context import WorkloadContext
-from brokertrial.suites.workloads.operation import Call
+from brokertrial.suites.workloads.operation import RecordedCall
 from brokertrial.suites.workloads.writer import RecordProducer
 
 CALL_S = 10.0
@@ -96,7 +96,7 @@ class TransactionalSession:
         self.over = True
         return "error"
 
-    def _call(self, kind: str, txn: int) -> AbstractContextManager[Call]:
+    def _call(self, kind: str, txn: int) -> AbstractContextManager[RecordedCall]:
         return self.context.call(kind, self.client, transactional_id=self.transactional_id, txn=txn)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import report, summary
 from brokertrial.ci.reports.case_views import CaseViews, worst_first
-from brokertrial.ci.reports.causes import Harm, by_harm, causes
+from brokertrial.ci.reports.causes import HarmKind, by_harm, causes
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
 from brokertrial.suites.result import CaseResult, Failure, Reason
@@ -109,8 +109,8 @@ def test_a_case_stands_under_its_worst_failure_and_is_named_by_the_others() -> N
     found = causes([anomalous("a/stale", anomaly("stale-read", harms=False)), both])
 
     assert [(cause.harm, [r.case for r in cause.results], [r.case for r in cause.also]) for cause in found] == [
-        (Harm.LOSS, ["a/both"], []),
-        (Harm.INCONSISTENT, ["a/stale"], ["a/both"]),
+        (HarmKind.LOSS, ["a/both"], []),
+        (HarmKind.INCONSISTENT, ["a/stale"], ["a/both"]),
     ]
     assert [one.name for one in worst_first(both.anomalies)] == ["lost-write", "stale-read"]
 
@@ -134,7 +134,7 @@ def test_every_check_of_harm_leads_before_wrong_codes(name: str) -> None:
     check = all_checks()[name]
     found = anomaly(name.rpartition("/")[2], guarantee=check.guarantee, strength=check.strength)
 
-    assert causes([anomalous("a/b", found)])[0].harm <= Harm.ISOLATION
+    assert causes([anomalous("a/b", found)])[0].harm <= HarmKind.ISOLATION
 
 
 def test_the_report_the_summary_and_the_index_have_one_order(state: RunState) -> None:

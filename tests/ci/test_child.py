@@ -15,7 +15,7 @@ from brokertrial.ci import child, run_folder
 from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import JOURNALS, FaultJournal
-from brokertrial.faults.node_control import Command
+from brokertrial.faults.node_control import NodeCommand
 from brokertrial.suites.running.options import RunOptions
 
 # A child that says when it is ready, and when it was interrupted; `timeit` is a module that runs what it is given.
@@ -94,7 +94,7 @@ def test_the_options_of_a_run_lie_in_its_folder(tmp_path: Path) -> None:
 def test_what_a_killed_run_froze_is_let_go_by_doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_folder.seal(tmp_path, {}, complete=False)
     (tmp_path / "frozen").touch()
-    undo = Command(("rm", "frozen"), str(tmp_path))
+    undo = NodeCommand(("rm", "frozen"), str(tmp_path))
     node = SimpleNamespace(node_id=3, pid=None, undo_command=lambda what: undo)
     with FaultJournal(tmp_path / JOURNALS / "area.case.jsonl") as journal:
         journal.will("f1", "paused", node)

@@ -11,17 +11,19 @@ import pytest
 from click.testing import CliRunner
 
 from brokertrial.ci.cli import cli
-from brokertrial.suites.explore.record import Record
+from brokertrial.suites.explore.record import ExplorationRecord
 from brokertrial.suites.targets import open_target
 
 
-def explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str) -> tuple[str, Record, Path]:
+def explored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str
+) -> tuple[str, ExplorationRecord, Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = ["explore", "--target", target, "--against", "reference", "--runs", str(tmp_path / "runs"), *more]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 0, result.output
     (folder,) = (tmp_path / "runs").iterdir()
-    return result.output, msgspec.json.decode((folder / "findings.json").read_bytes(), type=Record), folder
+    return result.output, msgspec.json.decode((folder / "findings.json").read_bytes(), type=ExplorationRecord), folder
 
 
 def test_a_planted_bug_is_found_made_small_and_shown_by_a_script(

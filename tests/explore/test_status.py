@@ -10,12 +10,12 @@ import pytest
 
 from brokertrial.ci.commands.explore import status, summary
 from brokertrial.ci.reports.exploration import html, markdown
-from brokertrial.suites.explore.comparison import Difference, Place, compared
-from brokertrial.suites.explore.finding import Finding, ShownExchange, ShownPlace
-from brokertrial.suites.explore.known_differences import Known, marked, read, stale
+from brokertrial.suites.explore.comparison import Difference, DifferingField, compared
+from brokertrial.suites.explore.finding import ShownExchange, ShownPlace, ShrunkDifference
+from brokertrial.suites.explore.known_differences import KnownDifference, marked, read, stale
 from brokertrial.suites.explore.peer import Reply
 from brokertrial.suites.explore.promises import broken_by
-from brokertrial.suites.explore.record import Record
+from brokertrial.suites.explore.record import ExplorationRecord
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.wire import errors
 
@@ -24,13 +24,15 @@ PLACE = ShownPlace("responses[0].partition_responses[0].error_code", "OUT_OF_ORD
 STORY = ShownExchange("Produce", 9, 0, {"acks": -1}, {"error_code": 45}, {"error_code": 0})
 
 
-def finding(**changes: object) -> Finding:
-    found = Finding(CAUSE, "Produce", 9, (PLACE,), (STORY,), ((0,),), 20, 3.0, "idem-005", "a gap is accepted", 3, 3)
+def finding(**changes: object) -> ShrunkDifference:
+    found = ShrunkDifference(
+        CAUSE, "Produce", 9, (PLACE,), (STORY,), ((0,),), 20, 3.0, "idem-005", "a gap is accepted", 3, 3
+    )
     return msgspec.structs.replace(found, **changes)
 
 
-def record(*findings: Finding, is_kafka: bool = True, requests: int = 100) -> Record:
-    return Record(
+def record(*findings: ShrunkDifference, is_kafka: bool = True, requests: int = 100) -> ExplorationRecord:
+    return ExplorationRecord(
         "file:x.toml", "kafka:4.4.0", is_kafka, "4.4.0", "1", 1, 1.0, "2026-11-24T10:00:00", (), 60.0, 5, requests, 50,
         0, findings, {"Produce": (3, 13)}, (("Produce", 9, "NONE", "", 7),),
     )  # fmt: skip
@@ -50,7 +52,7 @@ def record(*findings: Finding, is_kafka: bool = True, requests: int = 100) -> Re
     ],
     ids=["breaks", "bundled", "not each time", "not checked", "checked once", "known", "no guarantee", "should"],
 )
-def test_what_fails(found: Finding, is_kafka: bool, expected: int) -> None:
+def test_what_fails(found: ShrunkDifference, is_kafka: bool, expected: int) -> None:
     assert status(record(found, is_kafka=is_kafka)) == expected
 
 
@@ -70,7 +72,10 @@ def test_the_pages_tell_the_story() -> None:
 
 
 def test_a_known_difference_is_one_until_its_day(tmp_path: Path) -> None:
-    known = [Known("Produce: *OUT_OF_ORDER* / NONE", "fixed in 2.4", date(2027, 3, 1)), Known("Fetch: x", "no")]
+    known = [
+        KnownDifference("Produce: *OUT_OF_ORDER* / NONE", "fixed in 2.4", date(2027, 3, 1)),
+        KnownDifference("Fetch: x", "no"),
+    ]
     (before,) = marked([finding()], known, date(2027, 2, 28))
     (after,) = marked([finding()], known, date(2027, 3, 1))
     assert (before.known, after.known) == ("fixed in 2.4", "")
@@ -97,7 +102,7 @@ def test_a_known_difference_is_one_until_its_day(tmp_path: Path) -> None:
 def test_which_guarantee_a_difference_breaks(
     api: str, path: str, oracle: object, target: object, guarantee: str | None
 ) -> None:
-    harm = broken_by(Difference(api, 9, (Place(path, oracle, target),)))
+    harm = broken_by(Difference(api, 9, (DifferingField(path, oracle, target),)))
     assert (harm.guarantee if harm else None) == guarantee
 
 

@@ -33,7 +33,7 @@ def test_what_is_documented_are_codes_and_apis_that_exist() -> None:
 
 
 @pytest.mark.parametrize("harm", promises.table(), ids=lambda harm: f"{harm.api}-{harm.field}")
-def test_what_harms_breaks_a_guarantee_that_is_registered(harm: promises.Harm) -> None:
+def test_what_harms_breaks_a_guarantee_that_is_registered(harm: promises.BrokenPromise) -> None:
     assert harm.guarantee in registry()
 
 

@@ -24,7 +24,7 @@ from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.kinds.pause import pause
 from brokertrial.faults.kinds.restart import restart
 from brokertrial.faults.kinds.terminate import terminate
-from brokertrial.faults.node_control import Command, NodeControl
+from brokertrial.faults.node_control import NodeCommand, NodeControl
 from brokertrial.faults.proxy_process import FaultProxy
 from brokertrial.faults.schedule import Windows
 from brokertrial.faults.triggers import AT_HEAL, after, at_op, elapsed, message
@@ -260,7 +260,7 @@ def test_a_crash_of_the_suite_leaves_a_journal_that_heals(tmp_path: Path, node_c
 def test_what_a_command_did_is_undone_by_a_command(tmp_path: Path) -> None:
     (tmp_path / "frozen").touch()
     node = SimpleNamespace(node_id=3, pid=None)
-    node.undo_command = {"paused": Command(("rm", "frozen"), str(tmp_path)), "down": None}.get
+    node.undo_command = {"paused": NodeCommand(("rm", "frozen"), str(tmp_path)), "down": None}.get
     with FaultJournal(tmp_path / JOURNALS / "case.jsonl") as noted:
         noted.will("f1", "paused", node)
         noted.will("f2", "down", node)

@@ -13,7 +13,7 @@ from brokertrial.faults.proxy.active_faults import ActiveFaults
 from brokertrial.faults.proxy.effects import (
     AbortConnection,
     BlackHole,
-    CloseConnection,
+    CloseInTurn,
     LinkEffect,
     SendRequest,
     SendResponse,
@@ -112,7 +112,7 @@ def test_of_several_ways_to_stop_a_request_the_strongest_counts(
     ("faults", "expected"),
     [
         ((), [SendResponse]),
-        ((kinds.drop_response(),), [CloseConnection]),
+        ((kinds.drop_response(),), [CloseInTurn]),
         ((kinds.drop_response(then="silence"),), [BlackHole]),
         ((kinds.cut(how="reset", direction="answers"), kinds.drop_response()), [AbortConnection]),
         ((kinds.delay(5),), [SendResponse]),

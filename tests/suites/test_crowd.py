@@ -19,7 +19,7 @@ from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, Condi
 from brokertrial.suites.result import NO_PROGRESS, CaseResult, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.case_run import CaseRun
-from brokertrial.suites.running.crowd import Crowd, Member
+from brokertrial.suites.running.crowd import Crowd, CrowdMember
 from brokertrial.suites.running.needs_cluster import why_alone
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
@@ -128,7 +128,7 @@ def test_what_nobody_does_alone_is_said_of_the_set(monkeypatch: pytest.MonkeyPat
 def test_a_case_after_which_the_target_was_well_is_no_suspect() -> None:
     liveness = FakeLiveness()
     crowd = Crowd(liveness)
-    first, second, third = (Member(crowd, case) for case in CASES[:3])
+    first, second, third = (CrowdMember(crowd, case) for case in CASES[:3])
     for member, case in zip((first, second, third), CASES[:3], strict=True):
         member.begin(case)
     assert first.after(passed()).verdict is Verdict.PASS
@@ -137,7 +137,7 @@ def test_a_case_after_which_the_target_was_well_is_no_suspect() -> None:
     assert crowd.closed and set(crowd.suspects) == {CASES[1].id, CASES[2].id}
     assert third.after(failed("statement", "the end must be 3; it is 4")).reason.kind == CROWDED
     alone = Crowd(liveness)
-    only = Member(alone, CASES[0])
+    only = CrowdMember(alone, CASES[0])
     only.begin(CASES[0])
     assert only.after(passed()).reason.kind == "died", "nobody else was under way"
 
@@ -162,7 +162,7 @@ def late(*names: str) -> Outcome:
 
 @pytest.mark.parametrize("name", sorted(TIMED))
 def test_what_only_took_too_long_beside_others_is_tried_again_alone(name: str) -> None:
-    member = Member(Crowd(FakeLiveness()), CASES[0])
+    member = CrowdMember(Crowd(FakeLiveness()), CASES[0])
     member.begin(CASES[0])
     outcome = member.after(late(name))
     assert (outcome.verdict, outcome.reason.kind, outcome.failures) == (Verdict.INCONCLUSIVE, CROWDED, ())
@@ -177,14 +177,14 @@ def test_what_only_took_too_long_beside_others_is_tried_again_alone(name: str) -
 
 @pytest.mark.parametrize("names", [("lost-write",), ("lost-write", NO_PROGRESS), ("orphan-partition", "two-owners")])
 def test_what_time_does_not_explain_fails_beside_others_too(names: tuple[str, ...]) -> None:
-    member = Member(Crowd(FakeLiveness()), CASES[0])
+    member = CrowdMember(Crowd(FakeLiveness()), CASES[0])
     member.begin(CASES[0])
     assert member.after(late(*names)) == late(*names)
 
 
 def test_a_target_that_died_of_one_case_is_no_matter_of_time() -> None:
     liveness = FakeLiveness()
-    member = Member(Crowd(liveness), CASES[0])
+    member = CrowdMember(Crowd(liveness), CASES[0])
     member.begin(CASES[0])
     liveness.dead = True
     assert member.after(late(NO_PROGRESS)).reason.kind == "died"

@@ -11,7 +11,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import all_cases, by_id
 from brokertrial.suites.outcome import failed
 from brokertrial.suites.probe import prerequisites
-from brokertrial.suites.probe.known import Known, Met
+from brokertrial.suites.probe.known import KnownSteps, Met
 from brokertrial.suites.probe.prerequisites import DATA, OWNERS, PREREQUISITES, excused, known_from, owners_first
 from brokertrial.suites.result import CaseResult, Failure, Outcome, Reason
 from brokertrial.suites.running.rejudge import judge_stored
@@ -51,14 +51,24 @@ def lost(step: str = GONE) -> Failure:
 @pytest.mark.parametrize(
     ("known", "case", "verdict", "headline"),
     [
-        (Known((Met(GONE, DATA),)), "a/b", Verdict.NOT_APPLICABLE, "needs an ordinary record that is written, which"),
-        (Known((Met(GONE, DATA),)), "produce/base-offset", Verdict.NOT_APPLICABLE, "needs an ordinary record"),
-        (Known((Met(GONE, "a/b"),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
-        (Known((Met("write: statement:refused", DATA),), ("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
-        (Known((Met("read: no-answer", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
-        (Known(), "a/b", Verdict.FAIL, "could not get to its statement: Produce v9 got no answer"),
-        (Known(), "produce/base-offset", Verdict.FAIL, "Produce v9 got no answer"),
-        (Known(decided=("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
+        (
+            KnownSteps((Met(GONE, DATA),)),
+            "a/b",
+            Verdict.NOT_APPLICABLE,
+            "needs an ordinary record that is written, which",
+        ),
+        (KnownSteps((Met(GONE, DATA),)), "produce/base-offset", Verdict.NOT_APPLICABLE, "needs an ordinary record"),
+        (KnownSteps((Met(GONE, "a/b"),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
+        (
+            KnownSteps((Met("write: statement:refused", DATA),), ("write",)),
+            "a/b",
+            Verdict.FAIL,
+            "Produce v9 got no answer",
+        ),
+        (KnownSteps((Met("read: no-answer", DATA),)), "a/b", Verdict.FAIL, "could not get to its statement: Produce"),
+        (KnownSteps(), "a/b", Verdict.FAIL, "could not get to its statement: Produce v9 got no answer"),
+        (KnownSteps(), "produce/base-offset", Verdict.FAIL, "Produce v9 got no answer"),
+        (KnownSteps(decided=("write",)), "a/b", Verdict.FAIL, "Produce v9 got no answer"),
     ],
 )
 def test_only_the_same_failure_of_another_case_excuses(known, case, verdict, headline):
@@ -70,11 +80,11 @@ def test_only_the_same_failure_of_another_case_excuses(known, case, verdict, hea
 
 def test_what_is_no_step_is_never_excused():
     plain = outcome(Failure("statement:x", "it is false"))
-    assert excused(plain, "a/b", Known((Met("", DATA),))) is plain
+    assert excused(plain, "a/b", KnownSteps((Met("", DATA),))) is plain
 
 
 def test_of_several_failures_those_that_are_not_excused_stay():
-    found = excused(outcome(lost(), Failure("statement:x", "it is false")), "a/b", Known((Met(GONE, DATA),)))
+    found = excused(outcome(lost(), Failure("statement:x", "it is false")), "a/b", KnownSteps((Met(GONE, DATA),)))
     assert (found.verdict, found.reason) == (Verdict.FAIL, Reason("statement", "it is false"))
     assert [one.signature for one in found.failures] == ["statement:x"]
     assert "which failed in requires/data" in found.warnings[0]
@@ -86,10 +96,10 @@ def result(case: str, level: str = "must", verdict: Verdict = Verdict.FAIL, step
 
 
 def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
-    assert known_from([result(DATA)]) == Known((Met(GONE, DATA),), ("write",))
-    assert known_from([result(DATA, level="should")]) == Known(decided=("write",))
-    assert known_from([result("fetch/at-the-end")]) == Known()
-    assert known_from([result(DATA, step="consumer: no-answer")]) == Known(), "that is not for it to decide"
+    assert known_from([result(DATA)]) == KnownSteps((Met(GONE, DATA),), ("write",))
+    assert known_from([result(DATA, level="should")]) == KnownSteps(decided=("write",))
+    assert known_from([result("fetch/at-the-end")]) == KnownSteps()
+    assert known_from([result(DATA, step="consumer: no-answer")]) == KnownSteps(), "that is not for it to decide"
     assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).decided
 
 

@@ -12,7 +12,7 @@ from brokertrial.suites.proving import case_dependencies, proof_record, prove
 from brokertrial.suites.proving.case_dependencies import text_hash, text_of, under_hash
 from brokertrial.suites.proving.notes import Note
 from brokertrial.suites.proving.proof_record import KafkaPass, ProofRecord
-from brokertrial.suites.proving.prove import Work
+from brokertrial.suites.proving.prove import ProofWork
 
 CASE = by_id()["offsets/by-time-within-a-batch"]
 TRIAL = by_id()["idempotence/lost-ack"]
@@ -181,7 +181,7 @@ def work(tmp_path, monkeypatch):
         path = tmp_path / "notes.jsonl"
         path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in notes) + tail)
         monkeypatch.setattr(proof_record, "read", lambda path: record or ProofRecord())
-        begun = Work([CASE], path)
+        begun = ProofWork([CASE], path)
         begun.asked = []
         monkeypatch.setattr(begun, "_run", lambda target, cases, *more: begun.asked.append((target, len(cases), *more)))
         return begun
@@ -220,7 +220,7 @@ def test_only_what_is_not_shown_or_due_is_run(work):
 
 
 def test_a_case_that_needs_three_nodes_is_proven_on_three_nodes_of_each_release():
-    wanted = {case.id: [t for t in prove.TARGETS[:-1] if Work._wanted(None, case, t)] for case in by_id().values()}
+    wanted = {case.id: [t for t in prove.TARGETS[:-1] if ProofWork._wanted(None, case, t)] for case in by_id().values()}
     clusters = [target for target in prove.TARGETS if "nodes=3" in target and target not in prove.ZOOKEEPER]
     assert wanted["replication/leader-lost"] == clusters == [f"kafka:{one}?nodes=3" for one in prove.RELEASES]
     assert wanted["zookeeper/one-live-controller"] == list(prove.ZOOKEEPER)

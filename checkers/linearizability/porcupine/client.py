@@ -33,7 +33,7 @@ class TimelineMark:
     colour: str = "#f3c677"
 
 
-class _Line(msgspec.Struct):
+class _ResultLine(msgspec.Struct):
     id: str
     verdict: Ruling
     engine: str
@@ -43,7 +43,7 @@ class _Line(msgspec.Struct):
     blocked: tuple[int, ...] = ()
 
 
-_LINES = msgspec.json.Decoder(_Line)
+_LINES = msgspec.json.Decoder(_ResultLine)
 
 
 def rule(

@@ -17,8 +17,8 @@ STATES = 200_000
 _BEGINNING = float("-inf")
 _NEVER = float("inf")
 
-Situation = tuple[int, ModelState]
-Origins = dict[Situation, tuple[Situation, int] | None]
+SearchState = tuple[int, ModelState]
+Origins = dict[SearchState, tuple[SearchState, int] | None]
 
 
 def search(question: Question, specification: Specification | None = None, states: int = STATES) -> SearchResult:
@@ -46,7 +46,7 @@ def _search(known: Specification, first: ModelState, unsorted: Sequence[Op], sta
     returns = [_NEVER if op.ret is None else op.ret for op in ops]
     needed = sum(1 << place for place, op in enumerate(ops) if not op.perhaps)
     came_from: Origins = {(0, first): None}
-    ahead: list[Situation] = [(0, first)]
+    ahead: list[SearchState] = [(0, first)]
     steps = 0
     while ahead:
         here = ahead.pop()
@@ -78,7 +78,7 @@ def _next(done: int, calls: Sequence[float], returns: Sequence[float]) -> list[i
     return [place for place in left if calls[place] <= soonest]
 
 
-def _path(came_from: Origins, end: Situation, ops: Sequence[Op]) -> tuple[int, ...]:
+def _path(came_from: Origins, end: SearchState, ops: Sequence[Op]) -> tuple[int, ...]:
     path = []
     while (before := came_from[end]) is not None:
         end, place = before

@@ -9,7 +9,7 @@ import json
 
 from brokertrial.ci.gate.findings import Finding, findings
 from brokertrial.ci.gate.gated import Gated
-from brokertrial.ci.reports.causes import Harm
+from brokertrial.ci.reports.causes import HarmKind
 
 NAME = "gl-code-quality-report.json"
 
@@ -31,5 +31,5 @@ def render(gated: Gated) -> str:
 
 def _severity(finding: Finding) -> str:
     if finding.level == "error":
-        return "blocker" if finding.harm is not None and finding.harm <= Harm.ISOLATION else "critical"
+        return "blocker" if finding.harm is not None and finding.harm <= HarmKind.ISOLATION else "critical"
     return "info" if finding.level == "note" else "minor"

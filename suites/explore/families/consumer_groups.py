@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import ConsumerMember, Model
-from brokertrial.suites.explore.step import MemberState, Step, Visible
+from brokertrial.suites.explore.model import Model, ModelConsumerMember
+from brokertrial.suites.explore.step import Step, StepMemberState, Visible
 
 TIMEOUT_MS = 300_000
 WITH_PATTERNS, WITH_EPOCHS = 1, 9
@@ -42,7 +42,7 @@ def join(model: Model) -> Step | None:
         return None
     group.joined += 1
     version = model.version("ConsumerGroupHeartbeat")
-    member = ConsumerMember(f"{model.prefix}-m{group.joined}", names=_wishes(model))
+    member = ModelConsumerMember(f"{model.prefix}-m{group.joined}", names=_wishes(model))
     fields: dict[str, Any] = {
         "member_id": "" if version == 0 and model.chance(0.5) else member.member,
         "member_epoch": 0, "rebalance_timeout_ms": TIMEOUT_MS, "topic_partitions": [],
@@ -99,19 +99,19 @@ def stay(model: Model) -> Step | None:
     fields: dict[str, Any] = {
         "member_id": member.member,
         "instance_id": member.instance,
-        "member_epoch": MemberState("epoch", group.name, member.member),
+        "member_epoch": StepMemberState("epoch", group.name, member.member),
     }
     kind = model.pick(["alive"] * 4 + ["owned", "all", "names", "future", "stranger", "instance"])
     wishes = member.names
     if kind in ("owned", "all"):
-        fields["topic_partitions"] = MemberState("owned", group.name, member.member)
+        fields["topic_partitions"] = StepMemberState("owned", group.name, member.member)
     if kind == "all":
         fields |= {"rebalance_timeout_ms": TIMEOUT_MS, "subscribed_topic_names": sorted(wishes)}
     elif kind == "names":
         wishes = _wishes(model)
         fields["subscribed_topic_names"] = sorted(wishes)
     elif kind == "future":
-        fields["member_epoch"] = MemberState("epoch", group.name, member.member, plus=5)
+        fields["member_epoch"] = StepMemberState("epoch", group.name, member.member, plus=5)
     elif kind == "stranger":
         fields["member_id"] = f"{model.prefix}-stranger"
     elif kind == "instance":
@@ -159,7 +159,7 @@ def _member(model: Model) -> dict[str, Any]:
     if not group.members or model.chance(0.15):
         return {"member_id": "", "epoch": -1}
     member = model.pick(group.members).member
-    epoch = MemberState("epoch", group.name, member, plus=model.pick([0] * 5 + [3]))
+    epoch = StepMemberState("epoch", group.name, member, plus=model.pick([0] * 5 + [3]))
     return {"member_id": member if model.chance(0.9) else f"{model.prefix}-stranger", "epoch": epoch}
 
 

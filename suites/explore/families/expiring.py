@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import Model, Producer
+from brokertrial.suites.explore.model import Model, ModelProducer
 from brokertrial.suites.explore.step import Step, Symbol, Visible
 
 OWN = 3
@@ -54,7 +54,7 @@ def short(model: Model) -> Step | None:
 
     def learn(answer: dict[str, Any]) -> None:
         if not answer["error_code"]:
-            model.producers.append(Producer(answer["producer_id"], answer["producer_epoch"], tid, short=True))
+            model.producers.append(ModelProducer(answer["producer_id"], answer["producer_epoch"], tid, short=True))
 
     step.learn = learn
     return step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import Model, Session, Topic
+from brokertrial.suites.explore.model import Model, ModelSession, ModelTopic
 from brokertrial.suites.explore.step import Step, Symbol
 
 IDS_FROM = 13
@@ -25,7 +25,7 @@ def _place(model: Model, index: int, alone: bool) -> dict[str, Any]:
     }
 
 
-def _topic(topic: Topic | None, name: str, partitions: list[dict[str, Any]], version: int) -> dict[str, Any]:
+def _topic(topic: ModelTopic | None, name: str, partitions: list[dict[str, Any]], version: int) -> dict[str, Any]:
     named: dict[str, Any] = {"topic": name, "partitions": partitions}
     if version >= IDS_FROM and topic is not None:
         named["topic_id"] = topic.topic_id
@@ -72,7 +72,7 @@ def begin_session(model: Model) -> Step | None:
     def learn(answer: dict[str, Any]) -> None:
         if isinstance(answer["session_id"], Symbol):
             asked = tuple((each["topic"], place["partition"]) for each in topics for place in each["partitions"])
-            model.sessions.append(Session(answer["session_id"], 1, version, asked))
+            model.sessions.append(ModelSession(answer["session_id"], 1, version, asked))
 
     step.learn = learn
     return step

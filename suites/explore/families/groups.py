@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import Group, Member, Model
+from brokertrial.suites.explore.model import Model, ModelGroup, ModelMember
 from brokertrial.suites.explore.step import Step, Symbol
 
 SESSION_MS = 300_000
@@ -13,7 +13,7 @@ INSTANCES = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
 """The versions from which on a member may be static (KIP-345)."""
 
 
-def _member(model: Model) -> tuple[Group, Member] | None:
+def _member(model: Model) -> tuple[ModelGroup, ModelMember] | None:
     groups = [group for group in model.groups if group.members]
     if not groups:
         return None
@@ -21,13 +21,13 @@ def _member(model: Model) -> tuple[Group, Member] | None:
     return group, model.pick(group.members)
 
 
-def _others(model: Model, group: Group, member: Member) -> set[int]:
+def _others(model: Model, group: ModelGroup, member: ModelMember) -> set[int]:
     """The connections of the other members, also of those whose JoinGroup is held back."""
     joining = {held for held, step in model.waiting.items() if step.fields.get("group_id") == group.name}
     return ({each.connection for each in group.members} | joining) - {member.connection}
 
 
-def _joining(group: Group, member: Any, model: Model) -> dict[str, Any]:
+def _joining(group: ModelGroup, member: Any, model: Model) -> dict[str, Any]:
     protocols = [
         {"name": name, "metadata": memoryview(b"m")}
         for name in model.pick([["range"], ["range", "rr"], ["rr", "range"]])
@@ -51,10 +51,10 @@ def join(model: Model) -> Step | None:
     used = {each.connection for each in group.members} | model.busy
     free = [number for number in range(3) if number not in used]
     instance = model.pick([None, None, None, "i0", "i1"])
-    return _join(model, group, Member(Symbol("M", 0), model.pick(free), instance)) if free else None
+    return _join(model, group, ModelMember(Symbol("M", 0), model.pick(free), instance)) if free else None
 
 
-def _join(model: Model, group: Group, member: Member) -> Step:
+def _join(model: Model, group: ModelGroup, member: ModelMember) -> Step:
     new = member not in group.members
     fields = _joining(group, "" if new else member.member, model)
     version = model.version("JoinGroup")
@@ -94,7 +94,7 @@ def _join(model: Model, group: Group, member: Member) -> Step:
     return step
 
 
-def _static(model: Model, fields: dict[str, Any], member: Member, version: int, api: str) -> dict[str, Any]:
+def _static(model: Model, fields: dict[str, Any], member: ModelMember, version: int, api: str) -> dict[str, Any]:
     """With the instance of a static member; at times with that of another."""
     instance = member.instance if not model.chance(0.05) else "i9"
     return fields | {"group_instance_id": instance} if instance and version >= INSTANCES[api] else fields

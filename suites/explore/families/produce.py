@@ -7,7 +7,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Batch, Step
+from brokertrial.suites.explore.step import Step, StepBatch
 from brokertrial.wire import errors
 
 WRONG_BATCHES: list[tuple[tuple[str, int], ...]] = [
@@ -25,7 +25,7 @@ WRONG_BATCHES: list[tuple[tuple[str, int], ...]] = [
 IDS_FROM = 13
 SEQUENCES = 2**31
 DAY_MS = 86_400_000
-Entry = tuple[str, int, Batch]
+Entry = tuple[str, int, StepBatch]
 
 
 def produced(model: Model, entries: Sequence[Entry], acks: int = -1, tid: str | None = None, *, low: int = 3) -> Step:
@@ -45,8 +45,8 @@ def produced(model: Model, entries: Sequence[Entry], acks: int = -1, tid: str | 
     return Step("Produce", version, fields, model.connection(), unanswered=acks == 0)
 
 
-def _plain(model: Model) -> Batch:
-    return Batch(
+def _plain(model: Model) -> StepBatch:
+    return StepBatch(
         model.between(1, 4),
         compression=model.pick(["none"] * 4 + ["gzip", "lz4", "snappy", "zstd"]),
         key=model.pick([None, b"k", b"l"]),
@@ -68,7 +68,7 @@ def plain(model: Model) -> Step | None:
 def partly_wrong(model: Model) -> Step | None:
     """A batch that is refused, alone or beside others that are good."""
     name, partition = model.some_partition(0.0)
-    bad = Batch(2, timestamp=model.now_ms, wrong=model.pick(WRONG_BATCHES), tag=model.tag())
+    bad = StepBatch(2, timestamp=model.now_ms, wrong=model.pick(WRONG_BATCHES), tag=model.tag())
     entries: list[Entry] = [(name, partition, bad)]
     topic = model.named(name)
     if topic is not None and topic.partitions > 1 and model.chance(0.5):
@@ -83,24 +83,24 @@ def refused(model: Model) -> Step | None:
     Not without any batch (`records` null): Kafka 4.4.0 does not answer that at all.
     """
     name, partition = model.some_partition(0.0)
-    batch = Batch(2, timestamp=model.now_ms, tag=model.tag())
+    batch = StepBatch(2, timestamp=model.now_ms, tag=model.tag())
     match model.pick(["acks", "large", "old", "transactional", "twice", "internal", "future", "limit"]):
         case "acks":
             return produced(model, [(name, partition, batch)], model.pick([2, -2]))
         case "large":
-            return produced(model, [(name, partition, Batch(1, size=1_100_000, timestamp=model.now_ms))])
+            return produced(model, [(name, partition, StepBatch(1, size=1_100_000, timestamp=model.now_ms))])
         case "limit":
             size = model.pick([1_900, 1_920, 1_930, 1_940, 2_000])
-            return produced(model, [(name, partition, Batch(1, size=size, timestamp=model.now_ms))])
+            return produced(model, [(name, partition, StepBatch(1, size=size, timestamp=model.now_ms))])
         case "old":
-            return produced(model, [(name, partition, Batch(1, timestamp=model.now_ms - 3 * DAY_MS))])
+            return produced(model, [(name, partition, StepBatch(1, timestamp=model.now_ms - 3 * DAY_MS))])
         case "future":
-            return produced(model, [(name, partition, Batch(2, timestamp=model.now_ms + 3 * DAY_MS))])
+            return produced(model, [(name, partition, StepBatch(2, timestamp=model.now_ms + 3 * DAY_MS))])
         case "twice":
             return produced(model, [(name, partition, batch)] * 2)
         case "internal":
             return produced(model, [("__consumer_offsets", 0, batch)])
-    batch = Batch(1, model.pick([999_999, 3]), 0, model.pick([0, 5]), True, timestamp=model.now_ms)
+    batch = StepBatch(1, model.pick([999_999, 3]), 0, model.pick([0, 5]), True, timestamp=model.now_ms)
     return produced(model, [(name, partition, batch)], -1, f"{model.prefix}-nobody")
 
 
@@ -132,7 +132,7 @@ def sequenced(model: Model) -> Step | None:
         epoch += model.pick([1, -1])
     # Outside of a transaction an epoch of the future would be believed, and no marker could end anything there again.
     in_transaction = producer.transactional_id is not None and (kind == "epoch" or model.chance(0.95))
-    batch = Batch(count, producer.producer, epoch, sequence, in_transaction, timestamp=model.now_ms, tag=tag)
+    batch = StepBatch(count, producer.producer, epoch, sequence, in_transaction, timestamp=model.now_ms, tag=tag)
     tid = producer.transactional_id if in_transaction else None
     step = produced(model, [(name, partition, batch)], -1, tid)
     follows = kind == "next"
@@ -165,7 +165,7 @@ def several(model: Model) -> Step | None:
     if not made:
         return None
     entries: list[Entry] = [
-        (*place, Batch(count, producer.producer, producer.epoch, sequence, in_transaction, timestamp=model.now_ms,
+        (*place, StepBatch(count, producer.producer, producer.epoch, sequence, in_transaction, timestamp=model.now_ms,
                        tag=model.tag()))
         for place, sequence, count in made
     ]  # fmt: skip

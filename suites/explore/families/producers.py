@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import Model, Producer
+from brokertrial.suites.explore.model import Model, ModelProducer
 from brokertrial.suites.explore.step import Step
 
 MOST = 5
@@ -21,7 +21,7 @@ def idempotent(model: Model) -> Step | None:
 
     def learn(answer: dict[str, Any]) -> None:
         if not answer["error_code"] and len(model.producers) < MOST and answer["producer_id"] != -1:
-            model.producers.append(Producer(answer["producer_id"], answer["producer_epoch"]))
+            model.producers.append(ModelProducer(answer["producer_id"], answer["producer_epoch"]))
 
     step.learn = learn
     return step

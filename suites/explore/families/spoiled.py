@@ -24,7 +24,7 @@ KEPT = frozenset(
 LEFT_ALONE = frozenset({"restart", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "LeaveGroup"})
 NUMBERS = (0, -1, 1, -2, 127)
 TEXTS = ("", "x" * 300, " ")
-Place = tuple[Any, Any]
+SpoiledField = tuple[Any, Any]
 """What holds a value, and its key or index there."""
 
 
@@ -63,7 +63,7 @@ def _forgiving(learn: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, A
     return learned
 
 
-def _places(value: Any) -> Iterator[Place]:
+def _places(value: Any) -> Iterator[SpoiledField]:
     """Every number, text and list in a request that may be changed."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:

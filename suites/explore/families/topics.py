@@ -6,7 +6,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.families.settings import SETTINGS
-from brokertrial.suites.explore.model import Model, Topic
+from brokertrial.suites.explore.model import Model, ModelTopic
 from brokertrial.suites.explore.step import Step, Symbol, Visible
 
 MOST = 4
@@ -36,7 +36,7 @@ def create(model: Model) -> Step | None:
             if made is None or entry["error_code"] or kind == "dry":
                 continue
             count = len(made.get("assignments", ())) or made["num_partitions"]
-            model.topics.append(Topic(entry["name"], count, entry.get("topic_id")))
+            model.topics.append(ModelTopic(entry["name"], count, entry.get("topic_id")))
             step.until.append(Visible("topic", entry["name"], count))
 
     step.learn = learn

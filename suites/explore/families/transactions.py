@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.suites.explore.families import rule
-from brokertrial.suites.explore.model import Model, Producer
+from brokertrial.suites.explore.model import Model, ModelProducer
 from brokertrial.suites.explore.normalise import codes
 from brokertrial.suites.explore.step import Learn, Step, Visible
 
 
-def _mine(model: Model) -> Producer | None:
+def _mine(model: Model) -> ModelProducer | None:
     own = [each for each in model.producers if each.transactional_id is not None and not each.short]
     return model.pick(own) if own else None
 
 
-def _who(model: Model, producer: Producer, wrong: float = 0.12) -> dict[str, Any]:
+def _who(model: Model, producer: ModelProducer, wrong: float = 0.12) -> dict[str, Any]:
     """Names the producer; at times with an epoch or an id that is not its."""
     epoch: int = producer.epoch
     if model.chance(wrong):
@@ -24,7 +24,7 @@ def _who(model: Model, producer: Producer, wrong: float = 0.12) -> dict[str, Any
     return {"transactional_id": tid, "producer_id": producer.producer, "producer_epoch": epoch}
 
 
-def _opens(producer: Producer, *places: tuple[str, int]) -> Learn:
+def _opens(producer: ModelProducer, *places: tuple[str, int]) -> Learn:
     """What an answer without an error teaches: a transaction is under way, and these partitions are in it."""
 
     def learn(answer: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ def init(model: Model) -> Step | None:
         if answer["error_code"] or fields["transactional_id"] != tid:
             return
         if known is None:
-            model.producers.append(Producer(answer["producer_id"], answer["producer_epoch"], tid))
+            model.producers.append(ModelProducer(answer["producer_id"], answer["producer_epoch"], tid))
         else:
             known.restart(answer["producer_id"], answer["producer_epoch"])
             known.open = None

@@ -13,7 +13,7 @@ import msgspec
 LIST = Path(__file__).with_name("bugs.toml")
 
 
-class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReleasedBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of bugs.toml, which says what each field means."""
 
     id: str
@@ -34,14 +34,14 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.id}: has and mended are two targets")
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    bug: list[Bug]
+class _BugsFile(msgspec.Struct, forbid_unknown_fields=True):
+    bug: list[ReleasedBug]
 
 
 @cache
-def bugs(path: Path = LIST) -> Sequence[Bug]:
+def bugs(path: Path = LIST) -> Sequence[ReleasedBug]:
     """Every bug of the list, in its order; raises ValueError for a row that is not whole, or an id given twice."""
-    rows = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File).bug
+    rows = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _BugsFile).bug
     twice = {row.id for row in rows if sum(other.id == row.id for other in rows) > 1}
     if twice:
         raise ValueError(f"{path.name}: given twice: {', '.join(sorted(twice))}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brokertrial.suites.proving.track_record.bugs import Bug
-from brokertrial.suites.proving.track_record.record import Found, Missed, Record
+from brokertrial.suites.proving.track_record.bugs import ReleasedBug
+from brokertrial.suites.proving.track_record.record import FoundBy, Missed, ReleaseRecord
 
 JIRA = "https://issues.apache.org/jira/browse/"
 HEAD = """# The track record: bugs that released brokers had, and whether this suite finds them
@@ -26,7 +26,7 @@ a verdict on the release that has it: where that is a few, only those were tried
 """
 
 
-def page(rows: Sequence[Bug], record: Record, found: Sequence[Found], missed: Sequence[Missed]) -> str:
+def page(rows: Sequence[ReleasedBug], record: ReleaseRecord, found: Sequence[FoundBy], missed: Sequence[Missed]) -> str:
     """The whole text."""
     at_first = {each.bug for each in found if not each.new}
     now = {each.bug for each in found}
@@ -46,12 +46,12 @@ def page(rows: Sequence[Bug], record: Record, found: Sequence[Found], missed: Se
     )
 
 
-def _count(what: str, rows: Sequence[Bug], at_first: set[str], now: set[str]) -> str:
+def _count(what: str, rows: Sequence[ReleasedBug], at_first: set[str], now: set[str]) -> str:
     first, later = (sum(row.id in found for row in rows) for found in (at_first, now))
     return f"| {what} | {len(rows)} | {first} | {later} |\n"
 
 
-def _row(row: Bug, record: Record, found: Sequence[Found], missed: Sequence[Missed]) -> str:
+def _row(row: ReleasedBug, record: ReleaseRecord, found: Sequence[FoundBy], missed: Sequence[Missed]) -> str:
     parts = row.issue.split(", ")
     issue = ", ".join(f"[{part}]({JIRA}{part})" if part.startswith("KAFKA-") else part for part in parts)
     by = [f"`{each.case}`{' (new)' if each.new else ''}" for each in found if each.bug == row.id]
@@ -62,6 +62,6 @@ def _row(row: Bug, record: Record, found: Sequence[Found], missed: Sequence[Miss
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
-def _way(row: Bug) -> str:
+def _way(row: ReleasedBug) -> str:
     how = "yes" if row.checked == "requests" else "source"
     return f"| {row.id} | {', '.join(row.guarantees) or '-'} | {row.requests} | {how} |\n"

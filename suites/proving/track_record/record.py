@@ -14,12 +14,12 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case, by_id, own_cases
 from brokertrial.suites.proving.notes import Note
 from brokertrial.suites.proving.release_notes import ReleaseNotes
-from brokertrial.suites.proving.track_record.bugs import Bug
+from brokertrial.suites.proving.track_record.bugs import ReleasedBug
 
 FOUND = Path(__file__).with_name("found.toml")
 
 
-class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FoundBy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The failure of a case that shows a bug: `shows` are words of its sentence."""
 
     bug: str
@@ -37,7 +37,7 @@ class Missed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ReleaseRecord:
     """The notes of every target, a file each."""
 
     folder: Path
@@ -65,16 +65,18 @@ class Record:
         return [n for n in self.shelf(target).verdicts(known).values() if n.verdict in (Verdict.PASS, Verdict.FAIL)]
 
 
-def findings(path: Path = FOUND) -> tuple[list[Found], list[Missed]]:
+def findings(path: Path = FOUND) -> tuple[list[FoundBy], list[Missed]]:
     """What found.toml says. A ValueError names what is wrong with a row."""
     text = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return (
-        msgspec.convert(text.get("found", []), list[Found]),
+        msgspec.convert(text.get("found", []), list[FoundBy]),
         msgspec.convert(text.get("missed", []), list[Missed]),
     )
 
 
-def problems(rows: Sequence[Bug], record: Record, found: Sequence[Found], missed: Sequence[Missed]) -> list[str]:
+def problems(
+    rows: Sequence[ReleasedBug], record: ReleaseRecord, found: Sequence[FoundBy], missed: Sequence[Missed]
+) -> list[str]:
     """What found.toml says and the notes do not show; bugs that it says nothing of are none."""
     known = {row.id: row for row in rows}
     said = [each.bug for each in found] + [each.bug for each in missed]

@@ -23,7 +23,7 @@ from brokertrial.suites.proving.notes import noted_run
 from brokertrial.suites.proving.track_record.bugs import bugs
 from brokertrial.suites.proving.track_record.kfake import target_of
 from brokertrial.suites.proving.track_record.page import page
-from brokertrial.suites.proving.track_record.record import Record, findings, problems
+from brokertrial.suites.proving.track_record.record import ReleaseRecord, findings, problems
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.targets.cache import cache_folder
 
@@ -35,7 +35,7 @@ RUN_LIMIT_S = 3600.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not noted yet, writes the page; 0 when all that found.toml says is so."""
     options = _options(argv)
-    record = Record(options.notes)
+    record = ReleaseRecord(options.notes)
     chosen = [bug for bug in bugs() if not options.bugs or bug.id in options.bugs]
     if not options.page:
         for target in dict.fromkeys(bug.has for bug in chosen):
@@ -55,7 +55,7 @@ def _asked(areas: Iterable[str], ids: Sequence[str]) -> list[Case]:
     return [case for case in own_cases() if case.kind == "wire" and case.area in wanted and (not ids or case.id in ids)]
 
 
-def _run(record: Record, target: str, cases: Iterable[Case]) -> None:
+def _run(record: ReleaseRecord, target: str, cases: Iterable[Case]) -> None:
     """One run of what is not noted there; its exit status says nothing here: a release may fail."""
     shelf = record.shelf(target)
     missing = shelf.missing(list(cases))

@@ -18,11 +18,11 @@ _AT_ONCE = struct.pack("ii", 1, 0)
 """SO_LINGER: closing sends a reset."""
 
 
-class End(asyncio.Protocol):
+class CableEnd(asyncio.Protocol):
     """One end of a connection that passes; what arrives goes out at the other."""
 
     def __init__(self) -> None:
-        self.other: End | None = None
+        self.other: CableEnd | None = None
         self.transport: Any = None
         self._early = bytearray()
         self._ended_early = False
@@ -31,7 +31,7 @@ class End(asyncio.Protocol):
         self.transport = transport
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def joined(self, other: End) -> None:
+    def joined(self, other: CableEnd) -> None:
         """What came before the other end was there goes out now."""
         self.other = other
         if self._early:
@@ -71,7 +71,7 @@ class End(asyncio.Protocol):
         self.transport.abort()
 
 
-class Entrance(End):
+class Entrance(CableEnd):
     """A connection from outside; the one to the node is made for it."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -85,7 +85,7 @@ class Entrance(End):
 
     async def _join(self) -> None:
         try:
-            _, inside = await asyncio.get_running_loop().create_connection(End, *self._place)
+            _, inside = await asyncio.get_running_loop().create_connection(CableEnd, *self._place)
         except OSError:
             self.reset()
             return

@@ -20,11 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokertrial.faults.packets import CLIENTS, Effect, Members, NetworkFailed, PacketRule, Service, Shaping
+from brokertrial.faults.packets import CLIENTS, Members, NetworkFailed, PacketEffect, PacketRule, Service, Shaping
 from brokertrial.suites.targets import reaper
 from brokertrial.suites.targets.network import packet_rules, shaping
 from brokertrial.suites.targets.network.namespaces import Namespace
-from brokertrial.suites.targets.network.packet_rules import PORTS, Found
+from brokertrial.suites.targets.network.packet_rules import PORTS, FoundRule
 from brokertrial.suites.targets.ports import free_ports
 
 GATEWAY = "10.77.0.254"
@@ -83,7 +83,7 @@ class NodeNetwork:
 
     # What a schedule does
 
-    def apply(self, window: str, effects: Sequence[Effect]) -> None:
+    def apply(self, window: str, effects: Sequence[PacketEffect]) -> None:
         with self._lock:
             rules = [effect for effect in effects if isinstance(effect, PacketRule)]
             addresses = {node: _address(node) for node in self._spaces}
@@ -136,7 +136,7 @@ class NodeNetwork:
     def _ruled_nodes(self) -> set[int]:
         return {node for nodes in self._ruled.values() for node in nodes}
 
-    def _found(self, node: int) -> list[Found]:
+    def _found(self, node: int) -> list[FoundRule]:
         return packet_rules.found(self._spaces[node].run(*packet_rules.LIST))
 
     def _at_once(self, lines: Mapping[int, Sequence[str]]) -> None:

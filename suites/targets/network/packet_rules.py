@@ -23,7 +23,7 @@ _PARTS = 10_000
 """numgen draws among these: a hundredth of a percent is the finest share."""
 
 
-class Found(NamedTuple):
+class FoundRule(NamedTuple):
     """One rule as the kernel has it."""
 
     window: str
@@ -48,10 +48,10 @@ def deletion(handle: int) -> str:
     return f"delete rule ip {TABLE} {CHAIN} handle {handle}"
 
 
-def found(listed: str) -> list[Found]:
+def found(listed: str) -> list[FoundRule]:
     """The rules in the answer to LIST."""
     rules = [entry["rule"] for entry in msgspec.json.decode(listed)["nftables"] if "rule" in entry]
-    return [Found(str(rule.get("comment", "")), int(rule["handle"]), _packets(rule)) for rule in rules]
+    return [FoundRule(str(rule.get("comment", "")), int(rule["handle"]), _packets(rule)) for rule in rules]
 
 
 def _packets(rule: Mapping[str, Any]) -> int:
