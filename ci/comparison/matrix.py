@@ -16,7 +16,7 @@ from functools import cached_property
 from brokertrial.ci.comparison.column import Column
 from brokertrial.ci.comparison.severity import WORDS, worst_harm
 from brokertrial.ci.comparison.standing import DECIDED, FAILED, NEEDS_A_LOOK, Standing, standing_of, worst
-from brokertrial.ci.reports.causes import Harm
+from brokertrial.ci.reports.causes import HarmKind
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.result import CaseResult
 
@@ -55,7 +55,7 @@ class Cell:
         return len(self.standings) + len(self.left_out)
 
     @cached_property
-    def harm(self) -> Harm | None:
+    def harm(self) -> HarmKind | None:
         """The worst that was seen, of what must be kept."""
         return worst_harm(result for standing, result in self.standings if standing is self.standing in FAILED)
 
@@ -68,7 +68,7 @@ class Cell:
     def leading(self) -> CaseResult | None:
         """The case that makes it what it is: the most harmful first."""
         told = [result for standing, result in self.standings if standing is self.standing]
-        return min(told, key=lambda result: worst_harm([result]) or len(Harm) + 1, default=None)
+        return min(told, key=lambda result: worst_harm([result]) or len(HarmKind) + 1, default=None)
 
     @property
     def sentence(self) -> str:
@@ -104,7 +104,7 @@ class Row:
         return len(set(self.standings)) > 1
 
     @property
-    def harm(self) -> Harm | None:
+    def harm(self) -> HarmKind | None:
         """The worst of the row."""
         return min((cell.harm for cell in self.cells if cell.harm is not None), default=None)
 

@@ -7,30 +7,30 @@ from dataclasses import dataclass
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.comparison.column import Column
-from brokertrial.ci.reports.causes import Cause, Harm, causes, ways_of
+from brokertrial.ci.reports.causes import Cause, HarmKind, causes, ways_of
 from brokertrial.suites.result import CaseResult
 
 WORDS = {
-    Harm.LOSS: "lost",
-    Harm.DUPLICATION: "doubled",
-    Harm.DISORDER: "reordered",
-    Harm.ISOLATION: "isolation",
-    Harm.UNAVAILABLE: "down",
-    Harm.INCONSISTENT: "inconsistent",
-    Harm.UNUSABLE: "no answer",
-    Harm.WRONG: "wrong",
-    Harm.MISSING: "missing",
+    HarmKind.LOSS: "lost",
+    HarmKind.DUPLICATION: "doubled",
+    HarmKind.DISORDER: "reordered",
+    HarmKind.ISOLATION: "isolation",
+    HarmKind.UNAVAILABLE: "down",
+    HarmKind.INCONSISTENT: "inconsistent",
+    HarmKind.UNUSABLE: "no answer",
+    HarmKind.WRONG: "wrong",
+    HarmKind.MISSING: "missing",
 }
 
 
-def harm_of(result: CaseResult) -> Harm | None:
+def harm_of(result: CaseResult) -> HarmKind | None:
     """The worst that a failed case shows; None of any other."""
     if result.verdict is not Verdict.FAIL:
         return None
-    return min((harm for _, _, harm in ways_of(result)), default=Harm.WRONG)
+    return min((harm for _, _, harm in ways_of(result)), default=HarmKind.WRONG)
 
 
-def worst_harm(results: Iterable[CaseResult]) -> Harm | None:
+def worst_harm(results: Iterable[CaseResult]) -> HarmKind | None:
     """The worst of several."""
     return min((harm for result in results if (harm := harm_of(result)) is not None), default=None)
 
@@ -39,7 +39,7 @@ def worst_harm(results: Iterable[CaseResult]) -> Harm | None:
 class HarmRow:
     """One harm: for each column, the causes that do it and the cases that show them."""
 
-    harm: Harm
+    harm: HarmKind
     causes: list[list[Cause]]
 
     def cases(self, place: int) -> int:
@@ -50,7 +50,7 @@ class HarmRow:
 def by_harm(columns: Sequence[Column]) -> list[HarmRow]:
     """A row for each harm that any column shows, the worst first; only what must be kept counts."""
     found = [_causes(column) for column in columns]
-    rows = [HarmRow(harm, [[cause for cause in some if cause.harm is harm] for some in found]) for harm in Harm]
+    rows = [HarmRow(harm, [[cause for cause in some if cause.harm is harm] for some in found]) for harm in HarmKind]
     return [row for row in rows if any(row.causes)]
 
 

@@ -26,7 +26,7 @@ from brokertrial.ci.comparison.severity import WORDS
 from brokertrial.ci.comparison.standing import NEEDS_A_LOOK, Standing, standing_of
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import report
-from brokertrial.ci.reports.causes import Harm
+from brokertrial.ci.reports.causes import HarmKind
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.running.run_folder import folder_name
@@ -117,7 +117,7 @@ def _environment(comparison: Comparison, title: str) -> Environment:
     }
     made.globals.update(tools)
     made.globals.update(
-        site=comparison, pages=PAGES, title=title, standings=list(Standing), harms=list(Harm), harm_words=WORDS,
+        site=comparison, pages=PAGES, title=title, standings=list(Standing), harms=list(HarmKind), harm_words=WORDS,
         suite_version=suite_version(), needs_a_look=NEEDS_A_LOOK,
     )  # fmt: skip
     made.filters["seconds"] = lambda value: "–" if value is None else f"{value:.2f} s"
