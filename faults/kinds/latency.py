@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import ByteFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, Shaping
+from brokertrial.faults.packets import Members, PacketEffect, Shaping
 from brokertrial.faults.schedule import Window
 from brokertrial.faults.toxiproxy.toxic import Direction, Toxic, toxics
 
@@ -23,7 +23,7 @@ class Latency(ByteFault, frozen=True):
     def toxics(self) -> list[Toxic]:
         return toxics("latency", self.direction, latency=self.latency_ms, jitter=self.jitter_ms)
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [Shaping(node, delay_ms=self.latency_ms, jitter_ms=self.jitter_ms) for node in nodes]
 
 

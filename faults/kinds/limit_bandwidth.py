@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import ByteFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, Shaping
+from brokertrial.faults.packets import Members, PacketEffect, Shaping
 from brokertrial.faults.schedule import Window
 from brokertrial.faults.toxiproxy.toxic import Toxic, toxics
 
@@ -21,7 +21,7 @@ class LimitBandwidth(ByteFault, frozen=True):
     def toxics(self) -> list[Toxic]:
         return toxics("bandwidth", "both", rate=max(1, self.kbit_per_s // 8))  # kilobytes a second
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [Shaping(node, kbit_per_s=self.kbit_per_s) for node in nodes]
 
 

@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from brokertrial.faults.kind import NetworkFault, ProcessFaultOptions, process_window
-from brokertrial.faults.packets import Effect, Members, Shaping
+from brokertrial.faults.packets import Members, PacketEffect, Shaping
 from brokertrial.faults.schedule import Window
 
 
@@ -18,7 +18,7 @@ class ReorderPackets(NetworkFault, frozen=True):
     percent: float = 25
     delay_ms: float = 50
 
-    def effects(self, nodes: tuple[int, ...], members: Members) -> list[Effect]:
+    def effects(self, nodes: tuple[int, ...], members: Members) -> list[PacketEffect]:
         return [Shaping(node, delay_ms=self.delay_ms, reorder_percent=self.percent) for node in nodes]
 
 
