@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from brokertrial.ci import run_folder
 from brokertrial.ci.commands.cases import names
-from brokertrial.ci.reports import ReportWriter, discover
+from brokertrial.ci.reports import RunWriter, discover
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.run_state import RunState, host, suite_version
 from brokertrial.suites.events import RunEvent, RunFinished, RunStarted
@@ -44,7 +44,7 @@ class Reporter:
     def __init__(self, options: RunOptions, known: KnownFailures, console: bool = False) -> None:
         self.state = RunState(Path(options.run_dir or ""), known, min_decided=options.min_decided)
         self._asked = {"target": options.target, "profile": options.profile, "seed": options.seed}
-        self._writers: dict[str, ReportWriter] = discover(self.state, without=() if console else ("console",))
+        self._writers: dict[str, RunWriter] = discover(self.state, without=() if console else ("console",))
         self._seal(complete=False)
 
     def on(self, event: RunEvent) -> None:
@@ -60,7 +60,7 @@ class Reporter:
                     close()
             self._seal(complete=True, status=self.state.status)
 
-    def _tell(self, name: str, writer: ReportWriter, event: RunEvent) -> None:
+    def _tell(self, name: str, writer: RunWriter, event: RunEvent) -> None:
         if name in self.state.broken:
             return
         try:

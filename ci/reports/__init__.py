@@ -14,13 +14,13 @@ from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import RunEvent
 
 
-class ReportWriter(Protocol):
+class RunWriter(Protocol):
     """Takes every event in order; the state of the run has already taken it in."""
 
     def on(self, event: RunEvent) -> None: ...
 
 
-def discover(state: RunState, without: Collection[str] = ()) -> dict[str, ReportWriter]:
+def discover(state: RunState, without: Collection[str] = ()) -> dict[str, RunWriter]:
     """One writer of each kind, by the name of its file; one with LAST comes after the others."""
     modules = {info.name: importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)}
     ordered = sorted(modules, key=lambda name: getattr(modules[name], "LAST", False))

@@ -6,7 +6,7 @@ from brokertrial.faults.actions import FORWARD, Action, Reset, Stall
 from brokertrial.faults.kind import Message, MessageFault, MessageFaultOptions, message_window
 from brokertrial.faults.schedule import Window
 
-Direction = Literal["both", "requests", "answers"]
+CutDirection = Literal["both", "requests", "answers"]
 
 
 class Cut(MessageFault, frozen=True):
@@ -21,7 +21,7 @@ class Cut(MessageFault, frozen=True):
     kind, model, verb, noun = "cut", "omission", "cut", "message"
     in_flight = True
     telling = False
-    direction: Direction = "both"
+    direction: CutDirection = "both"
     how: Literal["stall", "reset"] = "stall"
 
     def decide(self, message: Message) -> Action:
@@ -34,7 +34,7 @@ class Cut(MessageFault, frozen=True):
 
 
 def cut(
-    *, direction: Direction = "both", how: Literal["stall", "reset"] = "stall", **where: Unpack[MessageFaultOptions]
+    *, direction: CutDirection = "both", how: Literal["stall", "reset"] = "stall", **where: Unpack[MessageFaultOptions]
 ) -> Window:
     """Cut a client from a node: `cut(client="producer-1", node="leader(t,0)", direction="answers")`."""
     return message_window(Cut(direction=direction, how=how), **where)

@@ -52,7 +52,7 @@ class MemberGone:
     member_id: str
 
 
-Change = SavedGroup | SavedConsumerMember | SavedProgress | SavedTarget | SavedTargetEpoch | MemberGone
+GroupChange = SavedGroup | SavedConsumerMember | SavedProgress | SavedTarget | SavedTargetEpoch | MemberGone
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +70,5 @@ class Beat:
     member_id: str
     epoch: int
     assignment: Parts | None = None
-    changes: list[Change] = field(default_factory=list)
+    changes: list[GroupChange] = field(default_factory=list)
     error: int = errors.NONE

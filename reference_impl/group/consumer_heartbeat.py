@@ -24,7 +24,7 @@ from brokertrial.reference_impl.group.consumer import (
 )
 from brokertrial.reference_impl.group.consumer_effects import (
     Beat,
-    Change,
+    GroupChange,
     MemberGone,
     Refusal,
     SavedConsumerMember,
@@ -75,7 +75,7 @@ def heartbeat(
     """A member joins, or shows that it is alive and what it owns; it is told its epoch and what changed for it."""
     if len(group.members) >= limits.max_size and request.member_id not in group.members:
         return Refusal(errors.GROUP_MAX_SIZE_REACHED, f"The consumer group has {limits.max_size} members already.")
-    changes: list[Change] = []
+    changes: list[GroupChange] = []
     found = _member(group, request, changes)
     if isinstance(found, Refusal):
         return found
@@ -111,9 +111,9 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
     return Beat(member_id, epoch, None, _fence(group, member_id))
 
 
-def tick(group: ConsumerGroup, now: int) -> list[Change]:
+def tick(group: ConsumerGroup, now: int) -> list[GroupChange]:
     """Removes members that were silent too long, or that do not give back what they must."""
-    changes: list[Change] = []
+    changes: list[GroupChange] = []
     due = sorted((at, key) for key, at in group.deadlines.items() if at <= now)
     for _, key in due:
         kind, member_id = key
@@ -142,7 +142,7 @@ def resolved(group: ConsumerGroup, topics: Collection[str]) -> frozenset[str]:
 # -- members ---------------------------------------------------------------------------------------------------
 
 
-def _member(group: ConsumerGroup, request: Heartbeat, changes: list[Change]) -> ConsumerMember | Refusal:
+def _member(group: ConsumerGroup, request: Heartbeat, changes: list[GroupChange]) -> ConsumerMember | Refusal:
     """The member that asks, made if it joins."""
     joins = request.epoch == 0
     if request.instance_id is None:
@@ -170,7 +170,9 @@ def _member(group: ConsumerGroup, request: Heartbeat, changes: list[Change]) -> 
     return _replaced(group, before, request.member_id, changes)
 
 
-def _replaced(group: ConsumerGroup, before: ConsumerMember, member_id: str, changes: list[Change]) -> ConsumerMember:
+def _replaced(
+    group: ConsumerGroup, before: ConsumerMember, member_id: str, changes: list[GroupChange]
+) -> ConsumerMember:
     """A static member came back under a new id: it inherits target and partitions, and begins at epoch 0."""
     target = group.target.get(before.member_id, NOTHING)
     group.remove(before.member_id)
@@ -239,12 +241,12 @@ def _said(now: str | None, before: str | None) -> str | None:
     return before if now is None else now
 
 
-def _fence(group: ConsumerGroup, member_id: str) -> list[Change]:
+def _fence(group: ConsumerGroup, member_id: str) -> list[GroupChange]:
     """A member goes; where none is left there is nothing to hand round, so the target is up to date at once."""
     group.remove(member_id)
     group.topics = resolved(group, group.topics)
     group.epoch += 1
-    changes: list[Change] = [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
+    changes: list[GroupChange] = [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
     if not group.members:
         group.assignment_epoch = group.epoch
         changes.append(SavedTargetEpoch(group.epoch))
@@ -261,7 +263,7 @@ def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) ->
 # -- the target ------------------------------------------------------------------------------------------------
 
 
-def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[Change], *, bump: bool) -> None:
+def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange], *, bump: bool) -> None:
     """Raises the group epoch when a subscription or the topics behind it have changed."""
     group.topics = resolved(group, topics)
     seen = _hash((name, *topics[name]) for name in group.topics)
@@ -272,7 +274,7 @@ def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[Change], *, 
         changes.append(SavedGroup(group.epoch, group.metadata_hash))
 
 
-def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[Change]) -> None:
+def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange]) -> None:
     """Computes what every member should own for the group epoch of now."""
     candidates = {
         member_id: Candidate(

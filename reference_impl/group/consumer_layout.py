@@ -13,7 +13,7 @@ from typing import Any
 
 from brokertrial.reference_impl.group.consumer import ConsumerGroup, ConsumerMember, MemberState, Parts
 from brokertrial.reference_impl.group.consumer_effects import (
-    Change,
+    GroupChange,
     MemberGone,
     SavedConsumerMember,
     SavedGroup,
@@ -48,7 +48,7 @@ class ConsumerKey:
     member: str = ""
 
 
-def rows(group_id: str, changes: Iterable[Change], now_ms: int) -> list[KeyValue]:
+def rows(group_id: str, changes: Iterable[GroupChange], now_ms: int) -> list[KeyValue]:
     """The records that make these changes durable, in their order."""
     found: list[KeyValue] = []
     for change in changes:
@@ -102,7 +102,7 @@ def _key(kind: int, group_id: str, member_id: str = "") -> bytes:
     return prefixed(kind, data(f"{_NAMES[kind]}Key", **fields), 0)
 
 
-def _fields(change: Change, now_ms: int) -> tuple[int, str, dict[str, Any]]:
+def _fields(change: GroupChange, now_ms: int) -> tuple[int, str, dict[str, Any]]:
     match change:
         case SavedGroup():
             return GROUP, "", {"epoch": change.epoch, "metadata_hash": change.metadata_hash}

@@ -13,7 +13,7 @@ from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
 from brokertrial.reference_impl.group.alarms import Alarms
 from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
 from brokertrial.reference_impl.group.consumer import LEFT, LEFT_FOR_A_WHILE, Catalogue, ConsumerGroup
-from brokertrial.reference_impl.group.consumer_effects import Beat, Change, Refusal
+from brokertrial.reference_impl.group.consumer_effects import Beat, GroupChange, Refusal
 from brokertrial.reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
 from brokertrial.reference_impl.group.restoring import Groups
 from brokertrial.reference_impl.log.validate import Rejected
@@ -92,7 +92,7 @@ class ConsumerGroups:
         """Another node coordinates this group now: its sessions are not ours to end."""
         self._alarms.drop(group_id)
 
-    def _save(self, group: ConsumerGroup, changes: list[Change]) -> None:
+    def _save(self, group: ConsumerGroup, changes: list[GroupChange]) -> None:
         if changes:
             self._write(group.group_id, consumer_layout.rows(group.group_id, changes, self._node.clock.now_ms()))
 

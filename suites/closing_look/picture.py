@@ -73,7 +73,7 @@ class GroupPicture(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ClusterPicture:
     """By name; `answers` show each subject (`t`, `t-0`, `group g`)."""
 
     topics: dict[str, TopicPicture] = field(default_factory=dict)
@@ -82,12 +82,12 @@ class Picture:
     answers: dict[str, tuple[Response, ...]] = field(default_factory=dict)
 
 
-def picture_of(wire: Wire) -> Picture:
+def picture_of(wire: Wire) -> ClusterPicture:
     """Of all that the case has made and that is still there."""
     exchanges = wire.traffic.exchanges or ()
     found = subjects(exchanges, wire.made_topics, wire.made_groups, wire.topic_ids)
     altered = any(asked.request._api in ALTERED for asked in exchanges)
-    made = Picture()
+    made = ClusterPicture()
     for topic in found.topics[:MOST] if not altered else ():
         wire.refresh_metadata(topic)
         if wire.known_partitions(topic):
@@ -99,7 +99,7 @@ def picture_of(wire: Wire) -> Picture:
     return made
 
 
-def changes(before: Picture, after: Picture) -> Iterator[tuple[str, str]]:
+def changes(before: ClusterPicture, after: ClusterPicture) -> Iterator[tuple[str, str]]:
     """What has changed and may not: the subject, and a sentence."""
     for topic, was in before.topics.items():
         if (now := after.topics.get(topic)) is None:
@@ -151,7 +151,7 @@ def partition_changes(was: PartitionPicture, now: PartitionPicture) -> Iterator[
             yield f"the batch at offset {first} is another"
 
 
-def must_be_as_before(wire: Wire, before: Picture, what: str) -> None:
+def must_be_as_before(wire: Wire, before: ClusterPicture, what: str) -> None:
     """Keeps what has changed while `what` was done, as parts of the case."""
     told: dict[str, list[str]] = {}
     after = picture_of(wire)
@@ -163,7 +163,7 @@ def must_be_as_before(wire: Wire, before: Picture, what: str) -> None:
             wire.must(False, f"after {what}: {'; '.join(sentences)}", *answers)
 
 
-def _topic(wire: Wire, topic: str, made: Picture) -> TopicPicture:
+def _topic(wire: Wire, topic: str, made: ClusterPicture) -> TopicPicture:
     settings: dict[str, str | None] = {}
     if wire.versions("DescribeConfigs"):
         answer = wire.describe_configs(TOPIC, topic).must_succeed()
@@ -176,7 +176,7 @@ def _topic(wire: Wire, topic: str, made: Picture) -> TopicPicture:
     return TopicPicture(str(wire.topic_id(topic)), settings, partitions)
 
 
-def _partition(wire: Wire, topic: str, index: int, compacted: bool, made: Picture) -> PartitionPicture:
+def _partition(wire: Wire, topic: str, index: int, compacted: bool, made: ClusterPicture) -> PartitionPicture:
     def end(**how: Any) -> Listed:
         return wire.list_offsets(topic, index, via=VIA, **how).must_succeed()
 
@@ -191,7 +191,7 @@ def _partition(wire: Wire, topic: str, index: int, compacted: bool, made: Pictur
     return PartitionPicture(start.offset, stable.offset, last.offset, batches)
 
 
-def _committed(wire: Wire, group: str, made: Picture) -> dict[Place, int]:
+def _committed(wire: Wire, group: str, made: ClusterPicture) -> dict[Place, int]:
     answer = wire.committed_all(group, via=VIA)
     made.answers[f"group {group}"] = (answer,)
     if answer.error in (errors.GROUP_ID_NOT_FOUND, errors.INVALID_GROUP_ID):
@@ -200,7 +200,7 @@ def _committed(wire: Wire, group: str, made: Picture) -> dict[Place, int]:
     return {(names.get(str(topic), str(topic)), index): at for (topic, index), at in answer.offsets.items()}
 
 
-def _described(wire: Wire, group: str, made: Picture) -> GroupPicture | None:
+def _described(wire: Wire, group: str, made: ClusterPicture) -> GroupPicture | None:
     """A group of either protocol; None where there is none."""
     if wire.versions("ConsumerGroupDescribe"):
         answer = wire.ask(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from brokertrial.suites.explore.choices import Choices
-from brokertrial.suites.explore.comparison import Difference, DifferingField
+from brokertrial.suites.explore.comparison import AnswerDifference, DifferingField
 from brokertrial.suites.explore.oracles import opened
 from brokertrial.suites.explore.pair import PATIENCE_S, Pair, common_ranges
 from brokertrial.suites.explore.peer import CLOSED, SILENT, Reply
@@ -89,7 +89,7 @@ class Brokers:
         if not outcome.exchanges or outcome.exchanges[-1].step is not step:
             outcome.exchanges.append(ComparedExchange(step, Reply("not compared"), Reply(CLOSED)))
         outcome.choices = choices.recorded
-        outcome.difference = Difference(step.api, step.version, (DifferingField("process", "runs", DIED),))
+        outcome.difference = AnswerDifference(step.api, step.version, (DifferingField("process", "runs", DIED),))
 
     def _restart(self, number: int, how: str) -> None:
         """All nodes down together, then all up."""

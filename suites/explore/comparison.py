@@ -48,7 +48,7 @@ class DifferingField:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AnswerDifference:
     """A request that two brokers answer otherwise: its API, its version, and the fields that differ."""
 
     api: str
@@ -62,12 +62,12 @@ class Difference:
         return f"{self.api}: {', '.join(sorted(set(named))) if named else self.places[0].words}"
 
 
-def compared(api: str, version: int, oracle: Reply, target: Reply) -> Difference | None:
+def compared(api: str, version: int, oracle: Reply, target: Reply) -> AnswerDifference | None:
     """The difference between two answers; None where they are alike."""
     if oracle == target:
         return None
     places = tuple(_places("", oracle.answer, target.answer)) or (DifferingField("late", oracle.late, target.late),)
-    return Difference(api, version, places)
+    return AnswerDifference(api, version, places)
 
 
 def _places(where: str, oracle: Any, target: Any, refused: bool = False) -> Iterator[DifferingField]:

@@ -13,7 +13,7 @@ import msgspec
 
 from brokertrial.suites.explore.brokers import Brokers, SequenceDisturbed
 from brokertrial.suites.explore.choices import Choices, Recorded, ReplayedChoices
-from brokertrial.suites.explore.comparison import Difference
+from brokertrial.suites.explore.comparison import AnswerDifference
 from brokertrial.suites.explore.finding import CHECKS, ShrunkDifference, finding_of, same_cause
 from brokertrial.suites.explore.guidance import Guidance
 from brokertrial.suites.explore.pair import MORE_PATIENCE, PATIENCE_S
@@ -173,7 +173,7 @@ class Explorer:
         if fresh:
             self._pursue(outcome, brokers)
 
-    def _claimed(self, difference: Difference | None) -> bool:
+    def _claimed(self, difference: AnswerDifference | None) -> bool:
         """Whether a difference is of a cause that nobody has seen to; it is then ours."""
         if difference is None:
             return False
@@ -207,15 +207,15 @@ class Explorer:
             self.not_again[difference.cause] += again is None
             self._under_way.discard(difference.cause)
 
-    def _again(self, found: SequenceOutcome, difference: Difference, brokers: Brokers) -> SequenceOutcome | None:
+    def _again(self, found: SequenceOutcome, difference: AnswerDifference, brokers: Brokers) -> SequenceOutcome | None:
         play = self._player(difference, brokers, MORE_PATIENCE * PATIENCE_S)
         outcome = play(ReplayedChoices(found.choices))
         return outcome if outcome.difference is not None and outcome.difference.cause == difference.cause else None
 
     def _player(
-        self, wanted: Difference, brokers: Brokers, patience_s: float = PATIENCE_S
+        self, wanted: AnswerDifference, brokers: Brokers, patience_s: float = PATIENCE_S
     ) -> Callable[[Choices], SequenceOutcome]:
-        def others(difference: Difference) -> bool:
+        def others(difference: AnswerDifference) -> bool:
             return leaves_state_alike(difference) and difference.cause != wanted.cause
 
         def play(choices: Choices) -> SequenceOutcome:
@@ -226,7 +226,7 @@ class Explorer:
 
         return play
 
-    def _ignored(self, difference: Difference) -> bool:
+    def _ignored(self, difference: AnswerDifference) -> bool:
         return leaves_state_alike(difference) and difference.cause in self.findings
 
     def _line(self) -> str:
@@ -238,7 +238,7 @@ class Explorer:
         )
 
 
-def leaves_state_alike(difference: Difference) -> bool:
+def leaves_state_alike(difference: AnswerDifference) -> bool:
     """Whether both brokers may be taken to be in the same state still, so that a sequence can go on."""
     if difference.api in READS:
         return True
@@ -248,7 +248,7 @@ def leaves_state_alike(difference: Difference) -> bool:
 
 
 def _checked(finding: ShrunkDifference, brokers: Brokers) -> ShrunkDifference:
-    def others(difference: Difference) -> bool:
+    def others(difference: AnswerDifference) -> bool:
         return leaves_state_alike(difference) and difference.cause != finding.cause
 
     try:

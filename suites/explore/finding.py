@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from brokertrial.suites.explore.comparison import Difference, DifferingField
+from brokertrial.suites.explore.comparison import AnswerDifference, DifferingField
 from brokertrial.suites.explore.promises import broken_by
 from brokertrial.suites.explore.script import script
 from brokertrial.suites.explore.sequence import ComparedExchange, SequenceOutcome
@@ -92,7 +92,7 @@ def finding_of(outcome: SequenceOutcome, found_length: int, after_s: float, orac
     )
 
 
-def same_cause(finding: ShrunkDifference, difference: Difference | None) -> bool:
+def same_cause(finding: ShrunkDifference, difference: AnswerDifference | None) -> bool:
     """Whether a difference is that of a finding."""
     return difference is not None and difference.cause == finding.cause
 

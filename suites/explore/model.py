@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from brokertrial.suites.explore.choices import Choices
-from brokertrial.suites.explore.step import Step, Symbol
+from brokertrial.suites.explore.step import RequestStep, Symbol
 
 T = TypeVar("T")
 CONNECTIONS = 3
@@ -116,7 +116,7 @@ class Model:
         self.consumers = ModelConsumerGroup(f"{prefix}-k", "uniform")
         self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
-        self.waiting: dict[int, Step] = {}
+        self.waiting: dict[int, RequestStep] = {}
         self.sessions: list[ModelSession] = []
         self.restarts = 0
 
@@ -197,7 +197,7 @@ class Model:
     def named(self, name: str) -> ModelTopic | None:
         return next((topic for topic in self.topics if topic.name == name and topic.alive), None)
 
-    def state(self, step: Step) -> str:
+    def state(self, step: RequestStep) -> str:
         """What a request meets, in a word or two: coverage tells the same request in another state apart."""
         words = []
         if "transactional_id" in step.fields and self.producers:

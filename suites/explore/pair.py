@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from brokertrial.suites.explore.choices import Choices
-from brokertrial.suites.explore.families import Rule
+from brokertrial.suites.explore.families import RequestRule
 from brokertrial.suites.explore.model import Model
 from brokertrial.suites.explore.peer import ANSWER_WITHIN_S, Peer
 from brokertrial.suites.explore.sequence import Ignored, Sequence, SequenceOutcome
@@ -36,7 +36,7 @@ class Pair:
     oracle: tuple[str, int]
     target: tuple[str, int]
     ranges: Ranges
-    rules: frozenset[Rule]
+    rules: frozenset[RequestRule]
     restart: RestartBroker | None = None
     """Restarts the oracle and the target where the sequences may do that: they are then alone on both."""
 

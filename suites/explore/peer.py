@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from brokertrial.suites.explore.members import MemberAnswers
 from brokertrial.suites.explore.normalise import Names, codes, normalised
-from brokertrial.suites.explore.step import MEMBER, RESTART, Step, StepBatch, StepMemberState, Symbol
+from brokertrial.suites.explore.step import MEMBER, RESTART, RequestStep, StepBatch, StepMemberState, Symbol
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
@@ -72,7 +72,7 @@ class Peer:
         self._restart = restart
         self._address, self._prefix, self.patience_s, self._ranges = address, prefix, patience_s, ranges
         self._connections: dict[int, Connection] = {}
-        self._waiting: dict[int, Step] = {}
+        self._waiting: dict[int, RequestStep] = {}
         self.names = Names()
         self.members = MemberAnswers()
         self.transient = Counter[tuple[str, int]]()
@@ -90,7 +90,7 @@ class Peer:
         self._connections.clear()
         self._waiting.clear()
 
-    def put(self, step: Step) -> Reply:
+    def put(self, step: RequestStep) -> Reply:
         """Sends a step and takes what comes of it, and of those that still wait."""
         if step.api == RESTART:
             return self._restarted(step.fields["how"])
@@ -156,7 +156,7 @@ class Peer:
         del self._waiting[number]
         return answer
 
-    def _normalised(self, step: Step, answer: Struct | str) -> dict[str, Any] | str:
+    def _normalised(self, step: RequestStep, answer: Struct | str) -> dict[str, Any] | str:
         return answer if isinstance(answer, str) else normalised(answer, step.version, self.names, self._prefix)
 
     def _name_its_own(self, answer: Struct | str) -> None:
@@ -164,7 +164,7 @@ class Peer:
         if isinstance(answer, Struct) and answer._api == "JoinGroup" and answer.member_id:
             self.names.of(MEMBER, answer.member_id)
 
-    def _answer(self, step: Step, message: Struct) -> Struct | str:
+    def _answer(self, step: RequestStep, message: Struct) -> Struct | str:
         deadline = monotonic() + TRANSIENT_WITHIN_S
         while True:
             answer = self._once(step, message)
@@ -178,7 +178,7 @@ class Peer:
             self.transient.update((step.api, code) for code in transient)
             sleep(0.01)  # paced polling up to the deadline above
 
-    def _once(self, step: Step, message: Struct) -> Struct | str:
+    def _once(self, step: RequestStep, message: Struct) -> Struct | str:
         connection = self._connection(step.connection)
         try:
             connection.send(message, step.version)
@@ -199,7 +199,7 @@ class Peer:
             self._forget(step.connection)
             return MALFORMED
 
-    def _late(self, apart: int) -> list[tuple[Step, Struct | str]]:
+    def _late(self, apart: int) -> list[tuple[RequestStep, Struct | str]]:
         held = [self._waiting[number] for number in sorted(self._waiting.keys() - {apart})]
         received = [(step, self._received(step.connection, LATE_WITHIN_S)) for step in held]
         return [(step, answer) for step, answer in received if answer != HELD]

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from brokertrial.suites.explore.comparison import Difference, DifferingField
+from brokertrial.suites.explore.comparison import AnswerDifference, DifferingField
 from brokertrial.wire import errors
 
 TABLE = Path(__file__).with_name("harm.toml")
@@ -26,7 +26,7 @@ class BrokenPromise:
     oracle: str = ""
     target: str = ""
 
-    def fits(self, difference: Difference, place: DifferingField) -> bool:
+    def fits(self, difference: AnswerDifference, place: DifferingField) -> bool:
         """Whether one differing field of a difference is of this kind."""
         return (
             (not place.refused or place.path.endswith("error_code"))
@@ -43,7 +43,7 @@ def table() -> tuple[BrokenPromise, ...]:
     return tuple(BrokenPromise(**entry) for entry in tomllib.loads(TABLE.read_text("utf-8"))["harm"])
 
 
-def broken_by(difference: Difference) -> BrokenPromise | None:
+def broken_by(difference: AnswerDifference) -> BrokenPromise | None:
     """What a difference breaks; None where that is for a person to say."""
     return next(
         (harm for harm in table() for place in difference.places if harm.fits(difference, place)),

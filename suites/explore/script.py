@@ -15,7 +15,7 @@ from brokertrial.suites.explore.comparison import DifferingField
 from brokertrial.suites.explore.normalise import table
 from brokertrial.suites.explore.peer import CLOSED, HELD
 from brokertrial.suites.explore.sequence import ComparedExchange, SequenceOutcome
-from brokertrial.suites.explore.step import RESTART, Step, StepBatch, Symbol
+from brokertrial.suites.explore.step import RESTART, RequestStep, StepBatch, Symbol
 from brokertrial.wire import apis
 from brokertrial.wire.messages import Struct
 from brokertrial.wire.schema_text import Field, parts
@@ -138,7 +138,7 @@ def _sent_fields(sent: Struct, version: int) -> Iterator[Field]:
             yield each
 
 
-def _layout(step: Step) -> dict[str, Any]:
+def _layout(step: RequestStep) -> dict[str, Any]:
     api = apis.by_name(step.api)
     both = parts(step.api)
     return {

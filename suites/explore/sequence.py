@@ -10,12 +10,12 @@ from time import monotonic
 from typing import Any
 
 from brokertrial.suites.explore.choices import Choices, Recorded
-from brokertrial.suites.explore.comparison import NOT_SHOWN, Difference, DifferingField, compared
-from brokertrial.suites.explore.families import Rule, rules
+from brokertrial.suites.explore.comparison import NOT_SHOWN, AnswerDifference, DifferingField, compared
+from brokertrial.suites.explore.families import RequestRule, rules
 from brokertrial.suites.explore.model import CONNECTIONS, Model
 from brokertrial.suites.explore.normalise import UnknownId
 from brokertrial.suites.explore.peer import HELD, Peer, Reply
-from brokertrial.suites.explore.step import Step, Symbol, Visible
+from brokertrial.suites.explore.step import RequestStep, Symbol, Visible
 from brokertrial.suites.explore.visible import becomes_visible
 from brokertrial.wire import errors
 
@@ -31,11 +31,11 @@ Tuple = tuple[str, int, str, str]
 """API, version, error code, state of the model: what coverage counts."""
 
 
-Ignored = Callable[[Difference], bool]
+Ignored = Callable[[AnswerDifference], bool]
 """Differences after which a sequence goes on."""
 
 
-def nothing(_: Difference) -> bool:
+def nothing(_: AnswerDifference) -> bool:
     """No difference is ignored."""
     return False
 
@@ -44,7 +44,7 @@ def nothing(_: Difference) -> bool:
 class ComparedExchange:
     """A request and what both brokers answered."""
 
-    step: Step
+    step: RequestStep
     oracle: Reply
     target: Reply
 
@@ -55,13 +55,13 @@ class SequenceOutcome:
 
     exchanges: list[ComparedExchange] = field(default_factory=list)
     tuples: list[frozenset[Tuple]] = field(default_factory=list)
-    difference: Difference | None = None
+    difference: AnswerDifference | None = None
     choices: Recorded = ()
     prefix: str = ""
     now_ms: int = 0
     ids: dict[Symbol, Any] = field(default_factory=dict)
     """What the target called the ids that the requests name by symbols."""
-    asking: Step | None = None
+    asking: RequestStep | None = None
     """The last request that was made, whatever became of it."""
 
     @property
@@ -97,7 +97,7 @@ class Sequence:
         choices: Choices,
         peers: tuple[Peer, Peer],
         model: Model,
-        allowed: frozenset[Rule],
+        allowed: frozenset[RequestRule],
         ignored: Ignored,
         outcome: SequenceOutcome,
     ) -> None:
@@ -132,7 +132,7 @@ class Sequence:
         busy = step is not None and step.connection in self._model.busy and step.connection < CONNECTIONS
         return _Made(None if busy else step)
 
-    def _put(self, step: Step) -> None:
+    def _put(self, step: RequestStep) -> None:
         state = self._model.state(step)
         self.outcome.asking = step
         oracle, target = self._replies(step)
@@ -151,13 +151,13 @@ class Sequence:
         else:
             self.outcome.difference = difference
 
-    def _replies(self, step: Step) -> tuple[Reply, Reply]:
+    def _replies(self, step: RequestStep) -> tuple[Reply, Reply]:
         oracle, target = self._oracle.put(step), self._target.put(step)
         _wait_for_the_slower(step.connection, self._oracle, oracle, target)
         _wait_for_the_slower(step.connection, self._target, target, oracle)
         return oracle, target
 
-    def _wait(self, step: Step) -> None:
+    def _wait(self, step: RequestStep) -> None:
         """Until both brokers show what the request changed."""
         for what in step.until:
             began = monotonic()
@@ -168,7 +168,7 @@ class Sequence:
                 self.outcome.difference = _not_shown(step, what, *shown)
                 return
 
-    def _learn(self, step: Step, reply: Reply) -> None:
+    def _learn(self, step: RequestStep, reply: Reply) -> None:
         if reply.answer == HELD:
             self._model.busy.add(step.connection)
             self._model.waiting[step.connection] = step
@@ -185,10 +185,10 @@ class Sequence:
 class _Made:
     """What a rule made: a request, or nothing."""
 
-    step: Step | None
+    step: RequestStep | None
 
 
-def allowed_rules(ranges: Mapping[str, tuple[int, int]], only: frozenset[str] = frozenset()) -> frozenset[Rule]:
+def allowed_rules(ranges: Mapping[str, tuple[int, int]], only: frozenset[str] = frozenset()) -> frozenset[RequestRule]:
     """The rules of APIs that both brokers offer, of these families; topics and producers are made whatever they are."""
     offered = frozenset(rule for rule in rules() if rule.api in ranges)
     return frozenset(rule for rule in offered if not only or rule.family in only or rule.api in FIRST)
@@ -218,6 +218,6 @@ def _wait_for_the_slower(connection: int, peer: Peer, own: Reply, other: Reply) 
     own.late.sort(key=lambda one: one[0])
 
 
-def _not_shown(step: Step, what: Visible, oracle: bool, target: bool) -> Difference:
+def _not_shown(step: RequestStep, what: Visible, oracle: bool, target: bool) -> AnswerDifference:
     words = ["shown" if shown else NOT_SHOWN for shown in (oracle, target)]
-    return Difference(step.api, step.version, (DifferingField(f"afterwards: {what.kind}", words[0], words[1]),))
+    return AnswerDifference(step.api, step.version, (DifferingField(f"afterwards: {what.kind}", words[0], words[1]),))

@@ -64,7 +64,7 @@ class Visible:
 
 
 @dataclass(slots=True)
-class Step:
+class RequestStep:
     """One request: which API in which version, on which connection; its fields hold Symbol, MemberState and Batch.
 
     `learn` takes what the oracle answered into the model; `until` says what both brokers must show before the next

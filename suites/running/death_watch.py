@@ -22,14 +22,14 @@ LOOKS_S = 1.0
 """For so long after its connection ended a node is looked at: a listener may outlive the thread that panicked."""
 BETWEEN_LOOKS_S = 0.02
 
-Place = tuple[str, int]
-ServedBy = Callable[[Place], frozenset[ListeningProcess]]
+ServedPartition = tuple[str, int]
+ServedBy = Callable[[ServedPartition], frozenset[ListeningProcess]]
 
 
 class NodeWatcher(threading.Thread):
     """Holds a connection to one node; when it ends, looks whether anybody listens there."""
 
-    def __init__(self, place: Place, served_by: ServedBy) -> None:
+    def __init__(self, place: ServedPartition, served_by: ServedBy) -> None:
         super().__init__(name="death watch", daemon=True)
         self.place = place
         self._served_by = served_by(place)
@@ -92,7 +92,7 @@ class DeathWatch:
         self._served_by = served_by
         self._watchers: list[NodeWatcher] = []
 
-    def watch(self, places: Iterable[Place]) -> None:
+    def watch(self, places: Iterable[ServedPartition]) -> None:
         """Watches these nodes and no others; one that takes no connection is not watched."""
         wanted = dict.fromkeys(places)
         kept = [watcher for watcher in self._watchers if watcher.is_connected and watcher.place in wanted]
@@ -119,7 +119,7 @@ class DeathWatch:
         self.watch(())
 
 
-def _is_gone(place: Place, served_by: frozenset[ListeningProcess]) -> bool:
+def _is_gone(place: ServedPartition, served_by: frozenset[ListeningProcess]) -> bool:
     """Whether a connection is refused, now or in the next second, or whoever listened has ended; one that is only slow
     proves nothing."""
     pause = threading.Event()

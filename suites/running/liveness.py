@@ -17,7 +17,7 @@ from brokertrial.suites.case import Case
 from brokertrial.suites.exit_status import NEEDS_A_RECORD
 from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone
 from brokertrial.suites.result import Outcome, Reason
-from brokertrial.suites.running.death_watch import DeathWatch, Place
+from brokertrial.suites.running.death_watch import DeathWatch, ServedPartition
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
 from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import Target, readiness
@@ -36,13 +36,13 @@ class Liveness:
     """`bootstrap` are the target's own addresses; `blind` where answers are edited on purpose, and prove nothing."""
 
     def __init__(
-        self, target: Target, health: Health, bootstrap: Callable[[], Sequence[Place]], *, blind: bool = False
+        self, target: Target, health: Health, bootstrap: Callable[[], Sequence[ServedPartition]], *, blind: bool = False
     ) -> None:
         self.blind = blind
         self._target = target
         self._health = health
         self._bootstrap = bootstrap
-        self._places: list[Place] = []
+        self._places: list[ServedPartition] = []
         self._watch = DeathWatch(target.served_by)
         self._hurt = self._looked = self._went_away = False
         self._condition = WELL

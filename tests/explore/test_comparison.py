@@ -10,7 +10,7 @@ from brokertrial.suites.explore.comparison import compared
 from brokertrial.suites.explore.normalise import Names, normalised, table
 from brokertrial.suites.explore.peer import HELD, Peer, Reply
 from brokertrial.suites.explore.sequence import refused_in_other_words
-from brokertrial.suites.explore.step import Step
+from brokertrial.suites.explore.step import RequestStep
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 from brokertrial.wire.records import Record, build_batch
@@ -26,7 +26,7 @@ def joined(own: str, *everybody: str) -> Struct:
 def heard(monkeypatch: pytest.MonkeyPatch, first: Struct, *late: Struct) -> Reply:
     """The reply of a broker that answers one JoinGroup, and with it others that it has held."""
     peer = Peer(("127.0.0.1", 1), "prefix", 0.1, {})
-    steps = [Step("JoinGroup", JOIN_V5, {}, connection=number) for number in range(1 + len(late))]
+    steps = [RequestStep("JoinGroup", JOIN_V5, {}, connection=number) for number in range(1 + len(late))]
     monkeypatch.setattr(peer, "_answer", lambda *_: first)
     monkeypatch.setattr(peer, "_late", lambda apart: list(zip(steps[1:], late, strict=True)))
     return peer.put(steps[0])

@@ -10,7 +10,7 @@ import pytest
 
 from brokertrial.ci.commands.explore import status, summary
 from brokertrial.ci.reports.exploration import html, markdown
-from brokertrial.suites.explore.comparison import Difference, DifferingField, compared
+from brokertrial.suites.explore.comparison import AnswerDifference, DifferingField, compared
 from brokertrial.suites.explore.finding import ShownExchange, ShownPlace, ShrunkDifference
 from brokertrial.suites.explore.known_differences import KnownDifference, marked, read, stale
 from brokertrial.suites.explore.peer import Reply
@@ -102,7 +102,7 @@ def test_a_known_difference_is_one_until_its_day(tmp_path: Path) -> None:
 def test_which_guarantee_a_difference_breaks(
     api: str, path: str, oracle: object, target: object, guarantee: str | None
 ) -> None:
-    harm = broken_by(Difference(api, 9, (DifferingField(path, oracle, target),)))
+    harm = broken_by(AnswerDifference(api, 9, (DifferingField(path, oracle, target),)))
     assert (harm.guarantee if harm else None) == guarantee
 
 

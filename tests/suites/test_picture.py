@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from brokertrial.suites.closing_look.picture import (
+    ClusterPicture,
     GroupPicture,
     PartitionPicture,
-    Picture,
     TopicPicture,
     changes,
     group_changes,
@@ -49,9 +49,9 @@ def test_a_log_keeps_what_it_had(now: PartitionPicture, sentences: list[str]) ->
     ],
 )
 def test_a_topic_keeps_what_it_was(now: dict[str, TopicPicture], sentence: str) -> None:
-    ((subject, said),) = changes(Picture(topics={"t": TOPIC}), Picture(topics=now))
+    ((subject, said),) = changes(ClusterPicture(topics={"t": TOPIC}), ClusterPicture(topics=now))
     assert subject == "t" and sentence in said
-    assert not list(changes(Picture(topics={"t": TOPIC}), Picture(topics={"t": TOPIC, "other": TOPIC})))
+    assert not list(changes(ClusterPicture(topics={"t": TOPIC}), ClusterPicture(topics={"t": TOPIC, "other": TOPIC})))
 
 
 STABLE = GroupPicture("consumer", "Stable", 3, frozenset({"a", "b"}))
@@ -82,7 +82,7 @@ def test_a_classic_group_of_which_nothing_was_written_may_go() -> None:
 
 
 def test_a_group_keeps_its_offsets() -> None:
-    before = Picture(committed={"g": {("t", 0): 5, ("t", 1): 6}})
-    assert not list(changes(before, Picture(committed={"g": {("t", 0): 5, ("t", 1): 6, ("t", 2): 1}})))
-    ((subject, said),) = changes(before, Picture(committed={"g": {("t", 0): 5}}))
+    before = ClusterPicture(committed={"g": {("t", 0): 5, ("t", 1): 6}})
+    assert not list(changes(before, ClusterPicture(committed={"g": {("t", 0): 5, ("t", 1): 6, ("t", 2): 1}})))
+    ((subject, said),) = changes(before, ClusterPicture(committed={"g": {("t", 0): 5}}))
     assert (subject, said) == ("group g", "its offset of t-1 was 6 and is -1")

@@ -6,7 +6,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Step
+from brokertrial.suites.explore.step import RequestStep
 
 IDS_FROM, GROUPS_FROM, ALL_FROM, INSTANCES_FROM = 10, 8, 2, 7
 
@@ -28,7 +28,7 @@ def topics_of(
 
 
 @rule("OffsetCommit", 2.5)
-def commit(model: Model) -> Step | None:
+def commit(model: Model) -> RequestStep | None:
     group = model.pick(model.groups)
     version = model.version("OffsetCommit", 2)
 
@@ -52,11 +52,11 @@ def commit(model: Model) -> Step | None:
         }
         if version >= INSTANCES_FROM and (instance := member.instance or (model.chance(0.05) and "i9")):
             fields["group_instance_id"] = instance
-    return Step("OffsetCommit", version, fields, model.connection())
+    return RequestStep("OffsetCommit", version, fields, model.connection())
 
 
 @rule("OffsetFetch", 2.5)
-def fetch(model: Model) -> Step | None:
+def fetch(model: Model) -> RequestStep | None:
     """Of one group, or of several at once; of some partitions, or of all."""
     version = model.version("OffsetFetch", 1)
     groups = []
@@ -69,13 +69,13 @@ def fetch(model: Model) -> Step | None:
         groups.append({"group_id": model.some_group(), "topics": topics})
     asked: dict[str, Any] = {"groups": groups} if version >= GROUPS_FROM else groups[0]
     fields = asked | {"require_stable": model.chance(0.5)}
-    return Step("OffsetFetch", version, fields, model.connection())
+    return RequestStep("OffsetFetch", version, fields, model.connection())
 
 
 @rule("OffsetDelete", 0.8)
-def delete(model: Model) -> Step | None:
+def delete(model: Model) -> RequestStep | None:
     topics = [
         {"name": name, "partitions": [{"partition_index": index} for index in indexes]}
         for name, indexes in model.some_partitions(0.1).items()
     ]
-    return Step("OffsetDelete", 0, {"group_id": model.some_group(), "topics": topics}, model.connection())
+    return RequestStep("OffsetDelete", 0, {"group_id": model.some_group(), "topics": topics}, model.connection())

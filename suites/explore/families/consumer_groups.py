@@ -10,16 +10,16 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model, ModelConsumerMember
-from brokertrial.suites.explore.step import Step, StepMemberState, Visible
+from brokertrial.suites.explore.step import RequestStep, StepMemberState, Visible
 
 TIMEOUT_MS = 300_000
 WITH_PATTERNS, WITH_EPOCHS = 1, 9
 
 
-def _beat(model: Model, fields: dict[str, Any], version: int | None = None) -> Step:
+def _beat(model: Model, fields: dict[str, Any], version: int | None = None) -> RequestStep:
     group = {"group_id": model.consumers.name, "topic_partitions": None, "subscribed_topic_names": None}
     chosen = model.version("ConsumerGroupHeartbeat") if version is None else version
-    return Step("ConsumerGroupHeartbeat", chosen, group | fields, model.connection())
+    return RequestStep("ConsumerGroupHeartbeat", chosen, group | fields, model.connection())
 
 
 def _settled(model: Model) -> Visible:
@@ -35,7 +35,7 @@ def _wishes(model: Model) -> frozenset[str]:
 
 
 @rule("ConsumerGroupHeartbeat", 2.0)
-def join(model: Model) -> Step | None:
+def join(model: Model) -> RequestStep | None:
     """A new member, at times static, at times with a pattern; in v0 the broker names it."""
     group = model.consumers
     if len(group.members) >= 3 or model.topic() is None:
@@ -68,7 +68,7 @@ def join(model: Model) -> Step | None:
 
 
 @rule("ConsumerGroupHeartbeat", 0.8)
-def misshapen(model: Model) -> Step | None:
+def misshapen(model: Model) -> RequestStep | None:
     """A first heartbeat that lacks something, or has too much of it."""
     name = next(iter(sorted(_wishes(model))))
     topic = model.named(name)
@@ -90,7 +90,7 @@ def misshapen(model: Model) -> Step | None:
 
 
 @rule("ConsumerGroupHeartbeat", 3.0)
-def stay(model: Model) -> Step | None:
+def stay(model: Model) -> RequestStep | None:
     """A member that is there: shows that it lives, says all there is, wants something else, or errs in its epoch."""
     group = model.consumers
     if not group.members:
@@ -128,7 +128,7 @@ def stay(model: Model) -> Step | None:
 
 
 @rule("ConsumerGroupHeartbeat", 0.8)
-def leave(model: Model) -> Step | None:
+def leave(model: Model) -> RequestStep | None:
     group = model.consumers
     if not group.members:
         return None
@@ -147,10 +147,10 @@ def leave(model: Model) -> Step | None:
 
 
 @rule("ConsumerGroupDescribe", 1.5)
-def describe(model: Model) -> Step | None:
+def describe(model: Model) -> RequestStep | None:
     groups = model.pick([[model.consumers.name]] * 4 + [[model.groups[0].name], [f"{model.prefix}-nobody"], [""]])
     fields = {"group_ids": groups, "include_authorized_operations": model.chance(0.2)}
-    return Step("ConsumerGroupDescribe", model.version("ConsumerGroupDescribe"), fields, model.connection())
+    return RequestStep("ConsumerGroupDescribe", model.version("ConsumerGroupDescribe"), fields, model.connection())
 
 
 def _member(model: Model) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _member(model: Model) -> dict[str, Any]:
 
 
 @rule("OffsetCommit", 1.5)
-def commit(model: Model) -> Step | None:
+def commit(model: Model) -> RequestStep | None:
     name, partition = model.some_partition(0.1)
     who = _member(model)
     place = {"partition_index": partition, "committed_offset": model.between(0, 9), "committed_metadata": ""}
@@ -175,11 +175,11 @@ def commit(model: Model) -> Step | None:
         "topics": [{"name": name, "partitions": [place]}],
     }
     low = WITH_EPOCHS if model.chance(0.8) else 2
-    return Step("OffsetCommit", model.version("OffsetCommit", low, WITH_EPOCHS), fields, model.connection())
+    return RequestStep("OffsetCommit", model.version("OffsetCommit", low, WITH_EPOCHS), fields, model.connection())
 
 
 @rule("OffsetFetch", 1.0)
-def fetch(model: Model) -> Step | None:
+def fetch(model: Model) -> RequestStep | None:
     name, partition = model.some_partition(0.1)
     who = _member(model)
     topics = [{"name": name, "partition_indexes": [partition]}] if model.chance(0.8) else None
@@ -188,4 +188,6 @@ def fetch(model: Model) -> Step | None:
         "member_id": who["member_id"] or None, "member_epoch": who["epoch"],
     }  # fmt: skip
     fields = {"groups": [group], "require_stable": model.chance(0.5)}
-    return Step("OffsetFetch", model.version("OffsetFetch", WITH_EPOCHS, WITH_EPOCHS), fields, model.connection())
+    return RequestStep(
+        "OffsetFetch", model.version("OffsetFetch", WITH_EPOCHS, WITH_EPOCHS), fields, model.connection()
+    )

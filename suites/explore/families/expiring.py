@@ -9,7 +9,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model, ModelProducer
-from brokertrial.suites.explore.step import Step, Symbol, Visible
+from brokertrial.suites.explore.step import RequestStep, Symbol, Visible
 
 OWN = 3
 """The last version of AddPartitionsToTxn that is for one producer."""
@@ -19,7 +19,7 @@ NO_SECOND_JOIN = 3
 
 
 @rule("AddPartitionsToTxn", 0.3)
-def time_out(model: Model) -> Step | None:
+def time_out(model: Model) -> RequestStep | None:
     """A transaction of a producer with a short timeout: it is aborted before anything else is asked."""
     producer = next((each for each in model.producers if each.short), None)
     if producer is None:
@@ -34,7 +34,7 @@ def time_out(model: Model) -> Step | None:
         "v3_and_below_producer_epoch": producer.epoch,
         "v3_and_below_topics": topics,
     }
-    step = Step("AddPartitionsToTxn", version, fields, model.connection())
+    step = RequestStep("AddPartitionsToTxn", version, fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         step.until.append(Visible("ended", str(producer.transactional_id)))
@@ -44,13 +44,13 @@ def time_out(model: Model) -> Step | None:
 
 
 @rule("InitProducerId", 0.4)
-def short(model: Model) -> Step | None:
+def short(model: Model) -> RequestStep | None:
     """A producer whose transactions may last a second; what it asks in one is refused afterwards."""
     if any(each.short for each in model.producers):
         return None
     tid = f"{model.prefix}-short"
     fields = {"transactional_id": tid, "transaction_timeout_ms": TRANSACTION_MS}
-    step = Step("InitProducerId", model.version("InitProducerId"), fields, model.connection())
+    step = RequestStep("InitProducerId", model.version("InitProducerId"), fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         if not answer["error_code"]:
@@ -61,7 +61,7 @@ def short(model: Model) -> Step | None:
 
 
 @rule("JoinGroup", 0.3)
-def fall_silent(model: Model) -> Step | None:
+def fall_silent(model: Model) -> RequestStep | None:
     """A member that joins an empty group and is never heard of again: the group is empty before more is asked."""
     group = model.pick(model.groups)
     if group.members or any(held.fields.get("group_id") == group.name for held in model.waiting.values()):
@@ -70,7 +70,7 @@ def fall_silent(model: Model) -> Step | None:
         "group_id": group.name, "member_id": "", "session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": SESSION_MS,
         "protocol_type": "consumer", "protocols": [{"name": "range", "metadata": memoryview(b"m")}],
     }  # fmt: skip
-    step = Step("JoinGroup", model.version("JoinGroup", 0, NO_SECOND_JOIN), fields, model.connection())
+    step = RequestStep("JoinGroup", model.version("JoinGroup", 0, NO_SECOND_JOIN), fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         if isinstance(answer["member_id"], Symbol) and not answer["error_code"]:

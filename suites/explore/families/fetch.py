@@ -6,7 +6,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model, ModelSession, ModelTopic
-from brokertrial.suites.explore.step import Step, Symbol
+from brokertrial.suites.explore.step import RequestStep, Symbol
 
 IDS_FROM = 13
 SESSIONS_FROM = 7
@@ -44,17 +44,17 @@ def _wanted(model: Model, version: int, wrong: float = 0.12) -> list[dict[str, A
     ]
 
 
-def _fetch(model: Model, version: int, topics: list[dict[str, Any]], **more: Any) -> Step:
+def _fetch(model: Model, version: int, topics: list[dict[str, Any]], **more: Any) -> RequestStep:
     alone = len(topics) == 1 and len(topics[0]["partitions"]) == 1
     limit = model.pick([NO_LIMIT, NO_LIMIT, 200, 0]) if alone else NO_LIMIT
     fields: dict[str, Any] = {
         "max_wait_ms": 0, "min_bytes": 1, "max_bytes": limit, "isolation_level": model.pick([0, 1]), "topics": topics,
     }  # fmt: skip
-    return Step("Fetch", version, fields | more, model.connection())
+    return RequestStep("Fetch", version, fields | more, model.connection())
 
 
 @rule("Fetch", 6.0)
-def fetch(model: Model) -> Step | None:
+def fetch(model: Model) -> RequestStep | None:
     """Without a session."""
     version = model.version("Fetch", 4)
     topics = _wanted(model, version)
@@ -62,7 +62,7 @@ def fetch(model: Model) -> Step | None:
 
 
 @rule("Fetch", 2.0)
-def begin_session(model: Model) -> Step | None:
+def begin_session(model: Model) -> RequestStep | None:
     version = model.version("Fetch", SESSIONS_FROM)
     topics = _wanted(model, version, 0.03)
     if topics is None:
@@ -79,7 +79,7 @@ def begin_session(model: Model) -> Step | None:
 
 
 @rule("Fetch", 4.0)
-def go_on(model: Model) -> Step | None:
+def go_on(model: Model) -> RequestStep | None:
     """The next request of a session: nothing new, other offsets, more partitions, some forgotten; or a wrong epoch."""
     if not model.sessions:
         return None
@@ -115,7 +115,7 @@ def go_on(model: Model) -> Step | None:
 
 
 @rule("Fetch", 0.5)
-def no_session(model: Model) -> Step | None:
+def no_session(model: Model) -> RequestStep | None:
     """In a session that nobody has."""
     version = model.version("Fetch", SESSIONS_FROM)
     topics = _wanted(model, version)
@@ -125,7 +125,7 @@ def no_session(model: Model) -> Step | None:
 
 
 @rule("Fetch", 0.8)
-def wait(model: Model) -> Step | None:
+def wait(model: Model) -> RequestStep | None:
     """At the end of a partition: held until something is written there."""
     topic = model.topic()
     if topic is None or topic.topic_id is None or not model.free():

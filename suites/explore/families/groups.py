@@ -6,7 +6,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model, ModelGroup, ModelMember
-from brokertrial.suites.explore.step import Step, Symbol
+from brokertrial.suites.explore.step import RequestStep, Symbol
 
 SESSION_MS = 300_000
 INSTANCES = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
@@ -40,7 +40,7 @@ def _joining(group: ModelGroup, member: Any, model: Model) -> dict[str, Any]:
 
 
 @rule("JoinGroup", 3.0)
-def join(model: Model) -> Step | None:
+def join(model: Model) -> RequestStep | None:
     """A new member, or one that joins again."""
     group = model.pick(model.groups)
     idle = [each for each in group.members if each.connection not in model.busy]
@@ -54,7 +54,7 @@ def join(model: Model) -> Step | None:
     return _join(model, group, ModelMember(Symbol("M", 0), model.pick(free), instance)) if free else None
 
 
-def _join(model: Model, group: ModelGroup, member: ModelMember) -> Step:
+def _join(model: Model, group: ModelGroup, member: ModelMember) -> RequestStep:
     new = member not in group.members
     fields = _joining(group, "" if new else member.member, model)
     version = model.version("JoinGroup")
@@ -73,7 +73,7 @@ def _join(model: Model, group: ModelGroup, member: ModelMember) -> Step:
         fields["member_id"] = f"{model.prefix}-stranger"
     elif kind == "empty":
         fields["group_id"] = ""
-    step = Step("JoinGroup", version, fields, member.connection, blocks=True)
+    step = RequestStep("JoinGroup", version, fields, member.connection, blocks=True)
 
     def learn(answer: dict[str, Any]) -> None:
         code = answer["error_code"]
@@ -101,7 +101,7 @@ def _static(model: Model, fields: dict[str, Any], member: ModelMember, version: 
 
 
 @rule("SyncGroup", 3.0)
-def sync(model: Model) -> Step | None:
+def sync(model: Model) -> RequestStep | None:
     found = _member(model)
     if found is None or found[1].connection in model.busy:
         return None
@@ -117,13 +117,13 @@ def sync(model: Model) -> Step | None:
     if model.chance(0.05):
         fields["protocol_name"] = "other"
     version = model.version("SyncGroup")
-    return Step(
+    return RequestStep(
         "SyncGroup", version, _static(model, fields, member, version, "SyncGroup"), member.connection, blocks=True
     )
 
 
 @rule("Heartbeat", 2.0)
-def heartbeat(model: Model) -> Step | None:
+def heartbeat(model: Model) -> RequestStep | None:
     found = _member(model)
     if found is None:
         return None
@@ -134,11 +134,11 @@ def heartbeat(model: Model) -> Step | None:
         "member_id": member.member if model.chance(0.9) else f"{model.prefix}-stranger",
     }
     version = model.version("Heartbeat")
-    return Step("Heartbeat", version, _static(model, fields, member, version, "Heartbeat"), model.connection())
+    return RequestStep("Heartbeat", version, _static(model, fields, member, version, "Heartbeat"), model.connection())
 
 
 @rule("LeaveGroup", 1.0)
-def leave(model: Model) -> Step | None:
+def leave(model: Model) -> RequestStep | None:
     found = _member(model)
     if found is None:
         return None
@@ -153,7 +153,7 @@ def leave(model: Model) -> Step | None:
     if version >= INSTANCES["LeaveGroup"] and model.chance(0.2):
         leaving.append({"member_id": f"{model.prefix}-stranger"})
     fields = {"group_id": group.name, "member_id": who, "members": leaving}
-    step = Step("LeaveGroup", version, fields, model.connection())
+    step = RequestStep("LeaveGroup", version, fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         codes = [each["error_code"] for each in answer.get("members", [])] or [answer["error_code"]]
@@ -166,27 +166,27 @@ def leave(model: Model) -> Step | None:
 
 
 @rule("FindCoordinator", 1.0)
-def coordinator(model: Model) -> Step | None:
+def coordinator(model: Model) -> RequestStep | None:
     kind = model.pick([0, 0, 0, 1, 1, 9])
     known = [model.groups[0].name, model.transactional_ids[0], model.groups[1].name, ""]
     keys = [model.pick(known) for _ in range(model.pick([1, 1, 2]))]
     fields = {"key": keys[0], "key_type": kind, "coordinator_keys": sorted(set(keys))}
-    return Step(
+    return RequestStep(
         "FindCoordinator", model.version("FindCoordinator", 0 if kind == 0 else 1, 5), fields, model.connection()
     )
 
 
 @rule("DescribeGroups", 1.2)
-def describe(model: Model) -> Step | None:
+def describe(model: Model) -> RequestStep | None:
     groups = sorted({model.some_group("") for _ in range(model.pick([1, 1, 2]))})
     fields = {"groups": groups, "include_authorized_operations": model.chance(0.2)}
-    return Step("DescribeGroups", model.version("DescribeGroups"), fields, model.connection())
+    return RequestStep("DescribeGroups", model.version("DescribeGroups"), fields, model.connection())
 
 
 @rule("ListGroups", 0.7)
-def listing(model: Model) -> Step | None:
+def listing(model: Model) -> RequestStep | None:
     states = model.pick([[], [], ["Stable"], ["Empty", "PreparingRebalance"], ["stable"]])
-    return Step(
+    return RequestStep(
         "ListGroups",
         model.version("ListGroups"),
         {"states_filter": states, "types_filter": model.pick([[], ["classic"], ["consumer"]])},
@@ -195,6 +195,8 @@ def listing(model: Model) -> Step | None:
 
 
 @rule("DeleteGroups", 0.8)
-def delete(model: Model) -> Step | None:
+def delete(model: Model) -> RequestStep | None:
     groups = sorted({model.some_group("") for _ in range(model.pick([1, 1, 2]))})
-    return Step("DeleteGroups", model.version("DeleteGroups", 0, 2), {"groups_names": groups}, model.connection())
+    return RequestStep(
+        "DeleteGroups", model.version("DeleteGroups", 0, 2), {"groups_names": groups}, model.connection()
+    )

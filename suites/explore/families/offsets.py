@@ -6,13 +6,13 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Step
+from brokertrial.suites.explore.step import RequestStep
 
 FAR_MS = 10**9
 
 
 @rule("ListOffsets", 3.5)
-def list_offsets(model: Model) -> Step | None:
+def list_offsets(model: Model) -> RequestStep | None:
     """By every special time that there is, and by times that records have."""
     times = [-1, -1, -2, -2, -3, -4, -5, -6, *(model.now_ms + ms for ms in (0, 1, 300, 500, 900, FAR_MS)), 0]
     topics = []
@@ -32,11 +32,11 @@ def list_offsets(model: Model) -> Step | None:
         "topics": topics,
         "timeout_ms": 5_000,
     }
-    return Step("ListOffsets", model.version("ListOffsets", 1), fields, model.connection())
+    return RequestStep("ListOffsets", model.version("ListOffsets", 1), fields, model.connection())
 
 
 @rule("OffsetForLeaderEpoch", 1.0)
-def epoch_end(model: Model) -> Step | None:
+def epoch_end(model: Model) -> RequestStep | None:
     topics = [
         {
             "topic": name,
@@ -52,11 +52,11 @@ def epoch_end(model: Model) -> Step | None:
         for name, indexes in model.some_partitions(0.15).items()
     ]
     fields = {"replica_id": -1, "topics": topics}
-    return Step("OffsetForLeaderEpoch", model.version("OffsetForLeaderEpoch"), fields, model.connection())
+    return RequestStep("OffsetForLeaderEpoch", model.version("OffsetForLeaderEpoch"), fields, model.connection())
 
 
 @rule("DeleteRecords", 1.5)
-def delete_records(model: Model) -> Step | None:
+def delete_records(model: Model) -> RequestStep | None:
     topics = [
         {
             "name": name,
@@ -67,4 +67,4 @@ def delete_records(model: Model) -> Step | None:
         for name, indexes in model.some_partitions().items()
     ]
     fields = {"topics": topics, "timeout_ms": 20_000}
-    return Step("DeleteRecords", model.version("DeleteRecords"), fields, model.connection())
+    return RequestStep("DeleteRecords", model.version("DeleteRecords"), fields, model.connection())

@@ -7,7 +7,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Step, StepBatch
+from brokertrial.suites.explore.step import RequestStep, StepBatch
 from brokertrial.wire import errors
 
 WRONG_BATCHES: list[tuple[tuple[str, int], ...]] = [
@@ -28,7 +28,9 @@ DAY_MS = 86_400_000
 Entry = tuple[str, int, StepBatch]
 
 
-def produced(model: Model, entries: Sequence[Entry], acks: int = -1, tid: str | None = None, *, low: int = 3) -> Step:
+def produced(
+    model: Model, entries: Sequence[Entry], acks: int = -1, tid: str | None = None, *, low: int = 3
+) -> RequestStep:
     """A Produce with these batches, in a version that can name their topics."""
     version = model.version("Produce", low)
     topics = {name: model.named(name) for name, _, _ in entries}
@@ -42,7 +44,7 @@ def produced(model: Model, entries: Sequence[Entry], acks: int = -1, tid: str | 
             entry["topic_id"] = topic.topic_id
         data.append(entry)
     fields = {"transactional_id": tid, "acks": acks, "timeout_ms": 20_000, "topic_data": data}
-    return Step("Produce", version, fields, model.connection(), unanswered=acks == 0)
+    return RequestStep("Produce", version, fields, model.connection(), unanswered=acks == 0)
 
 
 def _plain(model: Model) -> StepBatch:
@@ -57,7 +59,7 @@ def _plain(model: Model) -> StepBatch:
 
 
 @rule("Produce", 4.0)
-def plain(model: Model) -> Step | None:
+def plain(model: Model) -> RequestStep | None:
     """Without a producer id, also to several partitions at once, of which some may not be there."""
     places = model.some_partitions()
     entries: list[Entry] = [(name, index, _plain(model)) for name, indexes in places.items() for index in indexes]
@@ -65,7 +67,7 @@ def plain(model: Model) -> Step | None:
 
 
 @rule("Produce", 1.2)
-def partly_wrong(model: Model) -> Step | None:
+def partly_wrong(model: Model) -> RequestStep | None:
     """A batch that is refused, alone or beside others that are good."""
     name, partition = model.some_partition(0.0)
     bad = StepBatch(2, timestamp=model.now_ms, wrong=model.pick(WRONG_BATCHES), tag=model.tag())
@@ -77,7 +79,7 @@ def partly_wrong(model: Model) -> Step | None:
 
 
 @rule("Produce", 1.2)
-def refused(model: Model) -> Step | None:
+def refused(model: Model) -> RequestStep | None:
     """Acks that do not exist, what is too large or of another time, from a producer that nobody knows, said twice.
 
     Not without any batch (`records` null): Kafka 4.4.0 does not answer that at all.
@@ -105,7 +107,7 @@ def refused(model: Model) -> Step | None:
 
 
 @rule("Produce", 6.0)
-def sequenced(model: Model) -> Step | None:
+def sequenced(model: Model) -> RequestStep | None:
     """From an idempotent or transactional producer: the next batch, one again, one too far, one of the past."""
     lasting = [each for each in model.producers if not each.short]
     if not lasting:
@@ -149,7 +151,7 @@ def sequenced(model: Model) -> Step | None:
 
 
 @rule("Produce", 1.0)
-def several(model: Model) -> Step | None:
+def several(model: Model) -> RequestStep | None:
     """From one producer to several partitions at once: the next of some, a gap in others."""
     producers = [each for each in model.producers if each.transactional_id is None or each.open]
     if not producers:

@@ -9,14 +9,14 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import RESTART, Step, Visible
+from brokertrial.suites.explore.step import RESTART, RequestStep, Visible
 
 
 @rule(RESTART, 8.0)
-def restart(model: Model) -> Step | None:
+def restart(model: Model) -> RequestStep | None:
     if model.restarts >= 2 or not model.topics:
         return None
-    step = Step(RESTART, 0, {"how": model.pick(["stop", "crash"])})
+    step = RequestStep(RESTART, 0, {"how": model.pick(["stop", "crash"])})
 
     def learn(_: dict[str, Any]) -> None:
         model.restarts += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Step, Visible
+from brokertrial.suites.explore.step import RequestStep, Visible
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 SET, DELETE = 0, 1
@@ -41,13 +41,13 @@ def _in_force(model: Model, name: str, key: str, operation: int, value: str | No
 
 
 @rule("IncrementalAlterConfigs")
-def alter(model: Model) -> Step | None:
+def alter(model: Model) -> RequestStep | None:
     name, key, value = _altered(model)
     operation = model.pick([0, 0, 0, 1, 2, 3])
     change = {"name": key, "config_operation": operation, "value": value}
     resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": name, "configs": [change]}]
     dry = model.chance(0.15)
-    step = Step(
+    step = RequestStep(
         "IncrementalAlterConfigs",
         model.version("IncrementalAlterConfigs"),
         {"resources": resources, "validate_only": dry},
@@ -62,11 +62,11 @@ def alter(model: Model) -> Step | None:
 
 
 @rule("AlterConfigs", 0.7)
-def replace(model: Model) -> Step | None:
+def replace(model: Model) -> RequestStep | None:
     name, key, value = _altered(model)
     resources = [{"resource_type": TOPIC_RESOURCE, "resource_name": name, "configs": [{"name": key, "value": value}]}]
     dry = model.chance(0.15)
-    step = Step("AlterConfigs", model.version("AlterConfigs"), {"resources": resources, "validate_only": dry})
+    step = RequestStep("AlterConfigs", model.version("AlterConfigs"), {"resources": resources, "validate_only": dry})
 
     def learn(answer: dict[str, Any]) -> None:
         if not answer["responses"][0]["error_code"] and not dry:
@@ -77,7 +77,7 @@ def replace(model: Model) -> Step | None:
 
 
 @rule("DescribeConfigs")
-def describe(model: Model) -> Step | None:
+def describe(model: Model) -> RequestStep | None:
     name, _ = model.some_partition()
     kind = model.pick([TOPIC_RESOURCE] * 8 + [BROKER_RESOURCE, 3, 77])
     keys = model.sample(list(SETTINGS), 3)
@@ -86,4 +86,4 @@ def describe(model: Model) -> Step | None:
         "resource_name": name if kind != BROKER_RESOURCE else model.pick(["1", "x", "99"]),
     }
     fields = {"resources": [resource | {"configuration_keys": keys}]}
-    return Step("DescribeConfigs", model.version("DescribeConfigs"), fields, model.connection())
+    return RequestStep("DescribeConfigs", model.version("DescribeConfigs"), fields, model.connection())

@@ -7,9 +7,9 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
-from brokertrial.suites.explore.families import Rule, rule, rules
+from brokertrial.suites.explore.families import RequestRule, rule, rules
 from brokertrial.suites.explore.model import Model
-from brokertrial.suites.explore.step import Step
+from brokertrial.suites.explore.step import RequestStep
 
 #: Whether a topic of which no partition is named is in the answer is each broker's own affair.
 NOT_EMPTIED = frozenset({"partitions", "partition_data", "partition_indexes"})
@@ -29,8 +29,8 @@ SpoiledField = tuple[Any, Any]
 
 
 @rule("ApiVersions", 3.0)
-def spoiled(model: Model) -> Step | None:
-    able: list[Rule] = [
+def spoiled(model: Model) -> RequestStep | None:
+    able: list[RequestRule] = [
         each for each in rules() if each.family != "spoiled" and each.api not in LEFT_ALONE and model.offers(each.api)
     ]
     step = model.pick(able).make(model)

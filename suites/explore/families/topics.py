@@ -7,13 +7,13 @@ from typing import Any
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.families.settings import SETTINGS
 from brokertrial.suites.explore.model import Model, ModelTopic
-from brokertrial.suites.explore.step import Step, Symbol, Visible
+from brokertrial.suites.explore.step import RequestStep, Symbol, Visible
 
 MOST = 4
 
 
 @rule("CreateTopics", 2.0)
-def create(model: Model) -> Step | None:
+def create(model: Model) -> RequestStep | None:
     """One topic, or several, of which some may be refused; at times under the name of one that was deleted."""
     if len(model.topics) >= MOST:
         return None
@@ -24,7 +24,7 @@ def create(model: Model) -> Step | None:
     kind = model.pick(["good"] * 7 + ["dry", "twice", "none"])
     wanted = [_wanted(model, name) for name in names[: model.pick([1, 1, 1, 2])]]
     asked = {"twice": wanted * 2, "none": []}.get(kind, wanted)
-    step = Step(
+    step = RequestStep(
         "CreateTopics",
         model.version("CreateTopics", 4),
         {"topics": asked, "validate_only": kind == "dry", "timeout_ms": 20_000},
@@ -68,7 +68,7 @@ def _wanted(model: Model, name: str) -> dict[str, Any]:
 
 
 @rule("DeleteTopics", 0.6)
-def delete(model: Model) -> Step | None:
+def delete(model: Model) -> RequestStep | None:
     topic = model.topic()
     if topic is None or (len([each for each in model.topics if each.alive]) < 2 and model.chance(0.7)):
         return None
@@ -77,7 +77,7 @@ def delete(model: Model) -> Step | None:
     fields: dict[str, Any] = {"timeout_ms": 20_000, "topic_names": [name], "topics": [{"name": name}]}
     if version >= 6 and topic.topic_id is not None and name == topic.name and model.chance(0.4):
         fields["topics"] = [{"name": None, "topic_id": topic.topic_id}]
-    step = Step("DeleteTopics", version, fields)
+    step = RequestStep("DeleteTopics", version, fields)
 
     def learn(answer: dict[str, Any]) -> None:
         if answer["responses"] and not answer["responses"][0]["error_code"]:
@@ -93,7 +93,7 @@ def delete(model: Model) -> Step | None:
 
 
 @rule("CreatePartitions")
-def widen(model: Model) -> Step | None:
+def widen(model: Model) -> RequestStep | None:
     topic = model.topic()
     name, now = (topic.name, topic.partitions) if topic else (f"{model.prefix}-none", 1)
     count = now + model.pick([1, 1, 1, 0, -1, -now - 1])
@@ -101,7 +101,7 @@ def widen(model: Model) -> Step | None:
     if model.chance(0.2):
         wanted["assignments"] = [{"broker_ids": [model.pick([1, 9])]} for _ in range(model.pick([1, 2]))]
     dry = model.chance(0.2) or now > 6
-    step = Step(
+    step = RequestStep(
         "CreatePartitions",
         model.version("CreatePartitions"),
         {"topics": [wanted], "timeout_ms": 20_000, "validate_only": dry},
@@ -117,7 +117,7 @@ def widen(model: Model) -> Step | None:
 
 
 @rule("Metadata")
-def metadata(model: Model) -> Step | None:
+def metadata(model: Model) -> RequestStep | None:
     version = model.version("Metadata", 1)
     topic = model.topic()
     name = topic.name if topic and model.chance(0.8) else f"{model.prefix}-none"
@@ -132,7 +132,7 @@ def metadata(model: Model) -> Step | None:
     }
     if version < 4:
         fields["topics"] = [{"name": topic.name}] if topic else []
-    step = Step("Metadata", version, fields, model.connection())
+    step = RequestStep("Metadata", version, fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         for entry in answer["topics"]:
@@ -145,18 +145,18 @@ def metadata(model: Model) -> Step | None:
 
 
 @rule("DescribeTopicPartitions", 0.7)
-def describe_partitions(model: Model) -> Step | None:
+def describe_partitions(model: Model) -> RequestStep | None:
     name, _ = model.some_partition()
     fields: dict[str, Any] = {"topics": [{"name": name}], "response_partition_limit": model.pick([1, 2000, 0, -1])}
     if model.chance(0.3):
         fields["cursor"] = {"topic_name": name, "partition_index": model.pick([0, 1, -1])}
-    return Step("DescribeTopicPartitions", model.version("DescribeTopicPartitions"), fields, model.connection())
+    return RequestStep("DescribeTopicPartitions", model.version("DescribeTopicPartitions"), fields, model.connection())
 
 
 @rule("DescribeLogDirs", 0.5)
-def log_dirs(model: Model) -> Step | None:
+def log_dirs(model: Model) -> RequestStep | None:
     name, partition = model.some_partition()
-    return Step(
+    return RequestStep(
         "DescribeLogDirs",
         model.version("DescribeLogDirs", 3),
         {"topics": [{"topic": name, "partitions": [partition]}]},

@@ -7,7 +7,7 @@ from typing import Any
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.model import Model, ModelProducer
 from brokertrial.suites.explore.normalise import codes
-from brokertrial.suites.explore.step import Learn, Step, Visible
+from brokertrial.suites.explore.step import Learn, RequestStep, Visible
 
 
 def _mine(model: Model) -> ModelProducer | None:
@@ -35,7 +35,7 @@ def _opens(producer: ModelProducer, *places: tuple[str, int]) -> Learn:
 
 
 @rule("InitProducerId", 2.0)
-def init(model: Model) -> Step | None:
+def init(model: Model) -> RequestStep | None:
     tid = model.pick(model.transactional_ids)
     known = next((each for each in model.producers if each.transactional_id == tid), None)
     fields: dict[str, Any] = {"transactional_id": tid, "transaction_timeout_ms": model.pick([60_000] * 8 + [0, 10**9])}
@@ -43,7 +43,7 @@ def init(model: Model) -> Step | None:
         fields["transactional_id"] = ""
     if known and model.chance(0.3):
         fields |= {"producer_id": known.producer, "producer_epoch": known.epoch + model.pick([0, 0, 0, 1, -1])}
-    step = Step("InitProducerId", model.version("InitProducerId"), fields, model.connection())
+    step = RequestStep("InitProducerId", model.version("InitProducerId"), fields, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         if answer["error_code"] or fields["transactional_id"] != tid:
@@ -60,7 +60,7 @@ def init(model: Model) -> Step | None:
 
 
 @rule("AddPartitionsToTxn", 3.0)
-def add_partitions(model: Model) -> Step | None:
+def add_partitions(model: Model) -> RequestStep | None:
     producer = _mine(model)
     if producer is None:
         return None
@@ -76,21 +76,23 @@ def add_partitions(model: Model) -> Step | None:
         fields = {f"v3_and_below_{key}": value for key, value in who.items()} | {"v3_and_below_topics": topics}
     added = [(name, index) for name, indexes in places.items() for index in indexes]
     learn = None if only_verify else _opens(producer, *added)
-    return Step("AddPartitionsToTxn", version, fields, model.connection(), learn=learn)
+    return RequestStep("AddPartitionsToTxn", version, fields, model.connection(), learn=learn)
 
 
 @rule("AddOffsetsToTxn", 1.2)
-def add_offsets(model: Model) -> Step | None:
+def add_offsets(model: Model) -> RequestStep | None:
     producer = _mine(model)
     if producer is None:
         return None
     group = model.pick([each.name for each in model.groups] * 4 + [""])
     fields = _who(model, producer) | {"group_id": group}
-    return Step("AddOffsetsToTxn", model.version("AddOffsetsToTxn"), fields, model.connection(), learn=_opens(producer))
+    return RequestStep(
+        "AddOffsetsToTxn", model.version("AddOffsetsToTxn"), fields, model.connection(), learn=_opens(producer)
+    )
 
 
 @rule("TxnOffsetCommit", 1.2)
-def commit_offsets(model: Model) -> Step | None:
+def commit_offsets(model: Model) -> RequestStep | None:
     producer = _mine(model)
     if producer is None:
         return None
@@ -118,16 +120,16 @@ def commit_offsets(model: Model) -> Step | None:
             "generation_id_or_member_epoch": member.generation + model.pick([0, 0, 1]),
         }
     version = model.version("TxnOffsetCommit", 0, 5)
-    return Step("TxnOffsetCommit", version, fields, model.connection(), learn=_opens(producer))
+    return RequestStep("TxnOffsetCommit", version, fields, model.connection(), learn=_opens(producer))
 
 
 @rule("EndTxn", 2.5)
-def end(model: Model) -> Step | None:
+def end(model: Model) -> RequestStep | None:
     producer = _mine(model)
     if producer is None:
         return None
     who = _who(model, producer)
-    step = Step("EndTxn", model.version("EndTxn"), who | {"committed": model.chance(0.6)}, model.connection())
+    step = RequestStep("EndTxn", model.version("EndTxn"), who | {"committed": model.chance(0.6)}, model.connection())
 
     def learn(answer: dict[str, Any]) -> None:
         if answer["error_code"]:
@@ -142,16 +144,16 @@ def end(model: Model) -> Step | None:
 
 
 @rule("DescribeTransactions", 0.8)
-def describe(model: Model) -> Step | None:
+def describe(model: Model) -> RequestStep | None:
     tid = model.pick([*model.transactional_ids, f"{model.prefix}-nobody", ""])
-    return Step("DescribeTransactions", 0, {"transactional_ids": [tid]}, model.connection())
+    return RequestStep("DescribeTransactions", 0, {"transactional_ids": [tid]}, model.connection())
 
 
 @rule("ListTransactions", 0.6)
-def listing(model: Model) -> Step | None:
+def listing(model: Model) -> RequestStep | None:
     fields: dict[str, Any] = {"state_filters": model.pick([[], ["Ongoing"], ["CompleteCommit", "Empty"], ["Sleeping"]])}
     if (producer := _mine(model)) and model.chance(0.3):
         fields["producer_id_filters"] = [producer.producer]
     if model.chance(0.2):
         fields["transactional_id_pattern"] = model.pick([f"{model.prefix}.*", "("])
-    return Step("ListTransactions", model.version("ListTransactions"), fields, model.connection())
+    return RequestStep("ListTransactions", model.version("ListTransactions"), fields, model.connection())
