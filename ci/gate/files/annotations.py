@@ -21,7 +21,11 @@ SHOWN_CASES = 5
 def render(gated: Gated) -> str:
     """The lines, errors first."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
+    shown_already: set[tuple[str, str]] = set()
     for finding in findings(gated.decision, gated.state.known, gated.policy):
+        if (finding.kind, finding.case) in shown_already:
+            continue  # what else is wrong in the case is in the summary
+        shown_already.add((finding.kind, finding.case))
         same = finding.cause or f"{finding.kind} {finding.case}"
         groups.setdefault((finding.level, finding.kind, same), []).append(finding)
     lines = []
@@ -40,7 +44,8 @@ def _line(group: list[Finding], baseline: str) -> str:
     place = {"file": baseline, "line": str(first.line)} if first.kind in IN_BASELINE and baseline else {}
     properties = {**place, "title": f"{first.kind}: {first.case}"}
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{COMMAND[first.level]} {said}::{_message(' '.join(_sentences(group)))}"
+    text = "\n".join(_sentences(group))
+    return f"::{COMMAND[first.level]} {said}::{_message(text)}"
 
 
 def _sentences(group: list[Finding]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.findings import Finding, findings
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.reports import summary
@@ -41,8 +42,8 @@ def _page(gated: Gated) -> Iterator[str]:
     for note in gated.notes:
         yield f"- {_plain(note)}"
     if gated.last:
-        told = f"{gated.last.run.started_at[:16].replace('T', ' ')} UTC, {gated.last.run.target_version}"
-        yield f"- compared with the last good run of {told}"
+        version = f" ({gated.last.run.target_version})" if gated.last.run.target_version else ""
+        yield f"- compared with the last good run, {gated.last.run.started_at[:16].replace('T', ' ')} UTC{version}"
     found = findings(decision, gated.state.known, gated.policy)
     broken = {result.case for result in decision.changes.broken}
     for kind, title in TABLES.items():
@@ -52,7 +53,8 @@ def _page(gated: Gated) -> Iterator[str]:
 
 def _table(title: str, rows: Sequence[Finding], broken: set[str]) -> Iterator[str]:
     yield ""
-    yield f"### {title}: {len(rows)}"
+    cases = len({row.case for row in rows})
+    yield f"### {title}: {len(rows)}" + (f", in {counted(cases, 'case')}" if cases < len(rows) else "")
     yield ""
     yield "| case | rule | what | since the last good run |"
     yield "|---|---|---|---|"

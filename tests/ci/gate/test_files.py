@@ -77,7 +77,7 @@ def test_annotations_are_workflow_commands_one_a_cause(red: Gated) -> None:
     lines = annotated(red).splitlines()
     assert all(WORKFLOW_COMMAND.fullmatch(line) for line in lines), lines
     assert [line for line in lines if "offsets/also-new" in line] == [
-        "::error title=new%3A offsets/new::it is wrong Also in offsets/also-new."
+        "::error title=new%3A offsets/new::it is wrong%0AAlso in offsets/also-new."
     ]
     assert any(line.startswith("::error file=ci/known.toml,line=7,title=mended") for line in lines)
 
