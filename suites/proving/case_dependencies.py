@@ -33,18 +33,29 @@ DECLARES = "suites/case.py"
 
 def text_hash(case: Case) -> str:
     """Changes with the case itself."""
-    return text_of(case.file.read_text(encoding="utf-8"), case.function.__name__)
+    return _texts_in(case.file)[case.function.__name__]
 
 
 def text_of(source: str, function_name: str) -> str:
     """The hash of one case in a file."""
+    return _texts(source)[function_name]
+
+
+@cache
+def _texts_in(file: Path) -> Mapping[str, str]:
+    return _texts(file.read_text(encoding="utf-8"))
+
+
+def _texts(source: str) -> Mapping[str, str]:
+    """The hash of each function, without what it detects."""
+    found = {}
     for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == function_name:
+        if isinstance(node, ast.FunctionDef):
             for call in node.decorator_list:
                 if isinstance(call, ast.Call):
                     call.keywords = [word for word in call.keywords if word.arg != "detects"]
-            return _hash(_said(node))
-    raise KeyError(function_name)
+            found[node.name] = _hash(_said(node))
+    return found
 
 
 def under(case: Case) -> frozenset[str]:
@@ -56,13 +67,18 @@ def under(case: Case) -> frozenset[str]:
 def files_from(file: str, kind: str, root: Path = ROOT) -> frozenset[str]:
     """The file of a case and what it comes to, by imports."""
     judges = [path.relative_to(root).as_posix() for name in JUDGES[kind] for path in root.glob(name)]
+    return reached([file, *judges], TOPS[kind], root) | {SCHEMA}
+
+
+def reached(files: Iterable[str], inside: str | tuple[str, ...], root: Path = ROOT) -> frozenset[str]:
+    """The files and all that they come to by imports, as far as it lies inside of these folders."""
     found: set[str] = set()
-    waiting = [file, *judges]
+    waiting = list(files)
     while waiting:
         if (name := waiting.pop()) not in found and name != DECLARES:
             found.add(name)
-            waiting += [other for other in _imported(name, root) if other.startswith(TOPS[kind])]
-    return frozenset(found | {SCHEMA})
+            waiting += [other for other in _imported(name, root) if other.startswith(inside)]
+    return frozenset(found)
 
 
 def under_hash(case: Case) -> str:

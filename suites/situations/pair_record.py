@@ -3,13 +3,13 @@
 suites/situations/pairs.json is generated (`make prove-pairs`), one line a pair. A pair accuses once three of its draws
 have passed there, the failing one among them, in such a setting (one node, or several); else it warns. A draw that
 Apache Kafka does not pass says nothing of anybody, nor does one that changes nothing: both are left out of runs. An
-entry is about the texts of the case and of the situation as they were then.
+entry is about the text of the case as its proof takes it (without `detects`, comments and what its file holds beside
+it), and about all that the situation does: its own file, and those of suites/situations that it comes to by imports.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -18,9 +18,13 @@ import msgspec
 
 from brokertrial.suites.case import Case
 from brokertrial.suites.draw import Draw
-from brokertrial.suites.situations import DRAWS, situations
+from brokertrial.suites.proving.case_dependencies import reached, state_of, text_hash
+from brokertrial.suites.situations import DRAWS
 
 RECORD = Path(__file__).with_name("pairs.json")
+FOLDER = "suites/situations"
+SHARED = frozenset({f"{FOLDER}/__init__.py", f"{FOLDER}/acting.py"})
+"""What every situation comes to, and what decides nothing of what it does."""
 ENOUGH = DRAWS
 Setting = Literal["one", "several"]
 
@@ -114,10 +118,11 @@ def record() -> PairRecord:
 
 
 def text_of(case: Case, situation: str) -> str:
-    """Changes with the text of the case, and with that of the situation."""
-    return hashlib.sha256(f"{case.content_hash}/{_text(situation)}".encode()).hexdigest()[:10]
+    """Changes with the text of the case, and with what the situation does."""
+    return hashlib.sha256(f"{text_hash(case)}/{_text(situation)}".encode()).hexdigest()[:10]
 
 
 @cache
 def _text(situation: str) -> str:
-    return inspect.getsource(inspect.getmodule(situations()[situation]))  # type: ignore[arg-type]
+    own = f"{FOLDER}/{situation.replace('-', '_')}.py"
+    return repr(state_of(reached([own], FOLDER) - SHARED))

@@ -1,0 +1,99 @@
+"""Puts the wire cases to the broker in this process, on virtual time: started by in_process.py, with a changed broker first on its path.
+
+    python -P bench/in_process_worker.py FOLDER < entries    # one a line: a case, or a pair
+
+A line of JSON an entry comes back as it is decided. Only what one node shows is tried here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+import msgspec
+
+from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import Case
+from brokertrial.suites.closing_look.look import closing_look
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.run_case import Situate, attempt
+from brokertrial.suites.probe.wire import Wire
+from brokertrial.suites.result import Outcome
+from brokertrial.suites.running.disturbance import Disturbance
+from brokertrial.suites.situations import situation_of
+from brokertrial.suites.situations.pairs import case_named
+from tests.suites.in_process import NODE, NOW_MS, InProcess
+
+LONGEST_S = 30
+"""Of the machine's time: a broker in this process that never comes back would take this process with it."""
+
+
+class Said(msgspec.Struct):
+    """What came of one entry."""
+
+    entry: str
+    verdict: str
+    sentence: str = ""
+
+
+class TooLong(BaseException):
+    """The broker did not come back."""
+
+
+def main() -> None:
+    """Answers each entry of stdin."""
+    signal.signal(signal.SIGALRM, _too_long)
+    folder = Path(sys.argv[1])
+    for line in sys.stdin:
+        case = case_named(line.strip())
+        assert case is not None, line
+        print(msgspec.json.encode(_said(case, folder / "data")).decode(), flush=True)
+
+
+def _said(case: Case, data: Path) -> Said:
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    signal.alarm(LONGEST_S)
+    try:
+        outcome = _tried(case, data)
+    except TooLong:
+        return Said(case.id, Verdict.FAIL, f"the broker did not come back within {LONGEST_S} s")
+    except Exception as error:  # noqa: BLE001 - the broker is in this process: what it raises ends the attempt
+        return Said(case.id, Verdict.FAIL, f"the broker raised {type(error).__name__}: {error}")
+    finally:
+        signal.alarm(0)
+    return Said(case.id, outcome.verdict, outcome.reason.sentence if outcome.reason else "")
+
+
+def _tried(case: Case, data: Path) -> Outcome:
+    world = InProcess(data)
+    try:
+        context = CaseContext(
+            prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True, situation=case.situation
+        )
+        wire = Wire(world, context, [world.address])
+        controls: Mapping[int, Any] = {NODE: world}
+        return attempt(case, wire, world, controls, lambda: True, None, closing_look, _situate(case, world, controls))
+    finally:
+        world.end()
+
+
+def _situate(case: Case, world: InProcess, controls: Mapping[int, Any]) -> Situate | None:
+    draw = case.situation
+    if draw is None:
+        return None
+    return lambda wire: situation_of(draw, case.plain_id, wire, Disturbance(controls, lambda: wire))
+
+
+def _too_long(*_: object) -> None:
+    raise TooLong
+
+
+if __name__ == "__main__":
+    main()
