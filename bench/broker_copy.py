@@ -69,16 +69,24 @@ def wire_cases() -> list[str]:
 
 
 def looked_at(
-    cases: Iterable[str], situations: tuple[str, ...] = (), *, target: str = "reference", seed: int = 1, jobs: int = 4
+    cases: Iterable[str],
+    situations: tuple[str, ...] = (),
+    *,
+    target: str = "reference",
+    seed: int = 1,
+    jobs: int = 4,
+    of: int = 0,
 ) -> Found:
-    """The verdicts of the cases on the broker as it is now; it ends early where a broker fails all over."""
+    """The verdicts of the cases on the broker as it is now; it ends early where a broker fails all over: in more than
+    its share of them, or of as many as `of`."""
     chosen = tuple(cases)
+    most = BROAD * max(of, len(chosen))
     failed: list[str] = []
 
     def note(event: RunEvent) -> None:
         if isinstance(event, CaseFinished) and event.result.verdict is Verdict.FAIL and "@" not in event.result.case:
             failed.append(event.result.case)
-            if len(failed) > BROAD * len(chosen):
+            if len(failed) > most:
                 raise Enough
 
     with tempfile.TemporaryDirectory(prefix="broker-run-") as folder:
@@ -98,10 +106,10 @@ def looked_at(
             return Found("dead", [], problem.said)
     if ended.status == ExitStatus.INTERRUPTED:
         raise KeyboardInterrupt
-    return _judged(ended.results, len(chosen))
+    return _judged(ended.results, most)
 
 
-def _judged(results: tuple[CaseResult, ...], tried: int) -> Found:
+def _judged(results: tuple[CaseResult, ...], most: float) -> Found:
     """Broad before plain before pair."""
     failed = [result for result in results if result.verdict is Verdict.FAIL]
     plain = [result for result in failed if "@" not in result.case]
@@ -110,6 +118,6 @@ def _judged(results: tuple[CaseResult, ...], tried: int) -> Found:
     kill = "plain" if plain else "pair" if by else "survived"
     if not results or any(result.reason and result.reason.kind in ("died", "sick") for result in failed):
         kill = "dead"
-    elif len(plain) > BROAD * tried:
+    elif len(plain) > most:
         kill = "broad"
     return Found(kill, [result.case for result in by], first, len(results))

@@ -1,8 +1,8 @@
-"""Puts the wire cases to the broker in this process, on virtual time: started by in_process.py, with a changed broker first on its path.
+"""Puts wire cases to the broker in this process, on virtual time; in_process.py starts it with another broker.
 
-    python -P bench/in_process_worker.py FOLDER < entries    # one a line: a case, or a pair
+    python -P bench/in_process_worker.py FOLDER ENTRIES    # a file, one a line: a case, or a pair
 
-A line of JSON an entry comes back as it is decided. Only what one node shows is tried here.
+A line of JSON an entry comes back as it is decided.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import msgspec
+from in_process import Said
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
@@ -34,25 +36,17 @@ LONGEST_S = 30
 """Of the machine's time: a broker in this process that never comes back would take this process with it."""
 
 
-class Said(msgspec.Struct):
-    """What came of one entry."""
-
-    entry: str
-    verdict: str
-    sentence: str = ""
-
-
 class TooLong(BaseException):
     """The broker did not come back."""
 
 
 def main() -> None:
-    """Answers each entry of stdin."""
+    """Answers each entry, in this order."""
     signal.signal(signal.SIGALRM, _too_long)
-    folder = Path(sys.argv[1])
-    for line in sys.stdin:
-        case = case_named(line.strip())
-        assert case is not None, line
+    folder, entries = map(Path, sys.argv[1:3])
+    for name in entries.read_text(encoding="utf-8").splitlines():
+        case = case_named(name)
+        assert case is not None, name
         print(msgspec.json.encode(_said(case, folder / "data")).decode(), flush=True)
 
 

@@ -3,10 +3,12 @@
     python bench/patched_brokers.py PATCHES [--stage plain --stage sample --stage deep] [--only 02 ...]
         [--target 02=reference:3 ...] [--table patched.jsonl]
 
-Each NN.patch is put on a copy of reference_impl (`git apply`), and the wire cases on that broker: as they are written,
-then in the sample of situations, then in all that are proven. A patch that was found is not tried again, and what the
-table holds is not run again. The first row is the broker without a patch, which must fail nothing. Exit status 1 where
-it does.
+Each NN.patch is put on a copy of reference_impl (`git apply`, else as far as its lines are found near where they were),
+and the wire cases on that broker: as they are written, then in the sample of situations, then in all that are proven.
+They are put to it in one process first, on virtual time (in_process.py); what accuses there is run as a user would run
+it, and counts when it accuses there too. Only where nothing does, all are run (with `--quick` none: it has survived). A
+patch that was found is not tried again, and what the table holds is not run again. The first row is the broker without
+a patch, which must fail nothing. Exit status 1 where it does.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,10 +25,13 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from broker_copy import Found, broker_copy, looked_at, wire_cases
+from in_process import accused, entries
 
 STAGES = {"plain": (), "sample": ("sample",), "deep": ("deep",)}
 CONTROL = "unpatched"
 FOUND = ("plain", "pair")
+ENOUGH = 4
+"""So many accusations in one process are tried as a run."""
 
 
 class Row(msgspec.Struct):
@@ -47,7 +53,7 @@ def main() -> int:
             over = any(row.patch == patch and (row.stage == stage or row.found.kill != "survived") for row in rows)
             if over or (options.only and patch not in options.only):
                 continue
-            row = _scored(options.patches, patch, stage, places.get(patch, "reference"), options.jobs, options.seed)
+            row = _scored(options, patch, stage, places.get(patch, "reference"))
             rows.append(row)
             with options.table.open("ab") as table:
                 table.write(msgspec.json.encode(row) + b"\n")
@@ -56,15 +62,35 @@ def main() -> int:
     return int(any(row.patch == CONTROL and row.found.kill != "survived" for row in rows))
 
 
-def _scored(folder: Path, patch: str, stage: str, target: str, jobs: int, seed: int) -> Row:
+def _scored(options: argparse.Namespace, patch: str, stage: str, target: str) -> Row:
     with broker_copy() as copy:
-        if patch != CONTROL:
-            applied = subprocess.run(
-                ["git", "apply", str((folder / f"{patch}.patch").resolve())], cwd=copy, capture_output=True, text=True
-            )
-            if applied.returncode:
-                return Row(patch, stage, target, Found("refused", [], applied.stderr.strip()))
-        return Row(patch, stage, target, looked_at(wire_cases(), STAGES[stage], target=target, seed=seed, jobs=jobs))
+        if patch != CONTROL and (refusal := _put_on(copy, options.patches / f"{patch}.patch")):
+            return Row(patch, stage, target, Found("refused", [], refusal))
+        return Row(patch, stage, target, _found(options, patch, STAGES[stage], target))
+
+
+def _found(options: argparse.Namespace, patch: str, situations: tuple[str, ...], target: str) -> Found:
+    run = partial(looked_at, target=target, seed=options.seed, jobs=options.jobs)
+    if target == "reference" and patch != CONTROL:
+        suspects = accused(entries(situations, options.seed), ENOUGH)
+        if suspects:
+            found = run([one.entry for one in suspects], of=len(wire_cases()))
+            if found.kill != "survived":
+                return found
+        if options.quick:
+            return Found("survived", [], "; ".join(f"in one process {one.entry}: {one.sentence}" for one in suspects))
+    return run(wire_cases(), situations)
+
+
+def _put_on(copy: Path, patch: Path) -> str:
+    """Why the patch does not fit; empty where it is in the copy."""
+    said = ""
+    for words in (["git", "apply"], ["patch", "--strip=1", "--fuzz=3", "--silent", "--input"]):
+        done = subprocess.run([*words, str(patch.resolve())], cwd=copy, capture_output=True, text=True)
+        if not done.returncode:
+            return ""
+        said = (done.stderr or done.stdout).strip()
+    return said
 
 
 def _line(row: Row) -> str:
@@ -93,6 +119,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="PATCH")
     parser.add_argument("--target", action="append", default=[], metavar="PATCH=TARGET")
     parser.add_argument("--table", type=Path, default=Path("patched.jsonl"))
+    parser.add_argument("--quick", action="store_true", help="what no case accuses in one process has survived")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()

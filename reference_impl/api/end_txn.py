@@ -8,6 +8,7 @@ v5 raises the producer's epoch with every transaction and tells it (transaction.
 
 from __future__ import annotations
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.txn.version2 import next_incarnation
 from brokertrial.wire import errors
@@ -22,7 +23,7 @@ def end_txn(request: Struct, context: Context) -> Struct:
         raise_epoch=context.version >= 5,
     )  # fmt: skip
     code = step.error
-    if code == errors.PRODUCER_FENCED and context.version < 2:
+    if code == errors.PRODUCER_FENCED and context.version < 2 and not bugs.on("S08"):
         code = errors.INVALID_PRODUCER_EPOCH
     producer_id, epoch = next_incarnation(step.transaction) if not code else (-1, -1)
     return response("EndTxn", error_code=code, producer_id=producer_id, producer_epoch=epoch)

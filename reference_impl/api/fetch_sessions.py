@@ -134,7 +134,7 @@ class FetchSessions:
             return SessionError(errors.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != epoch and not bugs.on("N07"):
             return SessionError(errors.INVALID_FETCH_SESSION_EPOCH)
-        if session.by_id != by_id:
+        if session.by_id != by_id and not bugs.on("S09"):
             return SessionError(errors.FETCH_SESSION_TOPIC_ID_ERROR)
         session.update(wanted, forgotten)
         if len(session.partitions) > _MOST_PARTITIONS:

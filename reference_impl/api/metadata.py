@@ -43,7 +43,7 @@ def metadata(request: Struct, context: Context) -> Struct:
         topics = [_absent(str(t["name"]), errors.INVALID_REQUEST) for t in topics]
     for found in topics if context.version < 9 and bugs.on("Q16") else ():
         found["partitions"] = found["partitions"][:-1] or found["partitions"]  # type: ignore[index]
-    if request.include_topic_authorized_operations:
+    if request.include_topic_authorized_operations and not bugs.on("S07"):
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS
     asked = request.include_cluster_authorized_operations
@@ -61,7 +61,8 @@ def _wanted(node: Broker, wanted: Struct, creations: Iterator[int]) -> dict[str,
     if wanted.name is None or (wanted.topic_id != ZERO_UUID and wanted.name == ""):
         topic = node.topics.by_id(wanted.topic_id)
         if topic is None:
-            return {"error_code": errors.UNKNOWN_TOPIC_ID, "name": None, "topic_id": wanted.topic_id, "partitions": []}
+            lost = errors.UNKNOWN_TOPIC_OR_PARTITION if bugs.on("S06") else errors.UNKNOWN_TOPIC_ID
+            return {"error_code": lost, "name": None, "topic_id": wanted.topic_id, "partitions": []}
         return _present(node, topic)
     name = wanted.name
     topic = node.topics.get(name)

@@ -72,6 +72,7 @@ class InProcess:
         self._data, self._settings = data, settings
         self._loop = asyncio.new_event_loop()
         self._past_s = 0.0
+        self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
         self._ns = 0
         self.tape: list[TranscriptEntry] = []
         self._lines: dict[str, tuple[ClientConnection, Pipe]] = {}
@@ -79,7 +80,7 @@ class InProcess:
 
     def _begin(self, now_ms: int) -> None:
         self._now = ManualClock(now_ms)
-        self._node = Node(BrokerConfig(self._data, node_id=NODE, settings=self._settings), self._now, Random(7))
+        self._node = Node(BrokerConfig(self._data, node_id=NODE, settings=self._settings), self._now, self._rng)
         self._run(self._node.start)
 
     # the Exchanger

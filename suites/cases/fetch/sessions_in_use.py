@@ -228,3 +228,26 @@ def a_session_does_not_pass_to_a_new_topic(wire, topic):
     )
     anew = opened(wire, {(topic, 0): 0}, version=13).must_name((topic, 0))
     anew.of(topic, 0).must_hold("new", "newer", "newest")
+
+
+@case(
+    "fetch/session-in-another-version",
+    guarantee="fetch-009",
+    needs=["partitions"],
+    apis={"Fetch": 13},
+    detects=["S09"],
+)
+def a_session_keeps_to_names_or_to_ids(wire, topic_of):
+    """A step of a session that names topics by id where the session was opened by name, or the reverse, MUST be refused
+    as FETCH_SESSION_TOPIC_ID_ERROR (106), and the session MUST go on in its own turn.
+    """
+    topic = topic_of(partitions=2 * len(wire.nodes))
+    one, two = ((topic, partition) for partition in wire.led_together(topic, 2))
+    wire.produce(topic, batch("a"), one[1])
+    newest = max(wire.versions("Fetch"))
+    for own, other in ((12, newest), (newest, 12)):
+        with wire.part(f"opened in v{own}"):
+            session = Session(wire, {one: 0, two: 0}, version=own)
+            odd = wire.fetch_many({one: 1}, session_id=session.id, session_epoch=1, version=other, max_wait_ms=200)
+            odd.must_be_refused(errors.FETCH_SESSION_TOPIC_ID_ERROR)
+            session.step({one: 1}).must_name()

@@ -4,6 +4,7 @@ from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 IDS = {"InitProducerId": 0}
 NOT_NEXT = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.DUPLICATE_SEQUENCE_NUMBER)
@@ -108,3 +109,48 @@ def a_refused_batch_uses_up_no_sequence(wire, topic):
     wire.produce(topic, producer.batch("b", sequence=1)).must_be_at(1)
     wire.produce(topic, producer.batch("c", sequence=2)).must_be_at(2)
     wire.read_all(topic).must_hold("a", "b", "c")
+
+
+@case(
+    "idempotence/described-in-part",
+    guarantees=["txn-026", "idem-015"],
+    apis={**IDS, "DescribeProducers": 0, "AddPartitionsToTxn": 0},
+    needs=["partitions"],
+    detects=["S10"],
+)
+def each_partition_tells_its_own_producers(wire, topic_of, transactional_id):
+    """One DescribeProducers MUST tell of each partition that it names its own producers, each once with the epoch, the
+    last sequence and the open transaction that it has there; of one that nobody wrote to none, and of one that does not
+    exist that it does not (3).
+    """
+    topic = topic_of(partitions=4 * len(wire.nodes))
+    here = wire.led_together(topic, 3)
+    one, two, running = wire.producer(), wire.producer(), wire.producer(transactional_id)
+    began = wire.now_ms()
+    for partition, batches in ((here[0], 2), (here[1], 3)):
+        for number in range(batches):
+            one.send(topic, f"{number}", "and one more", partition=partition)
+    two.send(topic, "a", partition=here[1])
+    open_at = running.send(topic, "open", partition=here[1]).offset
+    wire.produce(topic, one.batch("raised", sequence=0, epoch=one.epoch + 1), here[0])
+    wanted = {
+        here[0]: {one.id: (one.epoch + 1, 0, -1)},
+        here[1]: {one.id: (one.epoch, 5, -1), two.id: (two.epoch, 0, -1), running.id: (running.epoch, 0, open_at)},
+        here[2]: {},
+    }
+    absent = 4 * len(wire.nodes)
+    rows = [{"name": topic, "partition_indexes": [here[1], absent, here[2], here[0]]}]
+    answer = wire.ask(request("DescribeProducers", topics=rows), to=lambda: wire.leader(topic, here[0]))
+    told = {row.partition_index: row for row in answer.struct.topics[0].partitions}
+    codes = {index: row.error_code for index, row in told.items()}
+    must = dict.fromkeys(wanted, 0) | {absent: errors.UNKNOWN_TOPIC_OR_PARTITION}
+    answer.must(codes == must, f"the error codes are {codes}; they must be {must}", "topics")
+    for index, producers in wanted.items():
+        found = {
+            row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset)
+            for row in told[index].active_producers
+        }
+        answer.must(found == producers, f"partition {index} tells of {found}; it must be {producers}", "topics")
+        late = [row.last_timestamp for row in told[index].active_producers if row.last_timestamp < began]
+        answer.must(not late, f"the last times are {late}; the records have {began} and later", "topics")
+    running.abort().must_succeed()

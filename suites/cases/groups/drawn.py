@@ -1,0 +1,168 @@
+"""A classic group whose members come, change, return and go as is drawn: each generation is followed."""
+
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
+
+APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 0, "DescribeGroups": 4, "OffsetCommit": 2}
+STEPS = (
+    *("comes", "comes", "comes", "goes", "goes", "other wishes", "other wishes"),
+    *("leader again", "follower again", "static returns", "outsiders"),
+)
+MOST, ROW = 4, "groups[0]"
+
+
+class Group:
+    """A group as it must be: `given` is each member's assignment."""
+
+    def __init__(self, name):
+        self.name, self.members, self.gone, self.given, self.generation, self.made = name, [], [], {}, None, 0
+        self.before = None
+
+
+@case(
+    "groups/whatever-comes-next",
+    guarantees=["grp-006", "grp-007", "grp-008", "grp-009", "grp-010", "grp-015", "grp-020"],
+    apis=APIS,
+    detects=["M24a", "M27", "N04"],
+)
+def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
+    """Whoever comes, goes, changes what it wishes or returns as a static member, each generation MUST be one above the
+    one before, MUST have a protocol that all support and most prefer, MUST tell its leader alone what each brings, and
+    MUST hand each its own; the group is described so, and who is not in it is refused.
+
+    Up to four members, static ones among them, 30 drawn steps. A follower that joins again unchanged and a static
+    member that returns begin no generation.
+    """
+    one = Group(group)
+    _comes(wire, one, rng)
+    for turn in range(30):
+        step = rng.choice(STEPS)
+        static = [member for member in one.members if member.settings.get("instance_id")]
+        followers = [member for member in one.members if not member.leads]
+        if step == "comes" and len(one.members) < MOST:
+            _comes(wire, one, rng)
+        elif step == "goes" and len(one.members) > 1:
+            leaver = one.members.pop(rng.randrange(len(one.members)))
+            leaver.leave().must_succeed()
+            one.gone.append(leaver)
+            _rebalanced(wire, one, (), rng)
+        elif step == "other wishes":
+            member = rng.choice(one.members)
+            member.settings["protocols"] = _wishes(rng, turn)
+            _rebalanced(wire, one, [member], rng)
+        elif step == "leader again":
+            _rebalanced(wire, one, [member for member in one.members if member.leads][:1] or one.members[:1], rng)
+        elif step == "follower again" and followers:
+            _stays(wire, one, rng.choice(followers))
+        elif step == "static returns" and static:
+            _returns(wire, one, rng.choice(static))
+        elif step == "outsiders":
+            _refused(one)
+        rng.choice(one.members).commit(topic, offset=turn).must_succeed()
+        wire.committed(group, topic).must_be(turn)
+        _must_be_described(wire, one)
+
+
+def _wishes(rng, turn):
+    """Some of three protocols in some order, of which all know b."""
+    names = ["b", *(name for name in ("a", "c") if rng.random() < 0.8)]
+    rng.shuffle(names)
+    return [(name, f"{name}{turn}".encode()) for name in names]
+
+
+def _comes(wire, one, rng):
+    one.made += 1
+    name = f"m{one.made}"
+    static = {"instance_id": f"i{one.made}"} if rng.random() < 0.4 else {}
+    member = wire.member(one.name, name, protocol_type="opaque", protocols=_wishes(rng, one.made), **static)
+    one.members.append(member)
+    _rebalanced(wire, one, [member], rng)
+
+
+def _rebalanced(wire, one, callers, rng):
+    """Those who call for it join, the others are told by heartbeat, and all are in the next generation."""
+    for member in callers:
+        member.begin_join()
+    for member in one.members:
+        if member not in callers:
+            member.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+            member.begin_join()
+    joined = [member.finish_join().must_succeed() for member in one.members]
+    expected = joined[0].generation if one.generation is None else one.generation + 1
+    leads = [member for member in one.members if member.leads]
+    wire.must(len(leads) == 1, f"{len(leads)} members are told that they lead; it must be one", *joined)
+    for answer in joined:
+        answer.must_have("generation_id", expected).must_have("leader", leads[0].id)
+        answer.must(answer.protocol in _elected(one), f"the protocol is {answer.protocol}", "protocol_name")
+    for member, answer in zip(one.members, joined, strict=True):
+        known = {each.id: dict(each.settings["protocols"])[answer.protocol] for each in one.members}
+        wanted = known if member is leads[0] else {}
+        answer.must(answer.members == wanted, f"it tells of {answer.members}; it must tell of {wanted}", "members")
+    one.before, one.generation = one.generation, expected
+    one.given = {member.id: rng.randbytes(8) for member in one.members}
+    synced = [member.sync(one.given if member is leads[0] else None, wait=False) for member in one.members]
+    for member, answer in zip(one.members, synced, strict=True):
+        answer.must_bring(one.given[member.id])
+
+
+def _elected(one):
+    """The protocols that may win: each votes for its first that all support."""
+    lists = [[name for name, _ in member.settings["protocols"]] for member in one.members]
+    shared = set.intersection(*map(set, lists))
+    votes = [next(name for name in names if name in shared) for names in lists]
+    return {name for name in votes if votes.count(name) == max(map(votes.count, votes))}
+
+
+def _stays(wire, one, member):
+    """A follower that joins again as it is gets what it has."""
+    member.join().must_have("generation_id", one.generation)
+    member.sync().must_bring(one.given[member.id])
+    for each in one.members:
+        each.heartbeat().must_succeed()
+
+
+def _returns(wire, one, member):
+    """A static member begins again under a new id, with what it has; its old id is fenced."""
+    old, member.id = member.id, ""
+    answer = member.join().must_have("generation_id", one.generation)
+    answer.must(member.id not in ("", old), "the member has its old id", "member_id")
+    one.given[member.id] = one.given.pop(old)
+    member.sync().must_bring(one.given[member.id])
+    instance = member.settings["instance_id"]
+    for generation in (one.generation, one.generation - 1):
+        fenced = wire.heartbeat(one.name, generation, old, instance_id=instance)
+        fenced.must_be_refused(errors.FENCED_INSTANCE_ID)
+    for each in one.members:
+        each.heartbeat().must_succeed()
+
+
+def _refused(one):
+    for member in one.gone:
+        strange = (errors.UNKNOWN_MEMBER_ID,)
+        member.heartbeat(generation=one.generation).must_be_refused(*strange)
+        member.sync(generation=one.generation).must_be_refused(*strange)
+    if one.before is not None:
+        for member in one.members:
+            for generation in (one.before, one.generation + 1):
+                member.heartbeat(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+                member.sync(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
+
+
+def _must_be_described(wire, one):
+    answer = wire.describe_group(one.name).must_succeed()
+    row = answer.struct.groups[0]
+    told = (row.group_state, row.protocol_type, row.protocol_data in _elected(one))
+    answer.must(told == ("Stable", "opaque", True), f"the group is {told[:2]} with {row.protocol_data}", ROW)
+    found = {
+        each.member_id: (each.group_instance_id, bytes(each.member_metadata), bytes(each.member_assignment))
+        for each in row.members
+    }
+    wanted = {
+        each.id: (
+            each.settings.get("instance_id"),
+            dict(each.settings["protocols"])[row.protocol_data],
+            one.given[each.id],
+        )
+        for each in one.members
+    }
+    answer.must(found == wanted, f"the members are {found}; they must be {wanted}", f"{ROW}.members")

@@ -1,0 +1,168 @@
+"""Several transactions over several partitions, what each step does is drawn: all that is told of them is followed."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+
+APIS = {"AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0, "DescribeProducers": 0}
+WITHIN_S = 10
+APART_MS = 120_000
+"""Between the times of two steps, where segments are to begin."""
+ROW, ACTIVE = "transaction_states[0]", "topics[0].partitions[0].active_producers"
+STEPS = ("send", "send", "send", "send", "plain", "again", "commit", "commit", "abort", "begin anew", "cut")
+
+
+class Log:
+    """A partition as it must be."""
+
+    def __init__(self):
+        self.start = self.end = 0
+        self.records = []
+        """(offset, value, transaction); None is no transaction."""
+
+
+class Running:
+    """A producer and its transaction: `fate` is None while it is open."""
+
+    def __init__(self, producer):
+        self.producer = producer
+        self.began = {}
+        """Place -> the offset at which its open transaction begins there."""
+        self.newest = {}
+        """Place -> (sequence, value, offset) of its newest batch there."""
+        self.fate = [None]
+
+
+@case(
+    "transactions/whatever-comes-next",
+    guarantees=["txn-001", "txn-002", "txn-004", "txn-006", "txn-007", "txn-026"],
+    apis=APIS,
+    needs=["partitions"],
+    detects=["M17", "M18a"],
+)
+def every_log_follows_its_transactions(wire, topic_of, rng):
+    """Whatever producers write, commit, abort and begin anew in whatever order, each partition MUST end and be stable
+    where its transactions say, MUST tell what is open and since when, and MUST hold what was committed for readers.
+
+    Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; records are also
+    deleted from the front.
+    """
+    _follow(wire, topic_of, rng, 60)
+
+
+def _follow(wire, topic_of, rng, turns, disturb=None, **settings):
+    topic, other = topic_of(partitions=2, **settings), topic_of(what="other", **settings)
+    logs = {(topic, 0): Log(), (topic, 1): Log(), (other, 0): Log()}
+    running = [Running(wire.producer(wire.name(f"x{number}"), timeout_ms=120_000)) for number in range(3)]
+    plain = wire.producer()
+    began = wire.now_ms() - turns * APART_MS
+    for turn in range(turns):
+        one, place = rng.choice(running), rng.choice(list(logs))
+        step, log, value = rng.choice(STEPS), logs[place], f"{turn}"
+        made_at = {"timestamp": began + turn * APART_MS} if disturb else {}
+        if step == "send":
+            _sent(one, place, log, value, rng.randint(1, 3), made_at)
+        elif step == "plain":
+            plain.send(place[0], value, partition=place[1], **made_at).must_be_at(log.end)
+            _kept(log, value, None)
+        elif step == "again" and place in one.newest and place in one.began and not disturb:
+            sequence, values, offset = one.newest[place]
+            one.producer.send(place[0], *values, partition=place[1], sequence=sequence).must_be_at(offset)
+        elif step in ("commit", "abort") and one.began:
+            (one.producer.commit() if step == "commit" else one.producer.abort()).must_succeed()
+            _ended(wire, one, logs, step == "commit")
+        elif step == "begin anew":
+            one.producer.start()
+            _ended(wire, one, logs, False)
+        elif step == "cut" and log.end > log.start and not disturb and not any(place in each.began for each in running):
+            log.start = rng.randint(log.start, log.end)
+            wire.delete_records(*place, offset=log.start).must_succeed()
+        if disturb and disturb(turn, topic):
+            for name in (topic, other):
+                wire.await_topic(name)
+            for each, told in logs.items():
+                _must_be_told(wire, each, told, running)
+                _must_hold(wire, each, told, running)
+        _must_be_told(wire, place, log, running)
+    for number, one in enumerate(running):
+        if one.began:
+            (one.producer.commit() if number else one.producer.abort()).must_succeed()
+            _ended(wire, one, logs, number > 0)
+    for place, log in logs.items():
+        _must_be_told(wire, place, log, running)
+        _must_hold(wire, place, log, running)
+
+
+def _must_hold(wire, place, log, running):
+    """All below the stable offset that was not aborted, for a committed reader; all for others, from each batch on."""
+    stable = min((one.began[place] for one in running if place in one.began), default=log.end)
+    below = [record for record in log.records if log.start <= record[0] < stable]
+    committed = [record for record in below if not record[2] or record[2][0]]
+    read = wire.read_all(*place, isolation=COMMITTED)
+    read.must_have_offsets([offset for offset, _, _ in committed]).must_hold(*[value for _, value, _ in committed])
+    every = wire.read_all(*place)
+    every.must_have_offsets([offset for offset, _, _ in log.records if offset >= log.start])
+
+
+def _kept(log, value, fate):
+    log.records.append((log.end, value, fate))
+    log.end += 1
+
+
+def _sent(one, place, log, value, count, settings):
+    """A batch in the transaction, which begins here where it has none in this partition yet."""
+    topic, partition = place
+    values = [f"{value}.{number}" for number in range(count)]
+    one.producer.send(topic, *values, partition=partition, **settings).must_be_at(log.end)
+    sequence = one.producer.sequences[place] - count
+    one.began.setdefault(place, log.end)
+    one.newest[place] = (sequence, values, log.end)
+    for each in values:
+        _kept(log, each, one.fate)
+
+
+def _ended(wire, one, logs, commit):
+    """Each partition of the transaction gets one marker, and no other does."""
+    one.fate[0] = commit
+    for place in one.began:
+        logs[place].end += 1
+    wire.eventually(
+        lambda: [wire.list_offsets(*place).must_name(offset=log.end) for place, log in logs.items()], within=WITHIN_S
+    )
+    had = bool(one.began)
+    one.began, one.newest, one.fate = {}, {}, [None]
+    if had:
+        wanted = "CompleteCommit" if commit else ("CompleteAbort", "Empty")
+        wire.eventually(lambda: _must_be_in(wire, one, wanted), within=WITHIN_S)
+
+
+def _must_be_in(wire, one, states):
+    described = wire.describe_transaction(one.producer.transactional_id).must_succeed()
+    row = described.struct.transaction_states[0]
+    described.must(
+        row.transaction_state in states and not row.topics,
+        f"the transaction is {row.transaction_state} with {len(row.topics)} topics; it must have ended",
+        f"{ROW}.transaction_state",
+    )
+
+
+def _must_be_told(wire, place, log, running):
+    """Both ends at both isolations, the open transactions of the partition, and the partitions of each of these."""
+    open_here = {one.producer.id: one.began[place] for one in running if place in one.began}
+    stable = max(min(open_here.values(), default=log.end), log.start)
+    wire.list_offsets(*place, at="earliest").must_name(offset=log.start)
+    wire.list_offsets(*place).must_name(offset=log.end)
+    wire.eventually(lambda: wire.list_offsets(*place, isolation=COMMITTED).must_name(offset=stable), within=WITHIN_S)
+    told = wire.describe_producers(*place).must_succeed()
+    starts = {row.producer_id: row.current_txn_start_offset for row in told.at(ACTIVE)}
+    found = {producer: start for producer, start in starts.items() if start >= 0}
+    told.must(found == open_here, f"the open transactions begin at {found}; they must be {open_here}", ACTIVE)
+    for one in running:
+        if one.began:
+            described = wire.describe_transaction(one.producer.transactional_id).must_succeed()
+            row = described.struct.transaction_states[0]
+            holds = {(each.topic, number) for each in row.topics for number in each.partitions}
+            described.must(
+                (row.transaction_state, row.producer_id, holds) == ("Ongoing", one.producer.id, set(one.began)),
+                f"it is {row.transaction_state} with {sorted(holds)}; it must hold {sorted(one.began)}",
+                f"{ROW}.topics",
+            )
