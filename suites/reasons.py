@@ -23,6 +23,7 @@ LABELS = {
     "checks-inconclusive": "checks could not decide",
     "unreproduced": "anomaly not reproduced",  # an earlier attempt saw it, the last did not
     "unobserved": "too few observations",  # of a check that decides a guarantee of the case
+    "search-limit": "search without end",  # of an order that explains the answers (suites/closing_look/coordinators.py)
     "history": "history incomplete",
     "unwritten": "history could not be written",
     "tampered": "history does not match its case",

@@ -7,13 +7,16 @@ still false then is a failure. The Fetches also feed the search for harmed recor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.closing_look.coordinator_history import coordinator_histories
+from brokertrial.suites.closing_look.coordinators import order_of_answers
 from brokertrial.suites.closing_look.group import GroupLook
 from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import Subjects, subjects
 from brokertrial.suites.closing_look.transaction import TransactionLook
+from brokertrial.suites.probe.answer import PendingExchange
 from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.permission import RESOURCES
 from brokertrial.suites.probe.wire import Wire
@@ -35,13 +38,29 @@ SEVERAL = 3
 """Cases that fail by the same in their looks; further ones have it as a warning."""
 
 
-def closing_look(wire: Wire) -> None:
-    """Keeps what is false of each subject as a part of the case (`wire.part`). It connects anew, as a fresh client."""
+def closing_look(wire: Wire, undisturbed: bool) -> None:
+    """Keeps what is false of each subject as a part of the case (`wire.part`). It connects anew, as a fresh client.
+
+    `undisturbed`: no node was stopped and no situation was made, so that coordinators forget nothing.
+    """
+    exchanges = tuple(wire.traffic.exchanges or ())
+    if undisturbed:
+        _coordinators_agree_with_themselves(wire, exchanges)
     wire.drop_lines()
-    found = subjects(wire.traffic.exchanges or (), wire.made_topics, wire.made_groups, wire.topic_ids)
+    found = subjects(exchanges, wire.made_topics, wire.made_groups, wire.topic_ids)
     for what, judge in _looks(wire, found):
         with wire.part(f"{PART} {what}"):
             _until_it_fits(wire, what, judge)
+
+
+def _coordinators_agree_with_themselves(wire: Wire, exchanges: Sequence[PendingExchange]) -> None:
+    """Nothing is asked for this: it is decided of what was answered."""
+    for history in coordinator_histories(exchanges):
+        try:
+            order_of_answers(history)
+        except StatementFalse as error:
+            error.part = f"{PART} {history.what}"
+            wire.kept.append(error)
 
 
 def failed_in_several(results: Iterable[CaseResult]) -> tuple[str, ...]:

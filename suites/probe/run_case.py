@@ -37,8 +37,8 @@ OPEN = (WENT_AWAY, CROWDED)
 """Reasons for which a target that is gone is laid to no case: somebody else, or another case, may have ended it."""
 WITNESS_S = 20.0
 NO_EFFECT = "no-effect"
-Look = Callable[[Wire], None]
-"""Asks everything about what a case made: suites/closing_look."""
+Look = Callable[[Wire, bool], None]
+"""Asks everything about what a case made, which may have been undisturbed: suites/closing_look."""
 Situate = Callable[[Wire], Situation]
 """Makes the situation of an attempt: suites/situations."""
 
@@ -110,7 +110,8 @@ def _judged_to_the_end(
     if case.situation is not None and outcome.verdict is Verdict.PASS and not wire.situation.effects:
         return not_applicable(NO_EFFECT, f"the situation {case.situation.situation} changes nothing in this case")
     if look is not None and outcome.verdict is Verdict.PASS:
-        seen = with_parts(_judged(lambda: look(wire), wire, exchanger, target), wire)
+        undisturbed = case.situation is None and not nodes.hurt
+        seen = with_parts(_judged(lambda: look(wire, undisturbed), wire, exchanger, target), wire)
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *wire.noted))
     outcome = target.condition().upon(outcome, wire.traffic)

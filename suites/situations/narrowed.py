@@ -1,7 +1,7 @@
 """What an answer about everything says of what was asked: the rest is left out, and what is missing is said.
 
-    OffsetFetch of t-0, asked for all    t-0: 5, u-0: 7    ->    t-0: 5
-                                         u-0: 7            ->    t-0: -1, as the form that names it would say
+OffsetFetch of t-0, asked for all    t-0: 5, u-0: 7    ->    t-0: 5
+                                     u-0: 7            ->    t-0: -1, as the form that names it would say
 """
 
 from __future__ import annotations

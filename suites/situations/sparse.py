@@ -1,9 +1,9 @@
 """The client says no more than it must: the short forms that the protocol guide gives a meaning.
 
-    draw 1    null is all: committed offsets, settings, topics; of the answer the case is told what it asked for
-    draw 2    topics are named by their ids alone, and the client gives itself no name
-    draw 3    what has not changed since the last heartbeat of a consumer group is null, a commit's metadata too, and
-              a new topic leaves to the broker what would be its default anyway
+draw 1    null is all: committed offsets, settings, topics; of the answer the case is told what it asked for
+draw 2    topics are named by their ids alone, and the client gives itself no name
+draw 3    what has not changed since the last heartbeat of a consumer group is null, a commit's metadata too, and
+          a new topic leaves to the broker what would be its default anyway
 """
 
 from __future__ import annotations

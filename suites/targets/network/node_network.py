@@ -115,8 +115,7 @@ class NodeNetwork:
     def heal(self, window: str) -> int:
         with self._lock:
             mine = {
-                node: [one for one in self._found(node) if one.window == window]
-                for node in self._ruled.get(window, ())
+                node: [one for one in self._found(node) if one.window == window] for node in self._ruled.get(window, ())
             }
             deletions = {node: [packet_rules.deletion(one.handle) for one in rules] for node, rules in mine.items()}
             self._at_once(deletions)

@@ -13,7 +13,8 @@ import (
 //	state {} -> {state}                   empty, ongoing, committed or aborted
 //
 // error: "" is success, "fenced" a newer epoch (or the coordinator gave an open transaction up), "state" nothing to end.
-// An end may be repeated, by the epoch that ended it. A coordinator may end an open transaction at any time: that fences.
+// An end may be repeated, by the epoch that ended it. A coordinator may end an open transaction at any time: that fences,
+// or leaves nothing to end.
 type transaction struct {
 	epoch  int64
 	ended  int64 // the epoch that ended the last transaction
@@ -61,14 +62,14 @@ func (c transactionCall) end(t transaction, current bool) (bool, interface{}) {
 	if c.Commit {
 		result = "committed"
 	}
-	again := !t.fenced && t.ended == c.Epoch && t.state == result
+	again := t.ended == c.Epoch && t.state == result
 	if c.Error != "" {
-		return current && c.Error == "state" && t.state != "ongoing" && !again, t
+		return c.nothingToEnd(t, again)
 	}
-	if again {
+	if again && (!t.fenced || c.Next == nil) {
 		return c.Next == nil || *c.Next == t.epoch, t
 	}
-	if !current || t.state != "ongoing" {
+	if !again && (!current || t.state != "ongoing") {
 		return false, t
 	}
 	next := t.epoch
@@ -76,6 +77,23 @@ func (c transactionCall) end(t transaction, current bool) (bool, interface{}) {
 		next = *c.Next
 	}
 	return next >= t.epoch, transaction{next, c.Epoch, result, false}
+}
+
+// An end was refused for the state of the transaction: never the same end again, always the other one.
+func (c transactionCall) nothingToEnd(t transaction, again bool) (bool, interface{}) {
+	if c.Error != "state" {
+		return false, t
+	}
+	if c.Epoch == t.ended {
+		return !again || t.fenced, t
+	}
+	if c.Epoch != t.epoch || t.fenced {
+		return false, t
+	}
+	if t.state == "ongoing" {
+		return true, transaction{c.Epoch, c.Epoch, "aborted", true}
+	}
+	return true, t
 }
 
 func (c transactionCall) String() string {

@@ -6,7 +6,8 @@
     state {} -> {state}                   empty, ongoing, committed or aborted
 
 error: "" is success, "fenced" a newer epoch (or the coordinator gave an open transaction up), "state" nothing to end.
-An end may be repeated, by the epoch that ended it. A coordinator may end an open transaction at any time: that fences.
+An end may be repeated, by the epoch that ended it. A coordinator may end an open transaction at any time: that fences,
+or leaves nothing to end.
 """
 
 from typing import NamedTuple
@@ -63,13 +64,23 @@ def _fenced(state: TransactionModelState, epoch: int) -> TransactionModelState |
 def _end(
     state: TransactionModelState, epoch: int, result: str, error: str, following: int | None
 ) -> TransactionModelState | None:
-    current = epoch == state.epoch and not state.fenced
-    again = not state.fenced and state.ended == epoch and state.state == result
+    again = state.ended == epoch and state.state == result
     if error:
-        return state if current and error == "state" and state.state != "ongoing" and not again else None
-    if again:
+        return _nothing_to_end(state, epoch, again) if error == "state" else None
+    if again and (not state.fenced or following is None):
         return state if following in (None, state.epoch) else None
     after = state.epoch if following is None else following
-    if not current or state.state != "ongoing" or after < state.epoch:
+    current = epoch == state.epoch and not state.fenced
+    if not again and (not current or state.state != "ongoing"):
         return None
-    return TransactionModelState(after, epoch, result, False)
+    return TransactionModelState(after, epoch, result, False) if after >= state.epoch else None
+
+
+def _nothing_to_end(state: TransactionModelState, epoch: int, again: bool) -> TransactionModelState | None:
+    """An end was refused for the state of the transaction: never the same end again, always the other one."""
+    if epoch == state.ended:
+        return None if again and not state.fenced else state
+    if epoch != state.epoch or state.fenced:
+        return None
+    given_up = TransactionModelState(epoch, epoch, "aborted", True)
+    return given_up if state.state == "ongoing" else state
