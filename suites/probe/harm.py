@@ -74,7 +74,7 @@ class Ledger:
                 case "EndTxn":
                     self._ended(asked)
                 case "CreateTopics" | "DeleteTopics" | "AlterConfigs" | "IncrementalAlterConfigs":
-                    self._leave_out(asked.request)
+                    self._leave_out(asked)
 
     @property
     def places(self) -> list[Log]:
@@ -195,15 +195,17 @@ class Ledger:
                 if place in wanted and part.error_code == 0 and part.offset >= 0:
                     self.ends[place] = (part.offset, asked)
 
-    def _leave_out(self, asked: Any) -> None:
+    def _leave_out(self, exchange: PendingExchange) -> None:
+        asked = exchange.request
         if asked._api == "DeleteTopics":
-            names = [*(getattr(asked, "topic_names", None) or ()), *(row.name for row in getattr(asked, "topics", ()))]
+            told: list[Any] = getattr(exchange.answer, "responses", [])  # which name what an id stood for
+            rows = [*getattr(asked, "topics", []), *told]
+            names = [*(getattr(asked, "topic_names", None) or ()), *(row.name for row in rows)]
             self.left_out.update(names)
             self.left_out.update(self._ids[name] for name in names if name in self._ids)
-            self.left_out.update(row.topic_id for row in getattr(asked, "topics", ()))
+            self.left_out.update(row.topic_id for row in rows if hasattr(row, "topic_id"))
             return
-        rows = getattr(asked, "topics", ()) or getattr(asked, "resources", ())
-        for row in rows:
+        for row in getattr(asked, "topics", ()) or getattr(asked, "resources", ()):
             if any(COMPACT in (each.value or "") for each in row.configs):
                 name = getattr(row, "name", None) or row.resource_name
                 self.left_out.update((name, self._ids.get(name, name)))
