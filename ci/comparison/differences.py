@@ -32,9 +32,6 @@ class Change(StrEnum):
     NOW_KEPT = "kept, not decided before"
 
 
-GOOD = (Change.MENDED, Change.NOW_KEPT)
-
-
 @dataclass(frozen=True)
 class Difference:
     """A case that is not what it was."""
@@ -60,8 +57,15 @@ class Step:
     after: Column
     differences: tuple[Difference, ...]
 
-    def of(self, change: Change) -> list[Difference]:
-        return [each for each in self.differences if each.change is change]
+    @property
+    def listed(self) -> list[Difference]:
+        """What a reader has to see, one by one."""
+        return [each for each in self.differences if each.change is not Change.NOW_KEPT]
+
+    @property
+    def now_kept(self) -> list[Difference]:
+        """What was not decided before, mostly since it was not offered, and passes."""
+        return [each for each in self.differences if each.change is Change.NOW_KEPT]
 
     @property
     def unchanged(self) -> int:

@@ -33,6 +33,8 @@ class Cell:
     standings: tuple[tuple[Standing, CaseResult], ...]
     left_out: tuple[str, ...] = ()
     """Cases that were not chosen for this run."""
+    guarantee: str = ""
+    """Where it is about one."""
 
     @cached_property
     def standing(self) -> Standing:
@@ -57,7 +59,13 @@ class Cell:
     @cached_property
     def harm(self) -> HarmKind | None:
         """The worst that was seen, of what must be kept."""
-        return worst_harm(result for standing, result in self.standings if standing is self.standing in FAILED)
+        told = (result for standing, result in self.standings if standing is self.standing in FAILED)
+        return worst_harm(told, self.guarantee)
+
+    @property
+    def open(self) -> int:
+        """How many of its cases came to no verdict, or were not met."""
+        return self.cases - self.decided
 
     @property
     def word(self) -> str:
@@ -68,7 +76,7 @@ class Cell:
     def leading(self) -> CaseResult | None:
         """The case that makes it what it is: the most harmful first."""
         told = [result for standing, result in self.standings if standing is self.standing]
-        return min(told, key=lambda result: worst_harm([result]) or len(HarmKind) + 1, default=None)
+        return min(told, key=lambda result: worst_harm([result], self.guarantee) or len(HarmKind) + 1, default=None)
 
     @property
     def sentence(self) -> str:
@@ -76,7 +84,7 @@ class Cell:
         if self.standing is Standing.UNTRIED:
             return f"untried: {self.why_untried}"
         harm = f" ({self.word})" if self.harm is not None else ""
-        return f"{self.standing}{harm}, {self.kept} of {self.cases} cases passed"
+        return f"{self.standing}{harm}, {self.kept} of {self.decided} cases passed, {self.open} not decided"
 
     @property
     def why_untried(self) -> str:
@@ -134,13 +142,15 @@ def _foreign(name: str) -> Guarantee:
 
 
 def _row(entry: Guarantee, columns: Sequence[Column], found: Sequence[Deciding], cases: dict[str, None]) -> Row:
-    cells = (_cell(column, some.get(entry.id, []), cases) for column, some in zip(columns, found, strict=True))
+    cells = (
+        _cell(column, entry.id, some.get(entry.id, []), cases) for column, some in zip(columns, found, strict=True)
+    )
     return Row(entry, tuple(cells), tuple(cases))
 
 
-def _cell(column: Column, standings: list[tuple[Standing, CaseResult]], cases: dict[str, None]) -> Cell:
+def _cell(column: Column, guarantee: str, standings: list[tuple[Standing, CaseResult]], cases: dict[str, None]) -> Cell:
     met = {result.case for _, result in standings}
-    return Cell(column, tuple(standings), tuple(case for case in cases if case not in met))
+    return Cell(column, tuple(standings), tuple(case for case in cases if case not in met), guarantee)
 
 
 def _deciding(column: Column) -> Deciding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.comparison.column import Column
-from brokertrial.ci.reports.causes import Cause, HarmKind, causes, ways_of
+from brokertrial.ci.reports.causes import Cause, HarmKind, causes, harm_of_anomaly, ways_of
 from brokertrial.suites.result import CaseResult
 
 WORDS = {
@@ -30,9 +30,14 @@ def harm_of(result: CaseResult) -> HarmKind | None:
     return min((harm for _, _, harm in ways_of(result)), default=HarmKind.WRONG)
 
 
-def worst_harm(results: Iterable[CaseResult]) -> HarmKind | None:
-    """The worst of several."""
-    return min((harm for result in results if (harm := harm_of(result)) is not None), default=None)
+def worst_harm(results: Iterable[CaseResult], guarantee: str = "") -> HarmKind | None:
+    """The worst of several; of one guarantee that anomalies name, the worst of these anomalies."""
+    return min((harm for result in results if (harm := _harm_to(result, guarantee)) is not None), default=None)
+
+
+def _harm_to(result: CaseResult, guarantee: str) -> HarmKind | None:
+    named = [each for each in result.anomalies if each.guarantee == guarantee and each.attribution == "broker"]
+    return min(map(harm_of_anomaly, named)) if named and harm_of(result) is not None else harm_of(result)
 
 
 @dataclass(frozen=True)
