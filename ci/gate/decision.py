@@ -75,6 +75,7 @@ def decide(
         *(_entries("mended", mended, "remove", known) if policy.mended == "block" else ()),
         *(_lost(changes.lost) if policy.lost == "block" else ()),
         *_undecided(tally, policy),
+        *(_nothing(tally) if ended == ExitStatus.PASSED else ()),
     ]
     status = worst(each.status for each in objections) if objections else ExitStatus.PASSED
     return Decision(status, tally, tuple(objections), tuple(_notes(tally, policy, changes, mended)), mended, expired,
@@ -151,11 +152,17 @@ def _undecided(tally: Tally, policy: Policy) -> Iterable[Objection]:
     if tally.untried:
         what = f"{counted(len(tally.untried), 'case')} not tried, for the target takes no record"
         yield Objection(ExitStatus.INCONCLUSIVE, what)
-    decided_any = tally.passed or tally.known or any(not result.only_warns for result in tally.warned)
-    if decided_any and tally.decided_percent < policy.min_decided:
+    if _decided_any(tally) and tally.decided_percent < policy.min_decided:
         wanted = f"the policy asks for {policy.min_decided:g} %"
         yield Objection(ExitStatus.INCONCLUSIVE, f"{tally.decided_percent:.1f} % of the musts were decided; {wanted}")
-    if not decided_any and not tally.failed:
+
+
+def _decided_any(tally: Tally) -> bool:
+    return bool(tally.passed or tally.failed or tally.known) or any(not result.only_warns for result in tally.warned)
+
+
+def _nothing(tally: Tally) -> Iterable[Objection]:
+    if not _decided_any(tally):
         yield Objection(ExitStatus.NOTHING_JUDGED, ExitStatus.NOTHING_JUDGED.meaning)
 
 

@@ -42,7 +42,8 @@ class Runs:
         try:
             header, results, footer = stored.read(folder)
         except UserError as error:
-            return cls(folder, None, (), ExitStatus(status) if status else ExitStatus.INTERNAL, error.sentence)
+            why = error.sentence.removeprefix(f"{folder} judged nothing: ").rstrip(".")
+            return cls(folder, None, (), ExitStatus(status) if status else ExitStatus.INTERNAL, why)
         ended = unexplained(footer.end.status, results)
         if ended == ExitStatus.PASSED and status == ExitStatus.INTERNAL != footer.end.status:
             ended = ExitStatus.INTERNAL  # a report could not be written

@@ -156,7 +156,7 @@ POLICIES = st.builds(
     mended=st.sampled_from(["block", "warn"]),
     lost=st.sampled_from(["block", "warn"]),
 )
-MANY = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=80, deadline=None)
 
 
 @MANY
