@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,13 +12,13 @@ from pyspark.sql import SparkSession
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.histories.availability import FaultKindSummary, Profile
+from brokertrial.histories.availability import FaultKindSummary, Profile, kinds
 from brokertrial.spark_analysis.job import HistoryResult, JobResult, RefusedHistory
 from brokertrial.spark_analysis.remote_history import Files
 from brokertrial.spark_analysis.tables import frame_of
 
 _ANOMALIES = pa.schema(
-    [("place", pa.string()), ("run", pa.string()), ("case", pa.string()), ("target", pa.string())]
+    [(name, pa.string()) for name in ("place", "run", "case", "target", "target_version")]
     + [(name, pa.string()) for name in ("name", "guarantee", "strength", "attribution", "topic", "group", "sentence")]
     + [("partition", pa.int64()), ("offsets", pa.string()), ("values", pa.string()), ("operations", pa.string())]
 )
@@ -42,6 +43,18 @@ class CaseRow(msgspec.Struct, kw_only=True):
     profile: Profile | None = None
 
 
+class TargetRow(msgspec.Struct, kw_only=True):
+    """All histories of one version of one target."""
+
+    target: str
+    target_version: str
+    histories: int
+    verdicts: dict[str, int]
+    totals: dict[str, int]
+    """Anomalies by check."""
+    kinds: list[FaultKindSummary]
+
+
 class Results(msgspec.Struct, kw_only=True):
     """results.json."""
 
@@ -50,6 +63,7 @@ class Results(msgspec.Struct, kw_only=True):
     cases: list[CaseRow]
     refused: dict[str, str]
     kinds: list[FaultKindSummary]
+    targets: list[TargetRow]
     proven: tuple[str, ...]
     unproven: tuple[str, ...]
     wrong: tuple[str, ...]
@@ -74,16 +88,41 @@ def results_of(
     outcome: JobResult, refused: Sequence[RefusedHistory], master: str, seconds: float, rule: Rule = verdict_of
 ) -> Results:
     """The whole job as plain data. `rule` says what came of each history, and why."""
+    cases = [_case(each, *rule(each)) for each in outcome.found]
     return Results(
         master=master,
         seconds=round(seconds, 1),
-        cases=[_case(each, *rule(each)) for each in outcome.found],
+        cases=cases,
         refused={each.place: each.why for each in refused},
         kinds=outcome.kinds,
+        targets=by_target(cases),
         proven=outcome.proof.proven,
         unproven=outcome.proof.unproven,
         wrong=(*outcome.proof.wrong, *outcome.miscounted),
     )
+
+
+def by_target(cases: Sequence[CaseRow]) -> list[TargetRow]:
+    """A row for each version of each target, in the order of their names."""
+    apart: dict[tuple[str, str], list[CaseRow]] = {}
+    for case in cases:
+        apart.setdefault((case.target, case.target_version), []).append(case)
+    rows = []
+    for (target, version), some in sorted(apart.items()):
+        totals: Counter[str] = Counter()
+        for case in some:
+            totals.update(case.totals)
+        rows.append(
+            TargetRow(
+                target=target,
+                target_version=version,
+                histories=len(some),
+                verdicts=dict(Counter(case.verdict for case in some)),
+                totals=dict(totals),
+                kinds=kinds(case.profile for case in some if case.profile is not None),
+            )
+        )
+    return rows
 
 
 def _case(found: HistoryResult, verdict: Verdict, reasons: list[str]) -> CaseRow:
@@ -129,7 +168,7 @@ def anomalies_of(results: Results) -> pa.Table:
 def availability_of(results: Results) -> pa.Table:
     """One row a history, and one a fault window (with `window` and its own columns filled)."""
     numbers = [*_TIMES, "begin_s", "healed_s", "gap_s", "recovered_s", "p99_before_ms", "p99_during_ms"]
-    names = ["place", "run", "case", "target", "window", "kind"]
+    names = ["place", "run", "case", "target", "target_version", "window", "kind"]
     fields = [(name, pa.string()) for name in names] + [("acknowledged", pa.int64())]
     schema = pa.schema(fields + [(name, pa.float64()) for name in numbers])
     rows: list[dict[str, Any]] = []
@@ -141,4 +180,4 @@ def availability_of(results: Results) -> pa.Table:
 
 
 def _of(case: CaseRow) -> dict[str, Any]:
-    return {"place": case.place, "run": case.run, "case": case.case, "target": case.target}
+    return {name: getattr(case, name) for name in ("place", "run", "case", "target", "target_version")}
