@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokertrial.ci import run_archive
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.run_folder import NAME
+from brokertrial.suggestion import nearest
 from brokertrial.suites.running.run_folder import HISTORIES, case_id
 
 HISTORY = "history.json"

@@ -13,13 +13,14 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import run_folder
 from brokertrial.ci.commands.check_foreign import check_foreign
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.details import details, headline
 from brokertrial.ci.reports.findings import STATUS, STRICT, Findings, ListedAnomaly
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.ci.run_location import find
+from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.rejudge import judge_stored

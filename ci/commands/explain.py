@@ -17,7 +17,7 @@ from brokertrial.checkers.judge import judge
 from brokertrial.checkers.linearizability.crosscheck import CrossCheck, cross_checks
 from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised
 from brokertrial.ci.commands.explain_exchanges import explain_exchanges
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.counterexample import smallest
 from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, evidence_timeline
 from brokertrial.ci.reports.evidence_picture import draw
@@ -26,6 +26,7 @@ from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.run_location import RunLocation, find
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
+from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.probe.naming import shortening_of

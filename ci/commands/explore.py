@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import exploration
+from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.explore import corpus, known_differences
 from brokertrial.suites.explore.brokers import Brokers, can_restart

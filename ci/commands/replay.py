@@ -10,10 +10,11 @@ import click
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci import run_folder
 from brokertrial.ci.commands.run import run_in_child
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.known import failures
 from brokertrial.ci.run_location import find
+from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions

@@ -21,7 +21,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
+from brokertrial.suggestion import nearest
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.claims import NAMES_BEGIN

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.ci.errors import UserError, nearest
+from brokertrial.ci.errors import UserError
+from brokertrial.suggestion import nearest
 from brokertrial.suites.outcome import derived
 from brokertrial.suites.result import CaseResult, Failure
 

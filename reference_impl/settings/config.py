@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
+from brokertrial.suggestion import nearest
 
 
 @dataclass(slots=True)
@@ -36,9 +36,8 @@ class BrokerConfig:
     def __post_init__(self) -> None:
         for name, text in self.settings.items():
             if name not in BROKER_SETTINGS:
-                near = difflib.get_close_matches(name, BROKER_SETTINGS, n=3)
-                hint = f"; near: {', '.join(near)}" if near else ""
-                raise InvalidSetting(f"there is no broker setting {name!r}{hint}")
+                hint = nearest(name, BROKER_SETTINGS)
+                raise InvalidSetting(f"there is no broker setting {name!r}. {hint}".rstrip())
             BROKER_SETTINGS[name].parse(text)
 
     def text(self, name: str) -> str:

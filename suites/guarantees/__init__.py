@@ -6,7 +6,6 @@ An id is permanent. `as_written` keeps the level as the catalogue words it; `lev
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from brokertrial import extensions
+from brokertrial.suggestion import nearest
 
 Level = Literal["must", "should", "may"]
 HERE = Path(__file__).parent
@@ -81,8 +81,7 @@ def guarantee(guarantee_id: str) -> Guarantee:
     try:
         return registry()[guarantee_id]
     except KeyError:
-        near = difflib.get_close_matches(guarantee_id, registry(), n=3)
-        raise UnknownGuarantee(f"no guarantee {guarantee_id!r}; nearest: {', '.join(near) or 'none'}") from None
+        raise UnknownGuarantee(f"no guarantee {guarantee_id!r}. {nearest(guarantee_id, registry())}".rstrip()) from None
 
 
 def all() -> list[Guarantee]:  # reads as suites.guarantees.all()

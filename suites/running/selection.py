@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from brokertrial.suggestion import nearest
 from brokertrial.suites.case import Case
 from brokertrial.suites.running.bad_options import BadOptions
 
@@ -60,10 +60,5 @@ def must_match(patterns: Iterable[str], names: Sequence[str]) -> None:
     """Raises UnknownSelection for the first pattern that matches none of the names."""
     for pattern in (pattern.partition("@")[0] for pattern in patterns):
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UnknownSelection(f"There is no case `{pattern}`.", _nearest(pattern, names))
-
-
-def _nearest(pattern: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.5)
-    near += [name for name in names if pattern in name and name not in near][: 3 - len(near)]
-    return f"Nearest: {', '.join(near)}." if near else "`brokertrial cases` lists them."
+            hint = nearest(pattern, names) or "`brokertrial cases` lists them."
+            raise UnknownSelection(f"There is no case `{pattern}`.", hint)

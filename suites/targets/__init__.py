@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from brokertrial import extensions
-from brokertrial.suites.targets.address import Address, nearest
+from brokertrial.suggestion import nearest_or_all
+from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import (
     ALLOWANCES,
     FEATURES,
@@ -51,10 +52,12 @@ def open_target(text: str, workdir: Path) -> Target:
     if address.scheme in _LATER:
         raise TargetNotBuilt(_LATER[address.scheme])
     if (kind := known.get(address.scheme)) is None:
-        raise UnknownTarget(f"`{address.scheme}` is no target.", hint=nearest(address.scheme, known))
+        raise UnknownTarget(f"`{address.scheme}` is no target.", hint=nearest_or_all(address.scheme, known))
     for option in address.options:
         if option not in kind.options:
-            raise UnknownTarget(f"{text}: {kind.scheme} has no option `{option}`.", hint=nearest(option, kind.options))
+            raise UnknownTarget(
+                f"{text}: {kind.scheme} has no option `{option}`.", hint=nearest_or_all(option, kind.options)
+            )
     return kind(address, workdir)
 
 

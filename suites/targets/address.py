@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -30,13 +28,3 @@ class Address:
                 raise ValueError(f"option {option} is there twice")
             options[option] = value
         return cls(text, scheme, where, options)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint such as `Did you mean kafka?`, or the whole list where nothing is near."""
-    known = sorted(known)
-    written = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(word.lower(), written, n=3, cutoff=0.5)
-    if close:
-        return f"Did you mean {' or '.join(written[each] for each in close)}?"
-    return f"Known: {', '.join(known)}." if known else "None is known."

@@ -11,8 +11,8 @@ from pathlib import Path
 from textwrap import fill as fill_lines
 from typing import Any
 
+from brokertrial.suggestion import nearest_or_all
 from brokertrial.suites.since import release_of
-from brokertrial.suites.targets.address import nearest
 from brokertrial.suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 from brokertrial.wire.addresses import parsed
 
@@ -213,7 +213,7 @@ class _BrokerFileReader:
         names = {each.name.removeprefix("SIG"): each for each in signal.Signals}
         if not isinstance(name, str) or name.removeprefix("SIG") not in names:
             raise self._problem(
-                f"stop.signal `{name}` is no signal", nearest(str(name).upper(), ("TERM", "INT", "QUIT", "KILL"))
+                f"stop.signal `{name}` is no signal", nearest_or_all(str(name).upper(), ("TERM", "INT", "QUIT", "KILL"))
             )
         return names[name.removeprefix("SIG")]
 
@@ -228,7 +228,7 @@ class _BrokerFileReader:
         for word in re.findall(r"\{(\w+)\}", " ".join(value)):
             if word not in PLACEHOLDERS:
                 raise self._problem(
-                    f"`{key}` has {{{word}}}, which nothing is filled in for", nearest(word, PLACEHOLDERS)
+                    f"`{key}` has {{{word}}}, which nothing is filled in for", nearest_or_all(word, PLACEHOLDERS)
                 )
         return tuple(value)
 
@@ -245,7 +245,7 @@ class _BrokerFileReader:
     def _known(self, content: Mapping[str, Any], known: Sequence[str] | Mapping[str, Any], where: str) -> None:
         for key in content:
             if key not in known:
-                raise self._problem(f"`{key}` is no key{where}", nearest(key, known))
+                raise self._problem(f"`{key}` is no key{where}", nearest_or_all(key, known))
 
     def _whole(self, key: str, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 100:

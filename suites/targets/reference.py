@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from brokertrial.faults.packets import Members
+from brokertrial.suggestion import nearest_or_all
 from brokertrial.suites.since import number
-from brokertrial.suites.targets.address import Address, nearest
+from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
 from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan
@@ -158,4 +159,4 @@ def _must_be_planted(mutant: str) -> None:
         return  # the node itself refuses what it does not know
     name = mutant.partition(":")[0]
     if name not in known:
-        raise UnknownTarget(f"`{name}` is no planted bug of the bundled broker.", hint=nearest(name, known))
+        raise UnknownTarget(f"`{name}` is no planted bug of the bundled broker.", hint=nearest_or_all(name, known))

@@ -82,7 +82,7 @@ def test_what_passed_is_dropped_on_request_and_then_not_judged_again(tmp_path: P
 def test_check_offers_the_nearest_case(made: Path) -> None:
     done = brokertrial(made, "check", f"runs/{only_run(made).name}/offsets.by-time-within-batch")
     assert done.returncode == 4
-    assert "Nearest: offsets/by-time-within-a-batch" in done.stderr
+    assert "Did you mean offsets/by-time-within-a-batch" in done.stderr
 
 
 def test_replay_says_how_many_of_how_many(made: Path) -> None:

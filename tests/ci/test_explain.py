@@ -113,7 +113,7 @@ def test_the_story_and_the_page(lossy, capsys, tmp_path):
 
 def test_a_name_that_is_not_there_and_a_number_too_high(lossy, capsys):
     status, _, err = told(capsys, str(lossy), "lost-writes")
-    assert status == 4 and "Nearest: lost-write" in err
+    assert status == 4 and "Did you mean lost-write" in err
 
     status, _, err = told(capsys, str(lossy), "99")
     assert status == 4 and "counted from 1" in err

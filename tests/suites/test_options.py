@@ -24,7 +24,7 @@ CASES = ("offsets/ends", "produce/base-offset")
         ({"profile": "huge"}, "profile 'huge' is none of: smoke, full"),
         ({"keep": "some"}, "keep 'some' is none of: all, failed"),
         ({"min_decided": 101.0}, "min_decided 101 is no percentage"),
-        ({"select": ("offsets/end",)}, "There is no case `offsets/end`.\n  Nearest: offsets/ends"),
+        ({"select": ("offsets/end",)}, "There is no case `offsets/end`.\n  Did you mean offsets/ends"),
         ({"claims": {"telepathy": True}}, "'telepathy' is no feature"),
         ({"require": ("telepathy",)}, "`telepathy` is no area"),
         ({"through": "no-such.json"}, "no-such.json"),

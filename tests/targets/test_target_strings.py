@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from brokertrial.suggestion import nearest, nearest_or_all
 from brokertrial.suites.targets import TargetNotBuilt, TargetProblem, UnknownTarget, known_targets, open_target
-from brokertrial.suites.targets.address import Address, nearest
+from brokertrial.suites.targets.address import Address
 
 
 def test_a_string_is_taken_apart() -> None:
@@ -91,4 +92,8 @@ def test_all_problems_are_of_one_kind() -> None:
 
 
 def test_nearest_lists_everything_when_nothing_is_near() -> None:
-    assert nearest("qqqq", ["alpha", "beta"]) == "Known: alpha, beta."
+    assert nearest_or_all("qqqq", ["alpha", "beta"]) == "Known: alpha, beta."
+    assert nearest("qqqq", ["alpha", "beta"]) == ""
+    assert (
+        nearest("ALPA", ["alpha", "beta"]) == "Did you mean alpha?" and nearest("et", ["beta"]) == "Did you mean beta?"
+    )

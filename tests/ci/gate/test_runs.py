@@ -123,8 +123,8 @@ def test_a_policy_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("blok = []", "unknown key `blok`.\n  Nearest: block"),
-        ("[areas]\noffset = []", "unknown area `offset`.\n  Nearest: offsets"),
+        ("blok = []", "unknown key `blok`.\n  Did you mean block"),
+        ("[areas]\noffset = []", "unknown area `offset`.\n  Did you mean offsets"),
         ('block = ["most"]', "most"),
         ("inconclusive = -1", "`inconclusive` is -1; it is at least 0"),
         ("retries = 1000", "`retries` is 1000"),
