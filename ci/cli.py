@@ -76,7 +76,7 @@ def run(**options: Any) -> None:
     "--last",
     type=click.Path(),
     metavar="RUN",
-    help="The last good run: a run folder, a folder of runs, or what --save-last left. May be missing.",
+    help="The last good run: a run, a folder of runs, or what --save-last left. May be missing.",
 )
 @click.option(
     "--save-last", type=click.Path(file_okay=False), metavar="DIR", help="When the gate passes, keep its results here."
@@ -84,7 +84,7 @@ def run(**options: Any) -> None:
 @click.option("--policy", type=click.Path(dir_okay=False), metavar="FILE", help="What blocks (TOML; docs/gate.md).")
 @click.option(
     "--changed-since",
-    type=click.Path(exists=True, file_okay=False),
+    type=click.Path(exists=True),
     metavar="RUN",
     help="First run what failed or was inconclusive in RUN, and the cases that are new or changed since.",
 )

@@ -1,4 +1,4 @@
-"""The last good run: a run folder, a folder of runs, or the folder in which the gate keeps one for the next time."""
+"""The last good run: a run folder, an archive, a folder of runs, or the one in which the gate keeps it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.ci import run_archive
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.run_state import suite_version
@@ -28,8 +29,10 @@ class LastRun:
 
     @classmethod
     def read(cls, folder: Path) -> LastRun:
-        """Reads a folder with a results.jsonl; raises UserError where that is damaged or has no results."""
-        header, results, footer = stored.read(folder)
+        """Reads a folder with a results.jsonl, or an archive of one; raises UserError for what is damaged or empty."""
+        header, results, footer = stored.read(
+            run_archive.unpacked(folder) if run_archive.is_archive(folder) else folder
+        )
         return cls(folder, header.run, header.suite_version, tuple(results), footer.status)
 
     def differs(self, target: str, profile: str) -> list[str]:
@@ -56,10 +59,10 @@ class LastRun:
 
 def find(folder: Path, target: str = "") -> LastRun | None:
     """The run that a folder holds: itself, else the newest green one of this target in it; None where there is none."""
-    if (folder / stored.NAME).is_file():
+    if run_archive.is_archive(folder) or (folder / stored.NAME).is_file():
         return LastRun.read(folder)
     if folder.is_file():
-        raise UserError(f"{folder} is a file, not the folder of a run.")
+        raise UserError(f"{folder} is a file, and no archive of a run.")
     for inner in sorted(folder.glob("*/"), reverse=True):
         if not (inner / stored.NAME).is_file():
             continue

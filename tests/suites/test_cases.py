@@ -7,6 +7,8 @@ import pytest
 
 from brokertrial.suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
 from brokertrial.suites.guarantees import UnknownGuarantee, guarantee, registry
+from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run import Run
 from brokertrial.suites.running.selection import UnknownSelection, quick_first, select, within_budget
 
 
@@ -149,6 +151,21 @@ def test_a_budget_serves_the_smoke_cases_first_and_lists_the_rest():
     taken, left = within_budget(CASE_LIST, lambda entry: 10.0, 20.0)
     assert [entry.id for entry in taken] == ["offsets/one", "groups/one"]
     assert [(entry.id, why) for entry, why in left] == [("offsets/two", "does not fit into the budget of 0.333333 min")]
+
+
+def test_a_budget_serves_what_is_to_run_first_before_the_smoke_cases():
+    taken, _ = within_budget(CASE_LIST, lambda entry: 10.0, 20.0, first=("offsets/two",))
+    assert [entry.id for entry in taken] == ["offsets/one", "offsets/two"]
+
+
+def test_what_is_to_run_first_does_and_what_others_rest_on_before_it(tmp_path, monkeypatch):
+    rounds = []
+    monkeypatch.setattr(Run, "_each", lambda self, cases: rounds.append([case.id for case in cases]))
+    asked = ("ordering/offsets-rise", "offsets/ends", "protocol/unknown-tags")
+    run = Run(RunOptions("reference", select=asked, first=asked[:1], run_dir=str(tmp_path), seed=1, jobs=1))
+    run.choose(all_cases())
+    run._loop()
+    assert rounds[:2] == [["offsets/ends", "ordering/offsets-rise"], ["protocol/unknown-tags"]]
 
 
 def test_cases_live_where_the_plugin_looks():

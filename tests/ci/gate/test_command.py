@@ -1,0 +1,95 @@
+"""`brokertrial gate` as a command: what it refuses, and what it leaves for the next time. No broker is started."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from brokertrial.ci import cli
+from brokertrial.ci.commands import gate as command
+from brokertrial.ci.gate import last_run
+from brokertrial.ci.reports import known as baselines
+from brokertrial.suites.case import by_id
+from brokertrial.suites.exit_status import ExitStatus
+from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.options import RunOptions
+from tests.ci.gate.made import failed, passed, unsure
+from tests.ci.gate.test_runs import A, B, C, leave
+
+
+def gate(monkeypatch: pytest.MonkeyPatch, results: list[CaseResult], *words: str) -> int:
+    """The status of the command, where the run comes to these results."""
+    monkeypatch.setattr(command, "run_in_child", lambda options: leave(Path(options.run_dir or ""), results))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["gate", "--target", "reference", "--baseline", "known.toml", "--seed", "1", *words])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    return tmp_path
+
+
+def test_without_a_baseline_it_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate(monkeypatch, [passed(A)]) == ExitStatus.USAGE
+    assert "known.toml: there is no such baseline.\n  For a first run: add --write-baseline." in capsys.readouterr().err
+    assert not Path("gate").exists()
+
+
+def test_a_baseline_is_not_overwritten(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
+    (elsewhere / "known.toml").write_text("# mine\n")
+    assert gate(monkeypatch, [failed(A)], "--write-baseline") == ExitStatus.USAGE
+    assert (elsewhere / "known.toml").read_text() == "# mine\n"
+
+
+def test_from_a_first_run_to_a_red_one(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
+    again = ("--last", "last", "--save-last", "last")
+    pair = msgspec.structs.replace(failed(A, 'is "odd" \\ \t'), case=f"{A}@stop-1")
+    first = [failed(A, "statement:Fetch:is NONE"), pair, passed(B), failed(C, level="should")]
+    assert gate(monkeypatch, first, "--write-baseline", "--expires-in", "30", *again) == 0
+    known = baselines.KnownFailures.read(elsewhere / "known.toml", list(by_id()))
+    assert [(entry.case, entry.failure) for entry in known.entries] == [
+        (A, "statement:Fetch:is NONE"),
+        (f"{A}@stop-1", 'is "odd" \\ \t'),
+    ]
+    assert {(entry.expires or date.min) - command.local_day() for entry in known.entries} == {
+        date(2026, 1, 31) - date(2026, 1, 1)
+    }
+    assert gate(monkeypatch, first, *again) == 0
+    assert gate(monkeypatch, [*first[:2], failed(B)], *again) == 1
+    kept = last_run.find(elsewhere / "last")
+    assert kept is not None and [one.case for one in kept.results] == [one.case for one in first]
+
+
+def test_a_run_that_did_not_come_to_its_end_writes_no_baseline(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path
+) -> None:
+    monkeypatch.setattr(command, "run_in_child", lambda options: int(ExitStatus.NOT_READY))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["gate", "--target", "reference", "--baseline", "known.toml", "--write-baseline"])
+    assert ended.value.code == ExitStatus.NOT_READY
+    assert not (elsewhere / "known.toml").exists()
+    assert (elsewhere / "gate" / "gate.json").is_file()
+
+
+def test_the_policy_asks_for_retries(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
+    (elsewhere / "known.toml").touch()
+    (elsewhere / "policy.toml").write_text("retries = 2\n")
+    rounds = iter([[passed(A), unsure(B)], [unsure(B)], [passed(B)]])
+    asked: list[RunOptions] = []
+
+    def run(options: RunOptions) -> int:
+        asked.append(options)
+        return leave(Path(options.run_dir or ""), next(rounds))
+
+    monkeypatch.setattr(command, "run_in_child", run)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["gate", "--target", "reference", "--baseline", "known.toml", "--policy", "policy.toml"])
+    assert (ended.value.code, len(asked)) == (0, 3)
