@@ -236,6 +236,8 @@ class Explanation:
         yield from _filled(self.promise.statement)
         yield f"{self.promise.id}  {self.promise.level}  {self.promise.source}"
         yield self.promise.link
+        if self.promise.quote:
+            yield from _filled(f"“{self.promise.quote}”")
 
     def _faults(self) -> Iterator[str]:
         for window in self.proof.windows:

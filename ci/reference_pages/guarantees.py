@@ -26,7 +26,11 @@ def _table(rows: list[Guarantee], deciders: dict[str, list[str]]) -> str:
     return table(
         ("id", "level", "promise", "source", "decided by"),
         [
-            (row.id, row.level, row.statement, f"[{row.source}]({row.link})", ", ".join(deciders.get(row.id, ["-"])))
+            (row.id, row.level, row.statement, _source(row), ", ".join(deciders.get(row.id, ["-"])))
             for row in rows
         ],
     )
+
+
+def _source(row: Guarantee) -> str:
+    return f"[{row.source}]({row.link})" + (f": “{row.quote}”" if row.quote else "")

@@ -29,6 +29,8 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as_written: str
     source: str
     link: str
+    quote: str = ""
+    """The sentence behind the link that promises it, word for word; empty where no short one does."""
     conditions: tuple[str, ...] = ()
     faults: str = (
         ""  # the least disturbance that decides it: F0 none, F1 network, F2 process, F3 several brokers, F4 disk

@@ -38,6 +38,18 @@ def test_its_conditions_are_words(entry):
     assert not debris
 
 
+QUOTED = 57
+"""Guarantees that quote their source; the others lie in texts of which no copy was there to compare with."""
+
+
+def test_a_quotation_is_one_sentence_of_kafkas_documentation():
+    quoting = [entry for entry in registry().values() if entry.quote]
+    assert len(quoting) >= QUOTED
+    for entry in quoting:
+        assert len(entry.quote) <= 240 and entry.quote == " ".join(entry.quote.split()), entry.id
+        assert entry.link.startswith(("https://kafka.apache.org/documentation/#", "https://kafka.apache.org/protocol.html#"))
+
+
 def test_what_is_optional_is_told_apart_from_what_binds_everybody():
     found = {entry.id: entry.optional for entry in registry().values()}
     assert found["idem-001"] and found["comp-001"] and not found["prod-002"]
