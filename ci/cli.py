@@ -180,6 +180,7 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
     help="Names of targets and notes of their vendors (TOML), shown beside the verdicts. Repeatable.",
 )
 @click.option("--baseline", metavar="RUN", help="Run whose times the others are multiples of (default: the first).")
+@click.option("--recheck", is_flag=True, help="Judge the stored histories again, all by this version of the suite.")
 @click.option("--title", metavar="TEXT", default="Kafka brokers compared", help="Title of the site.")
 def compare(**options: Any) -> None:
     """Compare runs of several targets, versions or days: a static site that works offline, and the same as JSON."""

@@ -29,6 +29,8 @@ class Wanted:
     notes: Sequence[Path] = ()
     baseline: str | None = None
     title: str = site.TITLE
+    recheck: bool = False
+    """Judge the stored histories again: runs of several versions of the suite are judged by this one."""
     pictures_s: float = 60.0
 
 
@@ -37,10 +39,11 @@ def compare(wanted: Wanted) -> int:
     if len(wanted.runs) > MOST:
         raise UserError(f"{len(wanted.runs)} runs are too many for one table: at most {MOST}.")
     said = notes.read(wanted.notes)
-    found = [column_of(number, text, said, _tell) for number, text in enumerate(wanted.runs, start=1)]
+    runs = enumerate(wanted.runs, start=1)
+    found = [column_of(number, text, said, _tell, recheck=wanted.recheck) for number, text in runs]
     columns = [column for column, _ in found]
-    runs = [column.sha256 for column in columns]
-    if twice := [column.place for column in columns if runs.count(column.sha256) > 1]:
+    sums = [column.sha256 for column in columns]
+    if twice := [column.place for column in columns if sums.count(column.sha256) > 1]:
         raise UserError(f"{' and '.join(twice)} are one and the same run.")
     baseline = None
     if wanted.baseline is not None:

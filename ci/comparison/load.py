@@ -12,24 +12,34 @@ from brokertrial.ci.comparison.notes import TargetNotes, chosen
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.availability import TOGETHER, profiles
+from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.run_location import RunLocation, find
 from brokertrial.histories.availability import Profile
 from brokertrial.histories.header import HistoryRefused, read_title
 from brokertrial.histories.reader import History
 from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.rejudge import judge_stored
 
 OPTIONS = "options.json"
 Tell = Callable[[str], None]
 
 
-def column_of(number: int, text: str, notes: Sequence[TargetNotes], tell: Tell) -> tuple[Column, Path]:
-    """One run as a column, and the folder where its histories are. Raises UserError for what is no closed run."""
+def column_of(
+    number: int, text: str, notes: Sequence[TargetNotes], tell: Tell, *, recheck: bool = False
+) -> tuple[Column, Path]:
+    """One run as a column, and the folder where its histories are. Raises UserError for what is no closed run.
+
+    With `recheck` the verdicts are those that this version of the suite comes to from the stored histories.
+    """
     place = find(text)
     if place.run is None or place.case is not None:
         raise UserError(f"{text} is not a run.", "brokertrial compare RUN... takes run folders and archives of runs.")
     tell(f"{text}: verifying")
     run_folder.verify(place.run)
     header, results, footer = stored.read(place.run)
+    if recheck:
+        tell(f"{text}: judging {len(results)} histories again")
+        results = [_judged_again(place.run, result) for result in results]
     tell(f"{text}: measuring times")
     histories = _loads(place.run, results, {info.case for info in header.run.cases if info.trial})
     found = {case: profile for case, profile in _measured(histories) if profile is not None}
@@ -39,7 +49,7 @@ def column_of(number: int, text: str, notes: Sequence[TargetNotes], tell: Tell) 
             place=_shown(place),
             run=header.run,
             end=footer.end,
-            suite_version=header.suite_version,
+            suite_version=suite_version() if recheck else header.suite_version,
             host=header.host,
             results=tuple(results),
             profiles=found,
@@ -56,6 +66,17 @@ def _shown(place: RunLocation) -> str:
     """As the user named it, without what only this machine has: the page may be read elsewhere."""
     path = Path(place.name)
     return str(path) if not path.is_absolute() else path.name
+
+
+def _judged_again(run: Path, before: CaseResult) -> CaseResult:
+    """What `check` says of it; a result without a history stays as it was."""
+    folder = run / before.history
+    if not before.history or not folder.is_dir() or not folder.resolve().is_relative_to(run.resolve()):
+        return before
+    try:
+        return before.judged_again(judge_stored(folder))
+    except HistoryRefused as refused:
+        raise UserError(str(refused)) from None
 
 
 def _nodes(run: Path, results: Sequence[CaseResult]) -> int | None:

@@ -23,7 +23,7 @@ from brokertrial.ci.run_archive import pack
 from brokertrial.ci.run_folder import seal
 from brokertrial.suites.events import RunEvent
 from brokertrial.suites.guarantees import registry
-from brokertrial.suites.result import Evidence
+from brokertrial.suites.result import CaseResult, Evidence
 from tests.ci.test_comparison import CUT, KILL, column, profile, result
 
 EVIL = '<script>alert("x")</script>'
@@ -208,6 +208,25 @@ def test_the_command_takes_folders_and_archives(
     (tmp_path / "mine" / "thesis.txt").write_text("years", encoding="utf-8")
     with pytest.raises(UserError, match="no comparison"):
         compare(Wanted(runs=["run.zip"], out=tmp_path / "mine"))
+
+
+def test_recheck_judges_by_this_version(closed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stored stays as it is: only the page says what this version comes to."""
+    monkeypatch.chdir(tmp_path)
+
+    def again(folder: Path) -> CaseResult:
+        assert folder.name == "idempotence.lost-ack"
+        return msgspec.structs.replace(result("idempotence/lost-ack", "pass"), history=str(folder))
+
+    monkeypatch.setattr("brokertrial.ci.comparison.load.judge_stored", again)
+    sealed = (closed / "results.jsonl").read_bytes()
+    standings = {}
+    for recheck in (False, True):
+        assert compare(Wanted(runs=[closed.name], out=tmp_path / "site", recheck=recheck)) == 0
+        data = msgspec.json.decode((tmp_path / "site" / "comparison.json").read_bytes())
+        standings[recheck] = data["cases"]["idempotence/lost-ack"]["t1"]["standing"]
+    assert standings == {False: "broken", True: "kept"}
+    assert (closed / "results.jsonl").read_bytes() == sealed
 
 
 @pytest.mark.parametrize(
