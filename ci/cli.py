@@ -307,6 +307,28 @@ def targets(example: bool) -> None:
     click.echo(example_page() if example else list_page(), nl=False)
 
 
+@cli.group()
+def image() -> None:
+    """Make images for `image:` targets."""
+
+
+@image.command("build")
+@click.option(
+    "--kafka", metavar="VERSION", help="Of this release of Apache Kafka (4.0 or newer; needs Java, and Maven)."
+)
+@click.option("--reference", is_flag=True, help="Of the bundled broker.")
+@click.option(
+    "--name", default="", metavar="NAME:TAG", help="Its name, in place of brokertrial/kafka:VERSION or the like."
+)
+def image_build(kafka: str | None, reference: bool, name: str) -> None:
+    """Make an image of programs of this machine: no registry, no base image."""
+    from brokertrial.ci.commands.image import build as command
+
+    if reference == bool(kafka):
+        raise click.UsageError("either --kafka VERSION or --reference")
+    sys.exit(command(kafka, name))
+
+
 @cli.command()
 @click.option("--target", metavar="TARGET", help="Start this target once and test its capabilities.")
 @click.option(

@@ -38,6 +38,8 @@ def _clean(run: str) -> int:
         _must_be_over(Path(run))
     removed = sum(map(tempdirs.remove, tempdirs.left_behind()))
     click.echo(f"Removed temporary folders of processes that were killed: {removed}.")
+    for name in ward.remove_containers():
+        click.echo(f"removed container {name}")
     return _clean_run(Path(run)) if run else ExitStatus.PASSED
 
 

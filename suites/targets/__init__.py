@@ -18,7 +18,6 @@ from brokertrial.suites.targets.base import (
     NodeLogLine,
     Target,
     TargetNotAvailable,
-    TargetNotBuilt,
     TargetNotReady,
     TargetProblem,
     UnknownTarget,
@@ -30,16 +29,12 @@ __all__ = [
     "NodeLogLine",
     "Target",
     "TargetNotAvailable",
-    "TargetNotBuilt",
     "TargetNotReady",
     "TargetProblem",
     "UnknownTarget",
     "known_targets",
     "open_target",
 ]
-
-# Written down in the design, named here so that asking for one is answered with more than "unknown".
-_LATER = {"image": "`image:` (a broker in a container) is not built yet."}
 
 
 def open_target(text: str, workdir: Path) -> Target:
@@ -49,8 +44,6 @@ def open_target(text: str, workdir: Path) -> Target:
     except ValueError as error:
         raise UnknownTarget(f"{text}: {error}.") from error
     known = known_targets()
-    if address.scheme in _LATER:
-        raise TargetNotBuilt(_LATER[address.scheme])
     if (kind := known.get(address.scheme)) is None:
         raise UnknownTarget(f"`{address.scheme}` is no target.", hint=nearest_or_all(address.scheme, known))
     for option in address.options:

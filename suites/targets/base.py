@@ -69,10 +69,6 @@ class UnknownTarget(TargetProblem):
     """The target string names nothing that the suite knows, or asks of it what it does not have."""
 
 
-class TargetNotBuilt(TargetProblem):
-    """The target string is understood, but its part of the suite is not built yet."""
-
-
 class TargetNotAvailable(TargetProblem):
     """This machine lacks something that the target needs: Java, Maven, a package."""
 

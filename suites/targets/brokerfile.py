@@ -17,9 +17,11 @@ from brokertrial.suites.targets.base import ALLOWANCES, FEATURES, UnknownTarget
 from brokertrial.wire.addresses import parsed
 
 PLACEHOLDERS = ("node", "port", "ports", "data", "peers")
+OF_CONTAINERS = ("controller_port", "controllers")
 KEYS = (
     *("nodes", "process", "start", "before", "after", "version", "ports", "ready", "stop", "logs", "alarm"),
     *("actions", "health", "reach", "claims", "leaderless", "kafka", "cwd", "volatile"),
+    *("image", "environment"),
 )
 ACTIONS = ("kill", "pause", "resume", "restart")
 RESTART, LEAVE = "restart", "leave"
@@ -46,6 +48,12 @@ start   = ["./mybroker", "--id={node}", "--listen=127.0.0.1:{port}", "--data={da
 # cwd = "../build"            # where commands run, and where relative log paths begin; itself relative to this file
 # volatile = true             # what was acknowledged is gone when its process is: nothing is killed or restarted to
                               # see whether it is still there
+
+# A broker in containers, for `--target image:broker.toml`: `start` is then what the container is given to run (it may
+# be left out), {data} a folder in it, and each node is a container in the network of this machine. Besides there are
+#   {controller_port} a second port of the node      {controllers} host:port,... of these
+# image = "vendor/broker:1.2"
+# environment = { BROKER_ID = "{node}", LISTEN = "127.0.0.1:{port}", PEERS = "{peers}" }
 
 version = ["./mybroker", "--version"]   # the first line that it prints
 # kafka = "3.5"               # the Apache Kafka release that it is compatible with: promises that Kafka made only
@@ -97,6 +105,8 @@ class BrokerFile:
     nodes: int = 1
     per_node: bool = True
     start: tuple[str, ...] = ()
+    image: str = ""  # of a container; empty: a process
+    environment: Mapping[str, str] = field(default_factory=dict)
     before: tuple[tuple[str, ...], ...] = ()
     after: tuple[tuple[str, ...], ...] = ()
     version: tuple[str, ...] = ()
@@ -131,8 +141,10 @@ class BrokerFile:
 class _BrokerFileReader:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.in_containers = False
 
     def read(self, content: dict[str, Any]) -> BrokerFile:
+        self.in_containers = "image" in content
         self._known(content, KEYS, "")
         nodes = self._whole("nodes", content.get("nodes", 1))
         known = dict.fromkeys((*FEATURES, *ALLOWANCES, "leaderless"), bool)
@@ -153,6 +165,8 @@ class _BrokerFileReader:
             nodes=nodes,
             per_node=self._choice("process", content.get("process", "per-node"), ("per-node", "all")) == "per-node",
             start=self._command("start", content["start"]) if "start" in content else (),
+            image=self._text("image", content.get("image", "")),
+            environment=self._environment(content.get("environment", {})),
             before=self._commands("before", content.get("before", [])),
             after=self._commands("after", content.get("after", [])),
             version=self._command("version", content["version"]) if "version" in content else (),
@@ -175,6 +189,10 @@ class _BrokerFileReader:
         return self._whole_makes_sense(made)
 
     def _whole_makes_sense(self, made: BrokerFile) -> BrokerFile:
+        if made.image:
+            return self._container_makes_sense(made)
+        if made.environment:
+            raise self._problem("`environment` is for a container, and there is no `image`")
         if not made.start and not made.places:
             raise self._problem(
                 "there is no `start`, and `ports` does not say where the nodes run",
@@ -187,6 +205,26 @@ class _BrokerFileReader:
                 "Add {port} (or {peers}) to the command, or give `ports` as a list.",
             )
         return made
+
+    def _container_makes_sense(self, made: BrokerFile) -> BrokerFile:
+        not_ours = {"actions": made.actions, "ports": made.places, "before": made.before, "logs": made.logs}
+        for key, given in not_ours.items():
+            if given:
+                raise self._problem(f"`{key}` is not for a container: the engine does that")
+        words = " ".join([*made.start, *made.environment.values()])
+        if not made.per_node or not re.search(r"\{(port|ports|peers)\}", words):
+            raise self._problem(
+                "neither `start` nor `environment` has {port}, so the broker cannot learn its port",
+                'Each node is a container of its own, in the network of this machine: LISTEN = "127.0.0.1:{port}".',
+            )
+        return made
+
+    def _environment(self, value: object) -> dict[str, str]:
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._wrong("environment", 'a table of NAME = "text"', value)
+        if value:
+            self._command("environment", list(value.values()))
+        return dict(value)
 
     def _places(self, value: object, nodes: int) -> tuple[tuple[str, int], ...]:
         if value == "free":
@@ -225,11 +263,11 @@ class _BrokerFileReader:
     def _command(self, key: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
             raise self._wrong(key, 'a list of words, such as ["./mybroker", "--port={port}"]', value)
+        known = (*PLACEHOLDERS, *OF_CONTAINERS) if self.in_containers else PLACEHOLDERS
         for word in re.findall(r"\{(\w+)\}", " ".join(value)):
-            if word not in PLACEHOLDERS:
-                raise self._problem(
-                    f"`{key}` has {{{word}}}, which nothing is filled in for", nearest_or_all(word, PLACEHOLDERS)
-                )
+            if word not in known:
+                unknown = f"`{key}` has {{{word}}}, which nothing is filled in for"
+                raise self._problem(unknown, nearest_or_all(word, known))
         return tuple(value)
 
     def _table(self, key: str, value: object, known: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.owners import is_orphan
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.capabilities import CAPABILITIES
 from brokertrial.suites.probe import naming
@@ -207,7 +208,7 @@ def machine(toxiproxy: str | None = None) -> list[Ability]:
         _java(),
         _program("Maven", "mvn", "--version", "`kafka:VERSION` cannot fetch jars; what is cached still runs"),
         _program("Go", "go", "version", "Porcupine, the second engine for linearizability, and Toxiproxy are left out"),
-        _docker(),
+        _containers(),
         _toxiproxy(toxiproxy),
         *_network(),
         _processors(),
@@ -229,12 +230,28 @@ def _program(name: str, command: str, asked: str, cost: str) -> Ability:
     return Ability(name, "works" if said else "does not", said or f"`{command} {asked}` fails: {cost}")
 
 
-def _docker() -> Ability:
+def _containers() -> Ability:
+    from brokertrial.suites.targets.containers import engine  # loads its client library
+
     cost = "targets in containers cannot be tried; nothing else needs it"
-    if (path := shutil.which("docker")) is None:
-        return Ability("Docker", "does not", f"`docker` is not on the PATH: {cost}")
-    said = _said([path, "version", "--format", "{{.Server.Version}}"])
-    return Ability("Docker", "works" if said else "does not", said or f"no daemon answers: {cost}")
+    try:
+        client = engine.engine()
+        version, left = client.version().get("Version", "not stated"), engine.left_behind(client)
+    except (TargetProblem, *engine.PROBLEMS) as problem:
+        said = problem.said.replace("\n ", ";") if isinstance(problem, TargetProblem) else str(problem)
+        return Ability("containers", "does not", f"{said}; {cost}")
+    more = f"; {len(left)} containers of processes that were killed: doctor --clean" if left else ""
+    return Ability("containers", "works", f"engine {version}{more}")
+
+
+def remove_containers() -> list[str]:
+    """Removes the containers of processes that were killed; their names. None where no engine answers."""
+    from brokertrial.suites.targets.containers import engine
+
+    try:
+        return engine.remove(engine.engine(), is_orphan)
+    except (TargetProblem, *engine.PROBLEMS):
+        return []
 
 
 def _toxiproxy(address: str | None) -> Ability:

@@ -40,6 +40,8 @@ class FileTarget(ProcessTarget):
         if not address.where:
             raise UnknownTarget("file: needs a file, such as `file:broker.toml`.")
         self.file = BrokerFile.read(Path(address.where).resolve())
+        if self.file.image:
+            raise UnknownTarget(f"{address.text}: it names an image.", hint=f"Try `image:{address.where}`.")
         self.folder = self.file.folder
         self.start_within_s = self.file.ready_within_s
         self.leaderless = self.file.leaderless

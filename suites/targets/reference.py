@@ -114,12 +114,12 @@ class Reference(ProcessTarget):
         """What the user wants of every process, and how a cluster replicates."""
         options = self._options
         given = [f"--{name}={options[name]}" for name in ("mutant", "without", "emulate") if name in options]
-        settings = _replicated(self._count) if self._count > 1 else []
+        settings = replicated(self._count) if self._count > 1 else []
         settings += options["set"].split(",") if "set" in options else []
         return [*given, *(f"--set={setting}" for setting in settings)]
 
 
-def _replicated(nodes: int) -> list[str]:
+def replicated(nodes: int) -> list[str]:
     """As a Kafka of so many nodes is set up for a trial."""
     copies = min(3, nodes)
     settings = [f"default.replication.factor={copies}", f"min.insync.replicas={copies - 1}"]

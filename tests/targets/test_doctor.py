@@ -46,6 +46,6 @@ def test_an_unknown_target_is_a_finding() -> None:
 def test_the_machine_is_described() -> None:
     found = by_ability(machine())
     network = [name for name in found if name.startswith("network: ")]
-    assert list(found) == ["Python", "Java", "Maven", "Go", "Docker", "Toxiproxy", *network, "processors"]
+    assert list(found) == ["Python", "Java", "Maven", "Go", "containers", "Toxiproxy", *network, "processors"]
     assert found["Python"].state == "works" and len(network) == 4
     assert all(finding.detail for finding in found.values())

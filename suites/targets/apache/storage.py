@@ -47,8 +47,8 @@ def format_all(
     One JVM formats the first node; the others get a copy with their own ids: what else is in it (the level of the
     metadata and, in a dynamic quorum, the voters) is the same everywhere.
     """
-    cluster, static = _uuid(), not release.has_dynamic_quorum
-    directories = {member.node_id: _uuid() for member in members}
+    cluster, static = new_uuid(), not release.has_dynamic_quorum
+    directories = {member.node_id: new_uuid() for member in members}
     for member in members:
         place = folder(data, member)
         place.mkdir(parents=True)
@@ -147,8 +147,8 @@ def _format(command: list[str]) -> None:
         raise TargetNotReady("Kafka's storage could not be formatted", last_lines=lines)
 
 
-def _uuid() -> str:
-    """An id as Kafka writes it; none that begins with a dash, which its tools take for an option."""
+def new_uuid() -> str:
+    """A new id of a cluster or a folder, as Kafka writes it; none that begins with a dash, as options do."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         if not text.startswith("-"):
