@@ -21,6 +21,10 @@ def _told(node_control: NodeControl, measure: Callable[[int], int | None]) -> st
     return "" if found is None else str(found)
 
 
+MEMORY = "memory"
+"""What such a measurement is called on a tape, before the node."""
+
+
 class Nodes:
     """`nodes` in a case: `nodes.crash(nodes.of(topic))` kills and starts again. What is down at the end is started."""
 
@@ -104,7 +108,7 @@ class Nodes:
 
     def memory(self) -> dict[int, int]:
         """What each node that is a process of ours holds now, in MiB; from here on its peak is counted anew."""
-        return self._measured("memory", resident_now)
+        return self._measured(MEMORY, resident_now)
 
     def must_stay_small(self, before: Mapping[int, int], *, within_mib: int, because: str) -> None:
         """No node may have held so much more than `before` (of `memory`) at any time since."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,10 @@ from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
+from brokertrial.suites.probe.exchanger import TranscriptEntry
 from brokertrial.suites.probe.failures import TranscriptMismatch
 from brokertrial.suites.probe.naming import shortened
+from brokertrial.suites.probe.nodes import MEMORY
 from brokertrial.suites.probe.replay import ReplayExchanger
 from brokertrial.suites.probe.run_case import Situate, attempt
 from brokertrial.suites.probe.target_condition import WELL
@@ -71,19 +74,36 @@ def _case_of(history: History) -> Case:
 
 def _wire(case: Case, history: History) -> Outcome:
     case_context = msgspec.convert(_settings(history)["scene"], CaseContext)
-    exchanger = ReplayExchanger(read_transcript(history))
+    tape = list(read_transcript(history))
+    exchanger = ReplayExchanger(tape)
     addresses = int(_settings(history).get("addresses", 1))  # a refused one is followed by the next: so on the tape
     wire = DefaultTopicsProbe(exchanger, case_context, [("", 0)] * addresses)
     wire.set_up = msgspec.convert(_settings(history).get("set_up", {}), ClusterSettings)
     try:
         watched = _settings(history).get("watched", False)
         condition = (lambda: WELL) if watched else None
-        outcome = attempt(case, wire, exchanger, {}, lambda: True, condition, closing_look, _situate(case))
+        nodes = measured_nodes(tape)
+        outcome = attempt(case, wire, exchanger, nodes, lambda: True, condition, closing_look, _situate(case))
     except TranscriptMismatch as mismatch:
         return _changed(case, history, str(mismatch))
     if exchanger.left and outcome.reason is None:
         return _changed(case, history, f"{exchanger.left} entries of the history were not asked for")
     return outcome
+
+
+class _Gone:
+    """Stands for a node that was a process of ours: what was done to it, and what it held, is on the tape."""
+
+    pid = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"a case that is played back wants `{name}` of a node")
+
+
+def measured_nodes(tape: Iterable[TranscriptEntry]) -> dict[int, Any]:
+    """The nodes whose memory was measured: a case asks for those that were processes of ours."""
+    acts = (entry.connection.split(" ") for entry in tape if entry.kind == "action")
+    return {int(words[1]): _Gone() for words in acts if words[0] == MEMORY and len(words) == 2}
 
 
 def _situate(case: Case) -> Situate | None:

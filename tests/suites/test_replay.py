@@ -1,5 +1,7 @@
 """A stored case is judged again from its tape: the same verdict, and nothing else is accepted."""
 
+import os
+
 import msgspec
 import pytest
 
@@ -15,7 +17,7 @@ from brokertrial.suites.probe.replay import ReplayExchanger
 from brokertrial.suites.probe.run_case import attempt
 from brokertrial.suites.probe.transcript import TranscriptWriter, read_transcript
 from brokertrial.suites.probe.wire import Wire
-from brokertrial.suites.running.rejudge import judge_stored
+from brokertrial.suites.running.rejudge import judge_stored, measured_nodes
 from tests.suites.scripted import SCENE, TOPIC, ScriptedExchanger, produced, wire_to
 
 
@@ -146,3 +148,30 @@ class RefusedOnce(ScriptedExchanger):
             self._note("refused", connection, text="refused")
             raise ConnectRefused("refused")
         super().open(connection, node, address, timeout_s)
+
+
+class Process:
+    """A node that is a process of ours: this one, whose memory can be read."""
+
+    pid = os.getpid()
+
+
+def test_what_a_node_held_is_played_back(tmp_path):
+    """Only a target that we started has nodes to measure; `check` has none, and has the figures on the tape."""
+
+    def case(wire, nodes):
+        before = nodes.memory()
+        wire.produce(TOPIC, batch("a")).must_be_at(4)
+        nodes.must_stay_small(before, within_mib=1 << 20, because="one record")
+
+    def measured(exchanger, nodes):
+        return attempt(a_case(case), Wire(exchanger, SCENE, [("", 0)]), exchanger, nodes, lambda: True)
+
+    wire, exchanger = wire_to(Produce=produced(offset=4))
+    assert attempt(a_case(case), wire, exchanger, {1: Process()}, lambda: True).verdict is Verdict.PASS
+    tape = exchanger.tape
+    assert next(entry.connection for entry in tape if entry.kind == "action") == "memory 1"
+    played = ReplayExchanger(tape)
+    assert measured(played, measured_nodes(tape)).verdict is Verdict.PASS and played.left == 0
+    with pytest.raises(TranscriptMismatch):  # the near miss: nobody says which nodes there were
+        measured(ReplayExchanger(tape), {})
