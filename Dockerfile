@@ -4,7 +4,7 @@
 #   docker build --target kafka -t brokertrial:kafka .        also Java and Apache Kafka, for `kafka:` targets
 #   docker run --rm --network host -v "$PWD:/work" brokertrial run --target bootstrap:127.0.0.1:9092
 #
-# The package is built first: `make wheel`. BASE is any image with python3 (3.11 or newer) and its module venv.
+# The package is built first: `python -m build`. BASE is any image with python3 (3.11 or newer) and its module venv.
 ARG BASE=python:3.12-slim
 
 FROM ${BASE} AS built

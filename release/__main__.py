@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 VERSION = re.compile(r'^version = "(?P<version>[^"]+)"$', re.MULTILINE)
 WANTED = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 UNRELEASED = "## Unreleased\n"
+SHOWN = 600
+"""Characters of what a command said that failed."""
 
 
 class NotReleased(Exception):
@@ -80,7 +82,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _run(*command: str) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NotReleased(f"{' '.join(command[:4])} failed:\n{done.stdout}{done.stderr}".rstrip())
+        said = (done.stdout + done.stderr).strip()
+        said = said if len(said) <= SHOWN else f"{said[: SHOWN // 2]} ... {said[-SHOWN // 2 :]}"
+        raise NotReleased(f"`{' '.join(command)}` failed.\n{said}")
     return done.stdout
 
 
