@@ -75,11 +75,11 @@ def test_what_ships_imports_nothing_that_does_not() -> None:
 
 def pythons() -> list[str]:
     """Every Python here that the suite is written for: of the path, and of pyenv."""
-    places = [*map(Path, os.get_exec_path()), *Path.home().glob(".pyenv/versions/*/bin")]
-    found = {}
+    places = [*Path.home().glob(".pyenv/versions/*/bin"), *map(Path, os.get_exec_path())]
+    found: dict[str, str] = {}
     for path in (place / f"python3.{minor}" for minor in range(11, 20) for place in places):
-        if path.is_file() and (path.parent / "pip3").exists():
-            found.setdefault(path.name, str(path))
+        if path.name not in found and path.is_file() and "shims" not in path.parts:
+            found[path.name] = str(path)
     return list(found.values()) or [sys.executable]
 
 
