@@ -54,6 +54,7 @@ def test_the_wheel_holds_every_file_of_the_folders(wheel: Path) -> None:
     folders = ("wire/", "histories/", "checkers/", "faults/", "reference_impl/", "suites/", "spark_analysis/", "ci/")
     ours = [name for name in listed if name.startswith(folders) and (ROOT / name).is_file()]
     wanted = {f"brokertrial/{name}" for name in ours if not name.startswith(PROVING) or name in SHIPPED}
+    wanted |= {f"brokertrial/{path.name}" for path in (ROOT / "src" / "brokertrial").glob("*.py")}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     assert wanted - held == set()
