@@ -19,18 +19,25 @@ def a_member_without_an_id_is_given_one_first(wire, group):
     """JoinGroup v4 and later without a member id MUST be answered MEMBER_ID_REQUIRED (79) with an id of its own, and
     with that id the member MUST be taken in.
     """
-    given = []
-    for name in ("first", "second"):
+    given, joined = _given_and_joined(wire, group)
+    if joined.error == errors.UNKNOWN_MEMBER_ID:
+        # Ids that nobody has joined with are kept in memory alone, and Kafka up to 3.9 drops an empty group with them
+        # when it looks for expired offsets (GroupMetadataManager.cleanupGroupMetadata): a client begins again.
+        given, joined = _given_and_joined(wire, wire.name("g"), "-again")
+    joined.must_succeed().must_have("member_id", given)
+
+
+def _given_and_joined(wire, group, again=""):
+    """The id that the first of two members was given, and the answer to its JoinGroup with it."""
+    given: dict[str, str] = {}
+    for name in ("first" + again, "second" + again):
         answer = wire.join_group(group, via=name).must_be_refused(errors.MEMBER_ID_REQUIRED)
         answer.must(bool(answer.member_id), "it gives no member id", "member_id")
-        answer.must(answer.member_id not in given, "it gives an id that another was given", "member_id")
-        given.append(answer.member_id)
+        answer.must(answer.member_id not in given.values(), "it gives an id that another was given", "member_id")
+        given[name] = answer.member_id
 
-    joined = [
-        wire.join_group(group, member_id=member_id, via=name, wait=False)
-        for name, member_id in zip(("first", "second"), given, strict=True)
-    ]
-    joined[0].must_succeed().must_have("member_id", given[0])
+    joined = [wire.join_group(group, member_id=member_id, via=name, wait=False) for name, member_id in given.items()]
+    return given["first" + again], joined[0]
 
 
 @case(
