@@ -57,7 +57,7 @@ def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: 
     if isinstance(found, WrongSetting) and found.error != errors.UNKNOWN_TOPIC_OR_PARTITION:
         return found
     resource = unborn(context.node, wanted.resource_name) if isinstance(found, WrongSetting) else found
-    if len({entry.name for entry in wanted.configs}) != len(wanted.configs):
+    if len({entry.name for entry in wanted.configs}) != len(wanted.configs) and not bugs.on("S04"):
         return WrongSetting(errors.INVALID_REQUEST, "Error due to duplicate config keys")
     configs = change(resource, wanted.configs)
     if isinstance(configs, WrongSetting):

@@ -51,7 +51,7 @@ def _find(node: Broker, state: Struct, *, twice: bool) -> TopicImage | WrongSett
     has_id = state.topic_id != ZERO_UUID
     if state.name is None and not has_id:
         return WrongSetting(errors.INVALID_REQUEST, "Neither topic name nor id were specified.")
-    if state.name is not None and has_id:
+    if state.name is not None and has_id and not bugs.on("S05"):
         return WrongSetting(errors.INVALID_REQUEST, "You may not specify both topic name and topic id.")
     if twice:
         return WrongSetting(errors.INVALID_REQUEST, "Duplicate topic name or id.")

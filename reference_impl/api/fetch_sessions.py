@@ -155,6 +155,8 @@ class FetchSessions:
             return NO_SESSION
         session = FetchSession(self._new_id(), by_id, self._now())
         for key, request, answer in answered:
+            if answer.error_code and bugs.on("S11"):
+                continue
             session.partitions[key] = SessionEntry(request)
             session.changed(key, answer)
         self._sessions[session.id] = session

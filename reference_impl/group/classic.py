@@ -247,7 +247,7 @@ def restored(saved: Saved) -> ClassicGroup:
             m.member_id, m.instance_id, m.client_id, m.client_host, m.rebalance_timeout_ms, m.session_timeout_ms,
             protocols, m.assignment,
         )  # fmt: skip
-        if m.instance_id is not None:
+        if m.instance_id is not None and not bugs.on("S13"):
             group.static[m.instance_id] = m.member_id
     if group.members:
         group.choose_protocol()

@@ -44,6 +44,8 @@ def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, li
     if unknown or request.member_id in group.pending:
         return _add(group, request, request.member_id or request.fresh_id, ticket, now, limits)
     if refusal := group.refusal(request.member_id, request.instance_id):
+        if request.instance_id is None and bugs.on("S01"):
+            return _add(group, request, request.member_id, ticket, now, limits)
         return [JoinResult(ticket, refusal, request.member_id)]
     return _rejoin(group, group.members[request.member_id], request, ticket, now, limits)
 
@@ -104,7 +106,8 @@ def leave(
             else:
                 _expel(group, held, out)
         elif member_id in group.pending:
-            group.remove(member_id)
+            if not bugs.on("S02"):
+                group.remove(member_id)
         elif not (code := group.refusal(member_id, instance_id)):
             _expel(group, member_id, out)
         codes.append(code)
@@ -352,7 +355,8 @@ def _sync_expired(group: ClassicGroup, now: int, limits: GroupLimits, out: list[
 def _expel(group: ClassicGroup, member_id: str, out: list[Effect]) -> None:
     member = group.members[member_id]
     if member.join is not None:
-        out.append(JoinResult(member.join, errors.UNKNOWN_MEMBER_ID, ""))
+        left = errors.REBALANCE_IN_PROGRESS if bugs.on("S16") else errors.UNKNOWN_MEMBER_ID
+        out.append(JoinResult(member.join, left, ""))
         member.join = None
     if member.sync is not None:
         out.append(SyncResult(member.sync, errors.UNKNOWN_MEMBER_ID))

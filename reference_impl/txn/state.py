@@ -114,7 +114,7 @@ def add_partitions(
         return Transition(t, errors.CONCURRENT_TRANSACTIONS)
     if t.state is TransactionState.ONGOING and t.partitions.issuperset(partitions):
         return Transition(t)
-    started = t.started_ms if t.state is TransactionState.ONGOING else now
+    started = t.started_ms if t.state is TransactionState.ONGOING and not bugs.on("S12") else now
     together = t.partitions.union(partitions) if t.state is TransactionState.ONGOING else frozenset(partitions)
     return Transition(
         replace(t, state=TransactionState.ONGOING, partitions=together, started_ms=started, updated_ms=now)

@@ -49,6 +49,28 @@ def every_log_follows_its_transactions(wire, topic_of, rng):
     _follow(wire, topic_of, rng, 60)
 
 
+@case(
+    "transactions/whatever-comes-next-over-restarts",
+    guarantees=["txn-011", "txn-002", "txn-003", "txn-021", "fetch-002"],
+    apis=APIS,
+    needs=["partitions", "topic-settings", "leaders", "kill", "terminate", "restart"],
+    detects=["M17", "M18a"],
+)
+def every_log_follows_its_transactions_over_restarts(wire, topic_of, rng, nodes):
+    """The same MUST hold where the leader is stopped in good order, then killed, then killed again while transactions
+    are open and after others have ended, in logs of several segments.
+    """
+    acts = {12: nodes.stop_and_start, 24: nodes.crash, 36: nodes.crash}
+
+    def disturb(turn, topic):
+        if turn in acts:
+            acts[turn](nodes.of(topic))
+            return True
+        return False
+
+    _follow(wire, topic_of, rng, 48, disturb, configs={"segment.ms": "60000"})
+
+
 def _follow(wire, topic_of, rng, turns, disturb=None, **settings):
     topic, other = topic_of(partitions=2, **settings), topic_of(what="other", **settings)
     logs = {(topic, 0): Log(), (topic, 1): Log(), (other, 0): Log()}

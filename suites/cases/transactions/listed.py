@@ -8,6 +8,7 @@ from brokertrial.wire.messages import request
 LISTS = {"AddPartitionsToTxn": 0, "EndTxn": 0, "ListTransactions": 0, "DescribeTransactions": 0}
 ROW = "transaction_states[0]"
 WITHIN_S = 10
+OPEN_MS = 400
 
 
 @case(
@@ -157,3 +158,31 @@ def _must_list(wire, states, asked, wanted):
     )
     must = sorted((producer.transactional_id, producer.id, states[producer]) for producer in wanted)
     wire.must(told == must, f"it lists {told}; it must list {must}", *answers)
+
+
+@case(
+    "transactions/open-since-its-first-partition",
+    guarantee="txn-026",
+    apis={**LISTS, "ListTransactions": 1},
+    needs=["partitions"],
+    detects=["S12"],
+)
+def a_transaction_is_open_since_its_first_partition(wire, topic_of, transactional_id):
+    """A transaction MUST be as old as its first partition, whatever joins it later: DescribeTransactions tells the same
+    start, and ListTransactions finds it by that duration.
+    """
+    topic = topic_of(partitions=3)
+    producer = wire.producer(transactional_id, timeout_ms=60_000)
+    producer.send(topic, "first").must_succeed()
+    states, began = {producer: "Ongoing"}, wire.now_ms()
+    start = wire.describe_transaction(transactional_id).must_succeed().at("transaction_states[0]")
+    for partition in (1, 2):
+        wire.until(
+            lambda partition=partition: wire.now_ms() > began + partition * OPEN_MS + 100,
+            within=10,
+            what="the transaction is old enough",
+        )
+        producer.send(topic, "later", partition=partition).must_succeed()
+        _must_list(wire, states, {"duration_filter": partition * OPEN_MS}, [producer])
+        told = wire.describe_transaction(transactional_id).must_succeed()
+        told.must_have("transaction_states[0].transaction_start_time_ms", start.transaction_start_time_ms)
