@@ -33,8 +33,12 @@ class Producer:
         return bool(self.wire.transaction_version >= 2) and max(self.wire.versions("Produce"), default=0) >= 12
 
     def start(self) -> Identity:
-        """InitProducerId: a new id, or the next epoch of the transactional id, which fences the one before."""
+        """InitProducerId: a new id, or the next epoch of the transactional id, which fences the one before.
+
+        Its transaction that was open is aborted by that.
+        """
         answer: Identity = self.wire.init_producer_id(self.transactional_id, timeout_ms=self.timeout_ms, via=self.via)
+        self._in_transaction.clear()
         self._take(answer.producer_id, answer.epoch)
         return answer
 
