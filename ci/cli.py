@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from brokertrial import logs
 from brokertrial.ci.errors import UserError
+from brokertrial.ci.log_option import LOG_FILE
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.run_options import CASES, TOXIPROXY, options_of_a_run
+from brokertrial.ci.run_options import CASES, RUNS, TOXIPROXY, options_of_a_run
 from brokertrial.extensions import BrokenExtension, use_folders
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
@@ -26,26 +26,6 @@ STATUSES = "\b\nExit status\n" + "\n".join(f"  {status}  {status.meaning}" for s
 def cli() -> None:
     """Tests a Kafka-compatible broker with real clients and injected faults, records a history, and checks it against
     Kafka's guarantees."""
-
-
-def _begin_log(context: click.Context, parameter: click.Parameter, path: str | None) -> None:
-    if path is None:
-        return
-    try:
-        logs.to_file(Path(path))
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}.") from None
-
-
-LOG_FILE = click.Option(
-    ["--log-file"],
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    expose_value=False,
-    is_eager=True,
-    callback=_begin_log,
-    help="Append what every process does, one JSON object a line.",
-)
 
 
 @cli.command()
@@ -205,9 +185,7 @@ def archive(run: str, out: str | None) -> None:
 @cli.command()
 @click.argument("place", metavar="RUN/CASE")
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repetitions.")
-@click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
-)
+@RUNS
 @CASES
 def replay(place: str, times: int, runs: str, cases: tuple[str, ...]) -> None:
     """Replay one case with the same target, seed and fault schedule; reports k of N reproduced."""
@@ -217,9 +195,7 @@ def replay(place: str, times: int, runs: str, cases: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
-)
+@RUNS
 @click.option("--open/--no-open", "opened", default=True, help="Open the report in a browser, where there is one.")
 def demo(runs: str, opened: bool) -> None:
     """Show in a minute what a green and a red run look like, on the bundled broker; needs nothing."""
@@ -286,9 +262,7 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
     help="Also write each difference as a Python program that needs a socket alone, to hand on.",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=4, help="Sequences side by side.", show_default=True)
-@click.option(
-    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
-)
+@RUNS
 def explore(**options: Any) -> None:
     """Send random sequences of requests alike to a broker and to one that is known to be good, and compare the
     answers."""

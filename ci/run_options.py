@@ -1,4 +1,4 @@
-"""The options of whatever runs cases against a broker: `run`, `gate`."""
+"""The options that several commands have, and those of whatever runs cases against a broker: `run`, `gate`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ CASES = click.option(
     metavar="DIR",
     multiple=True,
     help="Also the cases of this folder (docs/extending.md). Repeatable.",
+)
+RUNS = click.option(
+    "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
 )
 TOXIPROXY = click.option(
     "--toxiproxy",
@@ -105,9 +108,7 @@ OF_A_RUN = (
         help="Which histories to keep.",
         show_default=True,
     ),
-    click.option(
-        "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
-    ),
+    RUNS,
     click.option(
         "--jobs",
         type=click.IntRange(1, 64),
