@@ -24,5 +24,6 @@ def a_partition_has_one_owner_through_every_rebalance():
         workload=GroupChurn(members=5, partitions=12, stay_s=7),
         schedule=Windows(drop_response(api="Heartbeat", every=5, times=6)),
         length=9_000,
+        at_least_s=24.0,
         longest_s=60.0,
     )
