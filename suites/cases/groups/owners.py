@@ -21,9 +21,9 @@ def a_partition_has_one_owner_through_every_rebalance():
     they move partitions among followers who had some before, and an assignment of the generation before shows itself.
     """
     return Trial(
-        workload=GroupChurn(members=5, partitions=12, stay_s=7),
+        workload=GroupChurn(members=5, partitions=12, stay_s=4),
         schedule=Windows(drop_response(api="Heartbeat", every=5, times=6)),
         length=9_000,
-        at_least_s=24.0,
+        at_least_s=14.0,
         longest_s=60.0,
     )
