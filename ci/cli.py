@@ -348,18 +348,6 @@ def broker(arguments: tuple[str, ...]) -> None:
 _passes_on("proxy", "brokertrial.faults.proxy", "Run the Kafka-aware fault proxy by itself.")
 
 
-def _not_built(name: str) -> None:
-    """Reserved for a later version."""
-
-    @cli.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []})
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-    def command(arguments: tuple[str, ...]) -> None:
-        raise UserError(f"`brokertrial {name}` is not built yet.")
-
-
-for _name in ("shrink",):
-    _not_built(_name)
-
 for _command in cli.commands.values():
     _command.params.append(LOG_FILE)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brokertrial.ci import run_folder
-from brokertrial.ci.cli import cli, main
+from brokertrial.ci.cli import main
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.run_location import find
 from brokertrial.suites.guarantees import registry
@@ -40,11 +40,9 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
         (("check", "runs/none"), 4, "there is no such run folder"),
         (("replay", "runs/none/area.name"), 4, "there is no such run folder"),
         (("doctor", "--clean", "runs/none"), 4, "there is no such run folder"),
-        (("shrink", "runs/x"), 4, "not built yet"),
         (("analyze",), 4, "Missing argument"),
         (("explain",), 4, "Missing argument"),
         (("compare", "a", "b"), 4, "no such run folder or archive"),
-        (("shrink", "--help"), 4, "not built yet"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_a_status(
@@ -68,14 +66,6 @@ def test_our_own_mistake_is_never_status_1(capsys: pytest.CaptureFixture[str], m
     code, _, err = said(capsys, "targets")
     assert code == 3
     assert "ZeroDivisionError" in err
-
-
-def test_what_is_not_built_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["--help"])
-    listed = capsys.readouterr().out
-    assert "replay" in listed
-    assert not [name for name in ("shrink",) if f"\n  {name} " in listed]
 
 
 def test_coverage_names_every_guarantee_once(capsys: pytest.CaptureFixture[str]) -> None:
