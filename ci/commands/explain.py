@@ -238,6 +238,8 @@ class Explanation:
         yield self.promise.link
         if self.promise.quote:
             yield from _filled(f"“{self.promise.quote}”")
+        if self.promise.quoted_from:
+            yield f"from {self.promise.quoted_from}"
 
     def _faults(self) -> Iterator[str]:
         for window in self.proof.windows:

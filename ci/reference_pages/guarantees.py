@@ -33,4 +33,8 @@ def _table(rows: list[Guarantee], deciders: dict[str, list[str]]) -> str:
 
 
 def _source(row: Guarantee) -> str:
-    return f"[{row.source}]({row.link})" + (f": “{row.quote}”" if row.quote else "")
+    cited = f"[{row.source}]({row.link})"
+    if not row.quote:
+        return f"{cited} (by implementation)" if row.by_implementation else cited
+    where = f" ([where]({row.quoted_from}))" if row.quoted_from else ""
+    return f"{cited}: “{row.quote}”{where}"

@@ -30,12 +30,24 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     link: str
     quote: str = ""
-    """The sentence behind the link that promises it, word for word; empty where no short one does."""
+    """The sentence that promises it, word for word; empty where no short one does."""
+    quoted_from: str = ""
+    """Where that sentence stands, if not behind `link`."""
     conditions: tuple[str, ...] = ()
     faults: str = (
         ""  # the least disturbance that decides it: F0 none, F1 network, F2 process, F3 several brokers, F4 disk
     )
     area: str = ""
+
+    @property
+    def quote_source(self) -> str:
+        """The address of the quoted sentence; empty where nothing is quoted."""
+        return (self.quoted_from or self.link) if self.quote else ""
+
+    @property
+    def by_implementation(self) -> bool:
+        """Whether no sentence promises it: what there is to cite is Kafka's code."""
+        return not self.quote and self.link.endswith((".java", ".scala"))
 
     @property
     def optional(self) -> bool:
