@@ -72,7 +72,8 @@ def wire(connect: Callable[[], Wire]) -> Wire:
 
 @pytest.fixture
 def topic(wire: Wire) -> str:
-    return create(wire)
+    """Kept for ever: some records here are of 1970, and the broker looks for old ones twice a second."""
+    return create(wire, retention_ms="-1")
 
 
 def create(wire: Wire, **configs: str) -> str:
