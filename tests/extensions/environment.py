@@ -7,6 +7,7 @@ import subprocess
 import sysconfig
 import tomllib
 import venv
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -69,3 +70,18 @@ def package(folder: Path, name: str, files: Mapping[str, str], **points: str) ->
     lines += [f'"brokertrial.{group}" = {{one = "{value}"}}' for group, value in points.items()]
     (folder / name / "pyproject.toml").write_text("\n".join(lines), encoding="utf-8")
     return folder / name
+
+
+def tiny_wheel(folder: Path, name: str) -> Path:
+    """A wheel of one package of that name, which says whose it is; pip installs it without building anything."""
+    made, metadata = folder / f"{name}-1.0-py3-none-any.whl", f"{name}-1.0.dist-info"
+    files = {
+        f"{name}/__init__.py": f"WHOSE = 'the user, {name}'\n",
+        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{metadata}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{metadata}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{metadata}/RECORD"))
+    with zipfile.ZipFile(made, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file, text)
+    return made

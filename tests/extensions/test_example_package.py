@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.extensions.environment import EXAMPLE, Environment
+from tests.extensions.environment import EXAMPLE, Environment, tiny_wheel
 
 CASES, TRIAL = "example/*", "example/jittery-answers"
 ROOT = EXAMPLE.parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
+JUDGED = (
+    "import sys; from brokertrial.histories.reader import History; from brokertrial.checkers.judge import judge; "
+    "from pathlib import Path; print(judge(History.open(Path(sys.argv[1])), ['negative-offset']).judged)"
+)
+"""Prints the names of the checks that judged a stored history, of those that were asked to."""
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +61,8 @@ def test_its_cases_ran_on_its_target_under_its_fault_and_by_its_check(finished: 
 
 
 def test_its_check_judges_the_stored_history(environment: Environment, finished: Path) -> None:
-    script = (
-        "import sys; from brokertrial.histories.reader import History; from brokertrial.checkers.judge import judge; "
-        "from pathlib import Path; print(judge(History.open(Path(sys.argv[1])), ['negative-offset']).judged)"
-    )
     history = str(finished / "histories" / TRIAL.replace("/", "."))
-    assert environment.call("-c", script, history, cwd=finished).stdout.strip() == "['negative-offset']"
+    assert environment.call("-c", JUDGED, history, cwd=finished).stdout.strip() == "['negative-offset']"
 
 
 def test_it_is_judged_again_and_replayed(environment: Environment, finished: Path, tmp_path: Path) -> None:
@@ -115,12 +116,25 @@ def _prove(environment: Environment, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_installed_by_pip_beside_the_wheel(tmp_path: Path) -> None:
-    """As a stranger has it: both built and installed into an environment of their own."""
+    """As a stranger has it: both built, and installed where packages called `ci` and `wire` are already."""
     environment = Environment(tmp_path / "env", alone=True)
-    subprocess.run([environment.python, "-m", "pip", "install", "-q", "-c", CONSTRAINTS, ROOT], check=True, timeout=600)
-    subprocess.run([environment.python, "-m", "pip", "install", "-q", "--no-deps", EXAMPLE], check=True, timeout=600)
+    theirs = [tiny_wheel(tmp_path, name) for name in ("ci", "wire")]
+    _pip(environment, "--no-deps", "--no-index", *theirs)
+    _pip(environment, "-c", CONSTRAINTS, ROOT)
+    _pip(environment, "--no-deps", EXAMPLE)
+    script = "import ci, wire, brokertrial.ci.cli, brokertrial.wire; print(ci.WHOSE, wire.WHOSE, sep='; ')"
+    assert environment.call("-c", script, cwd=tmp_path).stdout == "the user, ci; the user, wire\n"
     assert "from brokertrial-example 1.0" in environment.run("cases", cwd=tmp_path).stdout
     done = environment.run("run", "--target", "example", "--select", CASES, cwd=tmp_path)
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
     run = next((tmp_path / "runs").iterdir())
+    results = (run / "results.jsonl").read_text(encoding="utf-8")
+    assert '"hits of f1"' in results, "its kind of fault was at work"
+    history = run / "histories" / TRIAL.replace("/", ".")
+    assert environment.call("-c", JUDGED, str(history), cwd=tmp_path).stdout.strip() == "['negative-offset']"
     assert "2 passed" in environment.run("check", str(run), cwd=tmp_path).stdout
+    assert environment.call("-m", "pip", "check", cwd=tmp_path).returncode == 0
+
+
+def _pip(environment: Environment, *arguments: str | Path) -> None:
+    subprocess.run([environment.python, "-m", "pip", "install", "-q", *arguments], check=True, timeout=600)
