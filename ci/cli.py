@@ -77,7 +77,7 @@ def run(**options: Any) -> None:
     default=90,
     metavar="DAYS",
     show_default=True,
-    help="Of the entries that --write-baseline writes.",
+    help="Days until the entries that --write-baseline writes expire.",
 )
 @click.option(
     "--out", type=click.Path(file_okay=False), default="gate", show_default=True, help="Folder for the files for CI."
@@ -230,7 +230,7 @@ def cases(coverage: bool, matrix: bool, cases: tuple[str, ...]) -> None:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @CASES
 def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
-    """Record that cases of your own passed on Apache Kafka in these runs: then they may fail other brokers."""
+    """Record that cases of your own passed on Apache Kafka in these runs; until then they can only warn."""
     from brokertrial.ci.commands.prove import prove as command
 
     use_folders(cases)
@@ -250,21 +250,26 @@ def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
 @click.option("--seed", type=int, help="Random seed. If omitted, one is chosen, printed and stored.")
 @click.option("--only", metavar="FAMILY,...", default="", help="Only these families of requests, such as transactions.")
 @click.option(
-    "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known differences (TOML), which fail nothing."
+    "--known",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Known differences (TOML), which do not fail the run.",
 )
 @click.option(
-    "--stop-after", type=click.IntRange(1), metavar="N", help="End after N differences, before the time is over."
+    "--stop-after", type=click.IntRange(1), metavar="N", help="Stop after N differences, even if time is left."
 )
 @click.option(
     "--export",
     type=click.Choice(["script"]),
     multiple=True,
-    help="Also write each difference as a Python program that needs a socket alone, to hand on.",
+    help="Also write each difference as a Python program without dependencies, to send to others.",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=4, help="Sequences side by side.", show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=4, help="Sequences run at the same time.", show_default=True
+)
 @RUNS
 def explore(**options: Any) -> None:
-    """Send random sequences of requests alike to a broker and to one that is known to be good, and compare the
+    """Send the same random sequences of requests to a broker and to one that is known to be good, and compare the
     answers."""
     from brokertrial.ci.commands.explore import WantedBrokers
     from brokertrial.ci.commands.explore import explore as command
@@ -314,7 +319,7 @@ def image_build(kafka: str | None, reference: bool, name: str) -> None:
 )
 @TOXIPROXY
 def doctor(target: str | None, clean: str | None, toxiproxy: str | None) -> None:
-    """Show what this machine supports, and what each missing tool costs."""
+    """Show what this machine supports, and what is left out for each missing tool."""
     from brokertrial.ci.commands.doctor import doctor as command
 
     sys.exit(command(target, clean, toxiproxy))

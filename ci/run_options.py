@@ -28,7 +28,7 @@ CASES = click.option(
     type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
     multiple=True,
-    help="Also the cases of this folder (docs/extending.md). Repeatable.",
+    help="Also load the case files in this folder (docs/extending.md). Repeatable.",
 )
 RUNS = click.option(
     "--runs", type=click.Path(file_okay=False), default="runs", help="Folder for run folders.", show_default=True
@@ -36,7 +36,7 @@ RUNS = click.option(
 TOXIPROXY = click.option(
     "--toxiproxy",
     metavar="HOST:PORT",
-    help="Control port of a running Toxiproxy for faults to bytes (default: one is started where a case needs it).",
+    help="Control port of a running Toxiproxy, for network faults (default: one is started if a case needs it).",
 )
 OF_A_RUN = (
     click.option(
@@ -71,7 +71,7 @@ OF_A_RUN = (
         "--situation",
         metavar="NAME,...",
         default="",
-        help="Also meet cases in these situations, such as stop,old-versions; sample, deep or none (default: sample "
+        help="Also run cases in these situations, such as stop,old-versions; sample, deep or none (default: sample "
         "with --profile full).",
     ),
     click.option(

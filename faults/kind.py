@@ -198,7 +198,7 @@ def process_window(
 
 
 def _said(window: Window) -> str:
-    said = ", ".join(f"{name} {value}" for name, value in window.params.items())
+    said = ", ".join(f"{value} ms" if name == "ms" else f"{name} {value}" for name, value in window.params.items())
     return f" ({said})" if said else ""
 
 

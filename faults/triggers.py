@@ -42,7 +42,7 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         if self.op is not None:
             return f"at op {self.op}"
         if self.elapsed_ms is not None:
-            return f"at {self.elapsed_ms:g} ms" if self.elapsed_ms else "at once"
+            return f"at {self.elapsed_ms:g} ms" if self.elapsed_ms else "at the start"
         if self.msg is not None:
             one = msgspec.structs.replace(self.msg, count=1)
             return f"at the {ordinal(self.n)} {one.words('request', 'to').removeprefix('1 ')}"

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     several.add_argument("--data", type=Path, metavar="DIR", help="default: a temporary folder, removed at the end")
     several.add_argument("--port", type=int, default=0, help="of the first broker; the others follow it")
     several.add_argument("rest", nargs=argparse.REMAINDER, help="further options of every broker, after --")
-    cut = commands.add_parser("powercut", help="leave of a stopped broker's files what was synced to the disk")
+    cut = commands.add_parser("powercut", help="drop what a stopped broker had not synced to disk, as a power cut")
     cut.add_argument("data", type=Path, metavar="DIR")
     cut.add_argument("--torn", type=int, metavar="SEED", help="with a torn tail of random bytes behind it")
     mutants = commands.add_parser("mutants", help="list the planted bugs")

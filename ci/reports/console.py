@@ -97,7 +97,8 @@ class ConsoleWriter:
         if run.limit_s > run.estimate_s:
             takes += f", at most {duration(run.limit_s)} on one that fails"
         pairs = sum("@" in entry.case for entry in run.cases)
-        count = f"{len(run.cases) - pairs} cases" + (f", {pairs} times one in a situation" if pairs else "")
+        plain = len(run.cases) - pairs
+        count = f"{plain} case{'' if plain == 1 else 's'}" + (f", {pairs} times one in a situation" if pairs else "")
         self._say(f"{count}, profile {run.profile}, {takes}; {self._state.place}")
         if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
             more = (
@@ -132,7 +133,7 @@ class ConsoleWriter:
         """What the report writer does after the last case."""
         self._line.working = f"report: {what} {done + 1} of {total}"
         if not self._live and done == 0:
-            self._say(f"Computing {total} {what} for the report ...", "dim")
+            self._say(f"Computing {total} {what if total > 1 else what[:-1]} for the report ...", "dim")
 
     def _finish(self, end: RunFinished) -> None:
         if self._live:

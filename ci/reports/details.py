@@ -183,7 +183,7 @@ def passed_on_kafka(result: CaseResult) -> str:
     if result.proof is None or not result.proof.passed_on:
         warns = ", so it can only warn" if result.level != "must" else ""
         return f"This case has not yet passed on Apache Kafka{warns}."
-    due = "; re-verification is pending" if result.proof.renewal_due else ""
+    due = "; it or code that it uses has changed since, and must pass there again" if result.proof.renewal_due else ""
     return f"This case passed on {result.proof.passed_on[-1]}{due}."
 
 

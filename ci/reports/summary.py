@@ -151,7 +151,7 @@ def _renewal(results: list[CaseResult]) -> Iterator[str]:
         what = ", ".join(files[:SHOWN_FILES]) + more
         yield ""
         yield (
-            f"{len(due)} of these cases passed on Apache Kafka before {what} changed; their re-verification is pending."
+            f"{len(due)} of these cases passed on Apache Kafka before {what} changed; they must pass there again."
         )
 
 

@@ -63,6 +63,12 @@ async def _serve_channel(channel: socket.socket) -> None:
         await control.proxy.close()
 
 
+ADDRESSES = (
+    "broker addresses in responses: rewrite them to those of the proxy, strip those that are optional hints, or leak "
+    "them unchanged (default: %(default)s)"
+)
+
+
 def main(argv: list[str] | None = None) -> int:
     """`brokertrial proxy --upstream HOST:PORT[,...]`: a proxy in front of a cluster; `--control FD` is the harness's
     own way in."""
@@ -76,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on and to advertise (default: %(default)s)"
     )
-    parser.add_argument("--addresses", choices=("rewrite", "strip", "leak"), default="rewrite")
+    parser.add_argument("--addresses", choices=("rewrite", "strip", "leak"), default="rewrite", help=ADDRESSES)
     options = parser.parse_args(argv)
     logs.begin("proxy")
     if options.control is not None:

@@ -292,7 +292,7 @@ def test_the_summary_names_three_files_of_those_that_call_for_renewal() -> None:
 
     few = "\n".join(summary._renewal([proven("a.py", "b.py", "c.py")]))
     many = "\n".join(summary._renewal([proven("a.py", "b.py"), proven("c.py", "d.py", "e.py")]))
-    assert few.endswith("before `a.py`, `b.py`, `c.py` changed; their re-verification is pending.")
+    assert few.endswith("before `a.py`, `b.py`, `c.py` changed; they must pass there again.")
     assert many.endswith("2 of these cases passed on Apache Kafka before `a.py`, `b.py`, `c.py` and 2 more files "
-                         "changed; their re-verification is pending.")  # fmt: skip
+                         "changed; they must pass there again.")  # fmt: skip
     assert list(summary._renewal([proven()])) == []

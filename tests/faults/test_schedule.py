@@ -75,8 +75,8 @@ def test_a_schedule_comes_back_as_it_was_and_every_window_has_words(made: list[W
             drop_response(api="Produce", node="leader(t,0)", skip=6, times=1, begin=at_op(200)),
             "at op 200: drop 1 Produce response from leader(t,0) after 6",
         ),
-        (drop_response(api="Produce", every=7, times=20), "at once: drop 20 Produce responses, each 7th"),
-        (delay(300), "at once: delay every message (ms 300)"),
+        (drop_response(api="Produce", every=7, times=20), "at the start: drop 20 Produce responses, each 7th"),
+        (delay(300), "at the start: delay every message (300 ms)"),
         (
             hold(api="EndTxn", times=1, begin=message(3, api="EndTxn"), end=at_op(500)),
             "at the 3rd EndTxn request: hold 1 EndTxn request, until op 500",
@@ -86,11 +86,11 @@ def test_a_schedule_comes_back_as_it_was_and_every_window_has_words(made: list[W
             "at 50 ms: cut every message at node 2 of p1 (direction answers), until 20 ms after f9 hit",
         ),
         (kill("leader(t,0)", begin=at_op(5)), "at op 5: kill leader(t,0)"),
-        (pause(3, end=after("f1", delay_ms=9)), "at once: pause node 3, until 9 ms after f1 began"),
+        (pause(3, end=after("f1", delay_ms=9)), "at the start: pause node 3, until 9 ms after f1 began"),
         (restart("any", how="terminate", begin=after("f1", "end")), "after f1 ended: restart any (how terminate)"),
         (
             edit_answer("topics[].partitions[].offset", add=1, api="ListOffsets"),
-            "at once: edit every ListOffsets response (path topics[].partitions[].offset, add 1)",
+            "at the start: edit every ListOffsets response (path topics[].partitions[].offset, add 1)",
         ),
     ],
 )
