@@ -39,9 +39,12 @@ class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def explains(self, note: Note, release: str) -> bool:
         """Whether this is why that case failed there."""
+        return self.is_about(note.case, release) and self.shows in f"{note.sentence} {' '.join(note.anomalies)}"
+
+    def is_about(self, case: str, release: str) -> bool:
+        """Whether that case is to fail on that release."""
         late = self.until and number(release) > number(self.until)
-        fits = note.case == self.case and self.shows in f"{note.sentence} {' '.join(note.anomalies)}"
-        return fits and number(release) >= number(self.since) and not late
+        return case == self.case and number(release) >= number(self.since) and not late
 
     @property
     def link(self) -> str:

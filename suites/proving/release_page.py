@@ -63,14 +63,16 @@ def _finding(each: ReleaseFinding) -> str:
 
 
 def problems(shelves: Sequence[ReleaseNotes], cases: Sequence[Case], known: Sequence[Defect]) -> list[str]:
-    """Failures that nothing explains, and explanations of no failure."""
+    """Failures that nothing explains, and explanations of no failure where their case came to a verdict."""
     found, used = [], set()
     for shelf, note in _not_passed(shelves, cases):
         why = _why(shelf, note, known)
         used.add(why)
         if why is None and note.verdict == Verdict.FAIL:
             found.append(f"unexplained: {note.case} on {shelf.release}: {note.sentence}")
-    return found + [f"explains no failure: {each.case}, {each.issue}" for each in known if each not in used]
+    judged = [(note.case, shelf.release) for shelf in shelves for note in _decided(shelf, cases)]
+    idle = [each for each in known if each not in used and any(each.is_about(*one) for one in judged)]
+    return found + [f"explains no failure: {each.case}, {each.issue}" for each in idle]
 
 
 def _summary(shelf: ReleaseNotes, cases: Sequence[Case]) -> str:
@@ -90,6 +92,11 @@ def _not_passed(shelves: Sequence[ReleaseNotes], cases: Sequence[Case]) -> Itera
         for note in shelf.verdicts(cases).values():
             if _word(note, cases) in BAD:
                 yield shelf, note
+
+
+def _decided(shelf: ReleaseNotes, cases: Sequence[Case]) -> Iterator[Note]:
+    """What passed or failed: a run of some cases or of some releases says nothing of the rest."""
+    return (note for note in shelf.verdicts(cases).values() if note.verdict in (Verdict.PASS, Verdict.FAIL))
 
 
 def _row(shelf: ReleaseNotes, note: Note, cases: Sequence[Case], known: Sequence[Defect]) -> str:

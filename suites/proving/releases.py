@@ -3,12 +3,13 @@
     python -P -m suites.proving.releases                      # make releases: what is not noted yet, then the page
     python -P -m suites.proving.releases 3.6.2 4.0.1          # only these releases; the page is of all that is noted
     python -P -m suites.proving.releases --wire               # without the trials, which take ten times as long
+    python -P -m suites.proving.releases 4.4.0 --select 'offsets/*'
     python -P -m suites.proving.releases --page               # runs nothing
 
 One node each. Verdicts are kept as they fall (runs/kafka-releases/VERSION.jsonl) and hold for a case as it is
 written: said again, the command runs what is new, changed or was inconclusive. Writes docs/apache-kafka-releases.md.
 Exit status 1 when a failure is explained by nothing in suites/proving/release_defects.toml, or an entry there explains
-none."""
+none though its case was run on a release that it names."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from brokertrial.suites.proving.notes import noted_run
 from brokertrial.suites.proving.release_notes import ReleaseNotes, defects, findings
 from brokertrial.suites.proving.release_page import page, problems
 from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.selection import select
 from brokertrial.suites.since import number
 
 RELEASES = (
@@ -38,10 +40,11 @@ RUN_LIMIT_S = 4 * 3600.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not noted yet, writes the page; 0 when every failure is explained."""
     options = _options(argv)
+    chosen, _ = select(own_cases(), options.select, (), "full")
     for release in [] if options.page else options.releases or RELEASES:
         shelf = ReleaseNotes(release, options.notes / f"{release}.jsonl")
         for kind in ("wire",) if options.wire else ("wire", "trial"):
-            _run(shelf, shelf.missing([case for case in own_cases() if case.kind == kind]))
+            _run(shelf, shelf.missing([case for case in chosen if case.kind == kind]))
     files = sorted(options.notes.glob("*.jsonl"), key=lambda path: number(path.stem))
     shelves = [ReleaseNotes(path.stem, path) for path in files]
     cases, known = own_cases(), defects()
@@ -78,6 +81,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -P -m suites.proving.releases", description=__doc__.split("\n", 1)[0])
     parser.add_argument("releases", nargs="*", metavar="VERSION", help=f"of: {', '.join(RELEASES)}")
     parser.add_argument("--wire", action="store_true", help="wire cases alone")
+    parser.add_argument("--select", action="append", default=[], metavar="AREA/NAME", help="only these cases")
     parser.add_argument("--page", action="store_true", help="write the page from what is noted")
     parser.add_argument("--notes", type=Path, default=NOTES, help="where verdicts are kept as they fall")
     parser.add_argument("--to", type=Path, default=PAGE, help="the page")

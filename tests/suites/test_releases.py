@@ -40,14 +40,37 @@ def test_a_known_defect_is_named_with_its_issue(tmp_path: Path) -> None:
     assert f"| 3.3.2 | offsets/newest-time | fail | {issue} | It names the batch. |" in text
 
 
-@pytest.mark.parametrize(("sentence", "release"), [("the error is 1", "3.3.2"), ("offset is 5", "3.8.0")])
-def test_another_failure_or_another_release_is_unexplained(sentence: str, release: str, tmp_path: Path) -> None:
+IDLE = "explains no failure: offsets/newest-time, KAFKA-16310"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "release", "idle"), [("the error is 1", "3.3.2", [IDLE]), ("offset is 5", "3.8.0", [])]
+)
+def test_another_failure_or_another_release_is_unexplained(
+    sentence: str, release: str, idle: list[str], tmp_path: Path
+) -> None:
     found = [shelf(tmp_path, note("fail", sentence), release=release)]
-    assert problems(found, [CASE], [KNOWN]) == [
-        f"unexplained: offsets/newest-time on {release}: {sentence}",
-        "explains no failure: offsets/newest-time, KAFKA-16310",
-    ]
+    said = f"unexplained: offsets/newest-time on {release}: {sentence}"
+    assert problems(found, [CASE], [KNOWN]) == [said, *idle]
     assert "**unexplained**" in page(found, [CASE], [KNOWN])
+
+
+@pytest.mark.parametrize(
+    ("noted", "release", "idle"),
+    [
+        (note("pass"), "3.3.2", [IDLE]),
+        (note("pass"), "3.8.0", []),  # mended there
+        (note("inconclusive"), "3.3.2", []),
+        (note("not applicable"), "3.3.2", []),
+        (note("pass", case=SHOULD.id, text=text_hash(SHOULD)), "3.3.2", []),  # another case alone was run
+    ],
+)
+def test_an_explanation_is_judged_where_its_case_was(
+    noted: Note, release: str, idle: list[str], tmp_path: Path
+) -> None:
+    assert problems([shelf(tmp_path, noted, release=release)], [CASE, SHOULD], [KNOWN]) == idle
+    both = [shelf(tmp_path, noted, release=release), shelf(tmp_path, note("fail", "offset is 5"), release="3.7.2")]
+    assert problems(both, [CASE, SHOULD], [KNOWN]) == [], "it explains a failure elsewhere"
 
 
 def test_a_broken_claim_counts_as_well(tmp_path: Path) -> None:
