@@ -121,12 +121,12 @@ def test_a_run_whose_parent_is_killed_ends_by_itself(tmp_path: Path) -> None:
     assert json.loads((run / "run.json").read_text(encoding="utf-8"))["status"] == 2
 
 
-def test_an_unreachable_cluster_is_status_7_within_15_seconds(tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_status_7(tmp_path: Path) -> None:
     began = time.monotonic()
     done = brokertrial(tmp_path, "run", "--target", "bootstrap:127.0.0.1:1")
     assert done.returncode == 7
     assert "bootstrap:127.0.0.1:1 did not answer" in done.stdout
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < PATIENCE_S, "15 s on a machine at rest: tests/targets/test_bootstrap.py"
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], Path]:

@@ -237,7 +237,7 @@ def test_a_port_that_somebody_took_is_no_success(server: ToxiproxyServer, echo: 
             lines.make()
 
 
-@pytest.mark.parametrize("fault", [limit_bandwidth(1, 800), latency(1, 3_000, direction="both")], ids=lambda w: w.kind)
+@pytest.mark.parametrize("fault", [limit_bandwidth(1, 800), latency(1, 15_000, direction="both")], ids=lambda w: w.kind)
 def test_a_reader_that_stands_still_does_not_block_the_heal(lines: NodeLines, fault: Window) -> None:
     """Deleted in place, these toxics hold the server's lock for seconds, or for good."""
     lines.apply("w", [1], fault_of(fault).toxics())  # type: ignore[union-attr]
@@ -250,7 +250,7 @@ def test_a_reader_that_stands_still_does_not_block_the_heal(lines: NodeLines, fa
             pass
         began = time.monotonic()
         lines.heal("w")
-        assert time.monotonic() - began < 3 and lines.renewed == 0
+        assert time.monotonic() - began < 10 and lines.renewed == 0
 
 
 def test_a_server_that_is_stuck_is_said_in_time_and_started_anew(
