@@ -159,6 +159,7 @@ def _run(
             "content": case.content_hash,
             "length": trial.length,
             "during_faults": trial.during_faults,
+            "assignments": trial.assignments,
             "schedule_text": schedule_text(schedule),
             "named": wire.named,
             "checks": list(trial.checks),

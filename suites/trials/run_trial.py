@@ -67,6 +67,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                         (
                             clients.acked >= trial.length
                             and clients.context.log_starts_risen >= trial.log_starts_rise
+                            and clients.context.assignments >= trial.assignments
                             and _all_bitten(schedule, faults.hits)
                             and faults.finished
                             and now_ns() >= enough_ns

@@ -24,6 +24,7 @@ from brokertrial.suites.result import NO_PROGRESS, Evidence, Outcome, Reason
 from brokertrial.suites.trials.facts import KIND, TrialFacts
 from brokertrial.suites.trials.late_reassignment import late_reassignments
 from brokertrial.suites.trials.observations import Counts, observed, spans, told, undecided
+from brokertrial.suites.workloads.context import ASSIGNED
 
 JudgeFunction = Callable[[History, Collection[str] | None], Judgement]
 """Puts the named checks, or all, to a history: `checkers.judge.judge`, or the same on another engine."""
@@ -144,6 +145,8 @@ def _withheld(
         yield Reason("final-read-incomplete", f"the final read of {place} is incomplete: {why}")
     if not seen.warm or seen.acked < history.header.settings.get("length", 0):
         yield Reason("too-few-operations", f"only {seen.acked} operations were acknowledged")
+    if (given := _assignments(history)) < history.header.settings.get("assignments", 0):
+        yield Reason("too-few-operations", f"members were given partitions only {given} times")
     faulty = bool((history.header.schedule or {}).get("windows"))
     if faulty and _during(facts) < history.header.settings.get("during_faults", 0):
         yield Reason(
@@ -233,6 +236,10 @@ def _conclusion(events: list[Event]) -> TrialFacts | None:
         if event.kind == KIND and event.fields is not None:
             return msgspec.convert(msgspec.json.decode(event.fields)["seen"], TrialFacts)
     return None
+
+
+def _assignments(history: History) -> int:
+    return sum(isinstance(event, Event) and event.kind == ASSIGNED for event in history.rows("events"))
 
 
 def _during(facts: dict[str, str | int | float]) -> int:

@@ -19,6 +19,9 @@ from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import counted_ms
 from brokertrial.suites.workloads.operation import RecordedCall, recorded
 
+ASSIGNED = "rebalance"
+"""The kind of the event that tells that a member was given its partitions."""
+
 
 class RowWriter(Protocol):
     """What clients tell their history: a recorder, or one that is watched."""
@@ -96,6 +99,7 @@ class WorkloadContext:
         self._seen_offset: dict[tuple[str, PartitionId], int] = {}
         self._log_start: dict[PartitionId, int] = {}
         self.log_starts_risen = 0
+        self.assignments = 0
 
     @property
     def places(self) -> list[PartitionId]:
@@ -162,6 +166,12 @@ class WorkloadContext:
             if offset > self._log_start.get(place, 0):
                 self._log_start[place] = offset
                 self.log_starts_risen += 1
+
+    def assigned(self, client: str, group: str, count: int) -> None:
+        """A rebalance has given a member its partitions."""
+        self.recorder.event(ASSIGNED, client=client, group=group, assigned=count)
+        with self._lock:
+            self.assignments += 1
 
     @property
     def acked(self) -> int:

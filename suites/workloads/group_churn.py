@@ -137,7 +137,7 @@ class _ChurnMember:
             place = (part.topic, part.partition)
             self._since[place] = now_ns()
             self.reader.streams[place] = Stream(self.context.next_stream(), None)
-        self.context.recorder.event("rebalance", client=self.client, group=self.group, assigned=len(parts))
+        self.context.assigned(self.client, self.group, len(parts))
 
     def _revoked(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
         self._ended([(part.topic, part.partition) for part in parts], "revoked")

@@ -31,16 +31,18 @@ def function():
 CASE = Case("chaos/case", function, ("prod-002",), (), {}, {}, False, None)
 
 
-def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0, phantom=False):
+def verdict(tmp_path, seen=SEEN, *, lose=None, read_to=3, length=3, during=0, phantom=False, rebalances=(0, 0)):
     """Three sends, all acknowledged; a final read that misses offset `lose`, up to `read_to`."""
     header = Header(
         case="chaos/case",
         target="t",
         nodes=1,
         schedule=msgspec.to_builtins(SCHEDULE),
-        settings={"length": length, "during_faults": during},
+        settings={"length": length, "during_faults": during, "assignments": rebalances[1]},
     )
     with Recorder.create(tmp_path / "h", header) as recorder:
+        for _ in range(rebalances[0]):
+            recorder.event("rebalance", client="w", assigned=2)
         recorder.add(Client(client="w", library="librdkafka", acks=-1, idempotence=True))
         recorder.add(Client(client="final", library="wire", isolation="read_uncommitted", mode="assign"))
         for offset in range(3):
@@ -185,6 +187,13 @@ def test_too_few_operations_under_faults(tmp_path):
     assert verdict(tmp_path, during=100).reason.kind == "too-few-operations"
 
 
+@pytest.mark.parametrize(("given", "found"), [(8, Verdict.INCONCLUSIVE), (9, Verdict.PASS)])
+def test_too_few_assignments_prove_too_little(tmp_path, given, found):
+    outcome = verdict(tmp_path, rebalances=(given, 9))
+    assert outcome.verdict is found
+    assert given == 9 or outcome.reason.sentence == "members were given partitions only 8 times"
+
+
 def test_no_progress_on_a_fresh_connection_is_the_brokers(tmp_path):
     outcome = verdict(tmp_path, changed(stuck=["sends to t-0"], fresh="Produce got no answer"))
     assert outcome.verdict is Verdict.FAIL
@@ -229,10 +238,11 @@ def test_an_unseen_end_is_not_judged_without_a_final_read(tmp_path):
 
 
 def test_the_smoke_profile_halves_what_costs_time():
-    trial = Trial(SendAndRead(), SCHEDULE, length=2_000, during_faults=100)
+    trial = Trial(SendAndRead(), SCHEDULE, length=2_000, during_faults=100, assignments=8)
     assert trial.at_scale("full") is trial
     smaller = trial.at_scale("smoke")
     assert (smaller.length, smaller.during_faults, smaller.schedule) == (1_000, 50, SCHEDULE)
+    assert smaller.assignments == 4
 
 
 def test_what_kafka_permits_is_listed_and_decides_nothing(tmp_path):

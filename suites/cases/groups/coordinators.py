@@ -22,6 +22,7 @@ def a_group_misses_nothing_while_members_come_and_go():
     return Trial(
         workload=GroupChurn(members=4, partitions=6, stay_s=0.8),
         schedule=Windows(drop_response(api="Heartbeat", every=3, times=8)),
+        assignments=24,
     )
 
 

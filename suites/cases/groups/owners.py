@@ -25,5 +25,6 @@ def a_partition_has_one_owner_through_every_rebalance():
         schedule=Windows(drop_response(api="Heartbeat", every=5, times=6)),
         length=9_000,
         at_least_s=14.0,
+        assignments=40,
         longest_s=60.0,
     )

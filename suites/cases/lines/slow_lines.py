@@ -56,5 +56,6 @@ def requests_and_answers_in_small_pieces_are_whole():
 )
 def a_group_behind_a_long_line_is_given_everything():
     """A group whose members come and go behind a long line MUST be given every record, and each partition in order."""
-    line = latency("coordinator({group})", 200, jitter_ms=150, direction="both", begin=at_op(500), end=END)
-    return Trial(workload=GroupChurn(members=3, partitions=6), schedule=Windows(line), longest_s=60.0)
+    for_s = after("f1", "begin", delay_ms=12_000)  # a rebalance takes two seconds there
+    line = latency("coordinator({group})", 200, jitter_ms=150, direction="both", begin=at_op(500), end=for_s)
+    return Trial(workload=GroupChurn(members=3, partitions=6), schedule=Windows(line), assignments=9, longest_s=60.0)
