@@ -31,10 +31,11 @@ def static_members_outlive_their_coordinator(wire, nodes, group):
     generation = members[0].generation
     for act, returns in ((nodes.stop_and_start, members[0]), (nodes.crash, members[1])):
         act(nodes.of_group(group))
+        # first what is told to wait while the log is read: Kafka answers Heartbeat blindly then, and SyncGroup with 27
+        _must_be_described(wire, group, members)
         for member in members:
             member.heartbeat().must_succeed()
             member.sync().must_bring(b"of " + member.name.encode())
-        _must_be_described(wire, group, members)
         old, returns.id = returns.id, ""
         returns.join().must_have("generation_id", generation)
         returns.sync().must_bring(b"of " + returns.name.encode())
