@@ -103,8 +103,10 @@ def _first_at(partition: Partition, time: int) -> FoundOffset:
         if bugs.on("M30b"):
             return FoundOffset(header.base_offset, header.base_timestamp, header.leader_epoch)
         before = FoundOffset()
-        for record in _records(data):
+        for place, record in enumerate(_records(data), start=header.base_offset):
             here = FoundOffset(record.offset, record.timestamp, header.leader_epoch)
+            if bugs.on("U01"):
+                here = here._replace(offset=place)
             if bugs.on("R31"):
                 here = here._replace(offset=record.offset - partition.log.segment_of(record.offset).base_offset)
             if record.timestamp >= time and record.offset >= min(partition.log.start_offset, header.last_offset):

@@ -98,7 +98,8 @@ class BatchFilter:
         if not kept:
             return _emptied(header) if self._needed(header) else b""
         dates = (spent and header.is_control) or any(record.value is None for record in kept)
-        horizon = self.now_ms + self.delete_retention_ms if dates and not header.has_delete_horizon else None
+        first_pass = header.max_timestamp if bugs.on("U02") else self.now_ms
+        horizon = first_pass + self.delete_retention_ms if dates and not header.has_delete_horizon else None
         if len(kept) == header.record_count and horizon is None:
             return bytes(batch.bytes)
         return _rebuilt(header, kept, horizon)

@@ -251,7 +251,7 @@ class ProducerTable:
         table = cls()
         for entry in cls._entries(data):
             table.entries[entry.producer_id] = entry
-            if entry.open_transaction is not None:
+            if entry.open_transaction is not None and not (table._open and bugs.on("U05")):
                 table._open[entry.producer_id] = entry.open_transaction
         return table
 

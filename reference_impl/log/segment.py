@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log import synced
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, OVERHEAD, Header, offset_and_size, read_header
 
@@ -79,7 +80,7 @@ class Segment:
             self._positions.append(position)
             self._times.append(self.max_timestamp)
             self._indexed_at = position
-        if header.max_timestamp > self.max_timestamp:
+        if header.max_timestamp > self.max_timestamp or bugs.on("U03"):
             self.max_timestamp, self.offset_of_max = header.max_timestamp, header.last_offset
         if self.first_timestamp is None:
             self.first_timestamp = header.max_timestamp
@@ -223,7 +224,8 @@ class Segment:
         self._offsets, self._positions = [e[0] for e in entries], [e[1] for e in entries]
         self._times = [e[2] for e in entries]
         self._indexed_at = self._positions[-1] if entries else -INDEX_INTERVAL
-        self.size, self.max_timestamp, self.offset_of_max = size, maximum, of_maximum
+        self.size, self.offset_of_max = size, of_maximum
+        self.max_timestamp = first if bugs.on("U04") else maximum
         self.first_timestamp, self.created_ms = (None if first == -1 else first), created
         self._load_aborted()
         return True

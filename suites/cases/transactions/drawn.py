@@ -54,13 +54,16 @@ def every_log_follows_its_transactions(wire, topic_of, rng):
     guarantees=["txn-011", "txn-002", "txn-003", "txn-021", "fetch-002"],
     apis=APIS,
     needs=["partitions", "topic-settings", "leaders", "kill", "terminate", "restart"],
-    detects=["M17", "M18a"],
+    detects=["M17", "M18a", "U05"],
 )
 def every_log_follows_its_transactions_over_restarts(wire, topic_of, rng, nodes):
     """The same MUST hold where the leader is stopped in good order, then killed, then killed again while transactions
     are open and after others have ended, in logs of several segments.
+
+    All of them are open then in two partitions: they began in one order in the first and in the other in the second,
+    and the other way about at the next stop, so that no order but that of their offsets fits.
     """
-    acts = {12: nodes.stop_and_start, 24: nodes.crash, 36: nodes.crash}
+    acts = {12: nodes.stop_and_start, 24: nodes.crash, 36: nodes.stop_and_start, 48: nodes.crash}
 
     def disturb(turn, topic):
         if turn in acts:
@@ -68,10 +71,10 @@ def every_log_follows_its_transactions_over_restarts(wire, topic_of, rng, nodes)
             return True
         return False
 
-    _follow(wire, topic_of, rng, 48, disturb, configs={"segment.ms": "60000"})
+    _follow(wire, topic_of, rng, 52, disturb, turns_before=acts, configs={"segment.ms": "60000"})
 
 
-def _follow(wire, topic_of, rng, turns, disturb=None, **settings):
+def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **settings):
     topic, other = topic_of(partitions=2, **settings), topic_of(what="other", **settings)
     logs = {(topic, 0): Log(), (topic, 1): Log(), (other, 0): Log()}
     running = [Running(wire.producer(wire.name(f"x{number}"), timeout_ms=120_000)) for number in range(3)]
@@ -98,6 +101,8 @@ def _follow(wire, topic_of, rng, turns, disturb=None, **settings):
         elif step == "cut" and log.end > log.start and not disturb and not any(place in each.began for each in running):
             log.start = rng.randint(log.start, log.end)
             wire.delete_records(*place, offset=log.start).must_succeed()
+        if turn in turns_before:
+            _all_open(wire, logs, running, backwards=list(turns_before).index(turn) // 2 % 2, **made_at)
         if disturb and disturb(turn, topic):
             for name in (topic, other):
                 wire.await_topic(name)
@@ -112,6 +117,17 @@ def _follow(wire, topic_of, rng, turns, disturb=None, **settings):
     for place, log in logs.items():
         _must_be_told(wire, place, log, running)
         _must_hold(wire, place, log, running)
+
+
+def _all_open(wire, logs, running, *, backwards, **made_at):
+    """What is open ends; then each is open in two partitions, begun from the first to the last and the other way."""
+    for one in running:
+        if one.began:
+            one.producer.abort().must_succeed()
+            _ended(wire, one, logs, False)
+    for number, place in enumerate(list(logs)[:2]):
+        for one in running if number == backwards else reversed(running):
+            _sent(one, place, logs[place], "open", 1, made_at)
 
 
 def _must_hold(wire, place, log, running):
