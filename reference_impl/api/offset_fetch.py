@@ -46,7 +46,8 @@ def _group(group_id: str, topics: list[Struct] | None, request: Struct, context:
     by_id = context.version >= 10
     answered = []
     for name, named, indexes in _asked(topics, committed, context, by_id):
-        partitions = [_partition(group_id, name, i, committed, request.require_stable, context) for i in indexes]
+        stable = request.require_stable and not (bugs.on("V03") if answered else False)
+        partitions = [_partition(group_id, name, i, committed, stable, context) for i in indexes]
         answered.append({**named, "partitions": partitions})
     return {"group_id": group_id, "topics": answered, "error_code": errors.NONE}
 

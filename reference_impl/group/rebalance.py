@@ -103,7 +103,7 @@ def leave(
             held = group.static.get(instance_id) if instance_id is not None else None
             if held is None:
                 code = errors.UNKNOWN_MEMBER_ID
-            else:
+            elif not (codes and bugs.on("V01")):
                 _expel(group, held, out)
         elif member_id in group.pending:
             if not bugs.on("S02"):
@@ -111,7 +111,7 @@ def leave(
         elif not (code := group.refusal(member_id, instance_id)):
             _expel(group, member_id, out)
         codes.append(code)
-    if errors.NONE in codes:
+    if errors.NONE in codes or bugs.on("V02"):
         if group.state in (GroupState.STABLE, GroupState.COMPLETING):
             _rebalance_or_complete(group, now, limits, out)
         elif group.state is GroupState.PREPARING:

@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 OFFSETS = {"OffsetCommit": 2, "OffsetFetch": 7, "OffsetDelete": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 0}
 WITHIN_S = 10
@@ -14,17 +15,19 @@ NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
     guarantees=["cmt-001", "cmt-008", "cmt-014", "cmt-016", "txn-012"],
     apis=OFFSETS,
     needs=["partitions"],
-    detects=["M19a", "M19c", "Q05"],
+    detects=["M19a", "M19c", "Q05", "V03"],
 )
 def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
     """Whatever is committed, deleted, staged, committed or aborted in transactions, in whatever order, each group MUST
-    have exactly the offsets and metadata that are in force, in an answer that names all and in one that names some.
+    have exactly the offsets and metadata that are in force, in an answer that names all and in one that names some, of
+    one group and of both; where stable offsets alone are asked for, what a transaction may still change MUST be refused
+    (88), whichever way it is asked for, and nothing else.
 
     Two groups, three partitions, two producers; 40 drawn steps.
     """
     topic, other = topic_of(partitions=2), topic_of(what="other")
     places = [(topic, 0), (topic, 1), (other, 0)]
-    groups = [wire.name("g1"), wire.name("g2")]
+    groups = _coordinated_together(wire)
     producers = [wire.producer(wire.name("x1")), wire.producer(wire.name("x2"))]
     staged: list[dict[tuple[str, tuple[str, int]], int]] = [{}, {}]
     force: dict[str, dict[tuple[str, int], int]] = {group: {} for group in groups}
@@ -40,9 +43,10 @@ def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
         elif step == "several" and not any((group, each) in {**mine, **others} for each in places):
             wire.commit_all(group, {each: offset + n for n, each in enumerate(places)}).must_succeed()
             force[group] = {each: offset + n for n, each in enumerate(places)}
-        elif step == "delete" and force[group] and free:
-            wire.delete_offsets(group, [place]).must_succeed()
-            force[group].pop(place, None)
+        elif step == "delete" and force[group]:
+            gone = [each for each in places if rng.random() < 0.6 and (group, each) not in {**mine, **others}]
+            wire.delete_offsets(group, gone).must_succeed()
+            force[group] = {each: found for each, found in force[group].items() if each not in gone}
         elif step == "stage" and (group, place) not in others:
             producers[number].send_offsets(group, {place: offset}).must_succeed()
             mine[group, place] = offset
@@ -52,10 +56,20 @@ def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
             sent = wire.commit(group, *place, offset=999, member_id="stranger", generation=1)
             sent.must_be_refused(errors.UNKNOWN_MEMBER_ID, *(() if force[group] else NO_GROUP))
         _must_be(wire, groups, places, force)
+        _must_be_stable(wire, groups, places, force, {*mine, *others}, rng)
     for number, producer in enumerate(producers):
         if staged[number]:
             _ended(wire, producer, staged[number], force, number == 0)
     _must_be(wire, groups, places, force)
+
+
+def _coordinated_together(wire):
+    """Two groups that one request may ask for."""
+    first = wire.name("g1")
+    node = wire.coordinator(first)
+    others = (wire.name(f"g{number}") for number in range(2, 60))
+    second = next((name for name in others if wire.coordinator(name) == node), None)
+    return [first, second or wire.unclear("no other group has the coordinator of the first")]
 
 
 def _ended(wire, producer, staged, force, commit):
@@ -82,6 +96,45 @@ def _must_be(wire, groups, places, force):
         some = wire.committed_all(group, places[1:], version=newest)
         wanted = {place: force[group].get(place, -1) for place in places[1:]}
         some.must(some.offsets == wanted, f"the offsets are {some.offsets}; they must be {wanted}")
+
+
+def _must_be_stable(wire, groups, places, force, staged, rng):
+    """What a question for stable offsets is told, in a drawn version: of each group all, or some by name."""
+    version = rng.choice([each for each in wire.versions("OffsetFetch") if 7 <= each <= 9])
+    asked = {group: rng.choice((None, places, rng.sample(places, 1))) for group in groups}
+    by_name = {group: _by_topic(chosen) for group, chosen in asked.items()}
+    if version >= 8:
+        rows = [{"group_id": group, "topics": topics} for group, topics in by_name.items()]
+        questions = [(groups, request("OffsetFetch", groups=rows, require_stable=True))]
+    else:
+        questions = [
+            ([group], request("OffsetFetch", group_id=group, topics=topics, require_stable=True))
+            for group, topics in by_name.items()
+        ]
+    for named, question in questions:
+        answer = wire.ask(question, to=lambda: wire.coordinator(groups[0]), version=version)
+        answers = answer.struct.groups if version >= 8 else [answer.struct]
+        for group, row in zip(named, answers, strict=True):
+            found = {
+                (topic.name, part.partition_index): (part.error_code, part.committed_offset)
+                for topic in row.topics
+                for part in topic.partitions
+            }
+            wanted = {
+                place: (errors.UNSTABLE_OFFSET_COMMIT, -1)
+                if (group, place) in staged
+                else (0, force[group].get(place, -1))
+                for place in (force[group] if asked[group] is None else asked[group])
+            }
+            what = f"of {group} {'all' if asked[group] is None else 'some'}"
+            answer.must(found == wanted, f"{what}: codes and offsets are {found}; they must be {wanted}")
+
+
+def _by_topic(places):
+    if places is None:
+        return None
+    names = dict.fromkeys(topic for topic, _ in places)
+    return [{"name": name, "partition_indexes": [n for topic, n in places if topic == name]} for name in names]
 
 
 @case(

@@ -2,11 +2,12 @@
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
-APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 0, "DescribeGroups": 4, "OffsetCommit": 2}
+APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "OffsetCommit": 2}
 STEPS = (
-    *("comes", "comes", "comes", "goes", "goes", "other wishes", "other wishes"),
-    *("leader again", "follower again", "static returns", "outsiders"),
+    *("comes", "comes", "comes", "goes", "goes", "goes", "other wishes", "other wishes"),
+    *("leader again", "follower again", "static returns", "outsiders", "strangers go"),
 )
 MOST, ROW = 4, "groups[0]"
 
@@ -21,31 +22,40 @@ class Group:
 
 @case(
     "groups/whatever-comes-next",
-    guarantees=["grp-006", "grp-007", "grp-008", "grp-009", "grp-010", "grp-015", "grp-020"],
+    guarantees=["grp-006", "grp-007", "grp-008", "grp-009", "grp-010", "grp-014", "grp-015", "grp-020"],
     apis=APIS,
-    detects=["M24a", "M27", "N04"],
+    detects=["M24a", "M27", "N04", "V01", "V02"],
 )
 def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
     """Whoever comes, goes, changes what it wishes or returns as a static member, each generation MUST be one above the
     one before, MUST have a protocol that all support and most prefer, MUST tell its leader alone what each brings, and
-    MUST hand each its own; the group is described so, and who is not in it is refused.
+    MUST hand each its own; the group is described so, and who is not in it is refused. Of several that one LeaveGroup
+    names each MUST have an answer of its own, and the others are called to a new generation if one of them has left.
 
-    Up to four members, static ones among them, 30 drawn steps. A follower that joins again unchanged and a static
-    member that returns begin no generation.
+    Up to four members, static ones among them, 60 drawn steps. A follower that joins again unchanged, a static member
+    that returns and strangers that leave begin no generation.
     """
     one = Group(group)
     _comes(wire, one, rng)
-    for turn in range(30):
+    for turn in range(60):
         step = rng.choice(STEPS)
         static = [member for member in one.members if member.settings.get("instance_id")]
         followers = [member for member in one.members if not member.leads]
         if step == "comes" and len(one.members) < MOST:
             _comes(wire, one, rng)
         elif step == "goes" and len(one.members) > 1:
-            leaver = one.members.pop(rng.randrange(len(one.members)))
-            leaver.leave().must_succeed()
-            one.gone.append(leaver)
+            leavers = rng.sample(one.members, rng.randrange(1, len(one.members)))
+            _leave(wire, one, leavers, rng)
+            one.members = [member for member in one.members if member not in leavers]
+            one.gone += leavers
+            for leaver in leavers:
+                leaver.heartbeat(generation=one.generation).must_be_refused(errors.UNKNOWN_MEMBER_ID)
             _rebalanced(wire, one, (), rng)
+        elif step == "strangers go":
+            _leave(wire, one, (), rng)
+            for member in one.members:
+                member.heartbeat().must_succeed()
+                member.sync().must_bring(one.given[member.id])
         elif step == "other wishes":
             member = rng.choice(one.members)
             member.settings["protocols"] = _wishes(rng, turn)
@@ -73,10 +83,36 @@ def _wishes(rng, turn):
 def _comes(wire, one, rng):
     one.made += 1
     name = f"m{one.made}"
-    static = {"instance_id": f"i{one.made}"} if rng.random() < 0.4 else {}
+    static = {"instance_id": f"i{one.made}"} if rng.random() < 0.6 else {}
     member = wire.member(one.name, name, protocol_type="opaque", protocols=_wishes(rng, one.made), **static)
     one.members.append(member)
     _rebalanced(wire, one, [member], rng)
+
+
+def _leave(wire, one, leavers, rng):
+    """One LeaveGroup of these and of strangers, in any order: each has its own answer."""
+    named = []
+    for member in leavers:
+        instance = member.settings.get("instance_id")
+        id_ = "" if instance and rng.random() < 0.7 else member.id
+        named.append((id_, instance, errors.NONE))
+    strangers = [
+        (wire.name("nobody"), None, errors.UNKNOWN_MEMBER_ID),
+        ("", wire.name("nowhere"), errors.UNKNOWN_MEMBER_ID),
+        *((member.id, None, errors.UNKNOWN_MEMBER_ID) for member in one.gone[-1:]),
+        *(
+            (wire.name("nobody"), member.settings["instance_id"], errors.FENCED_INSTANCE_ID)
+            for member in one.members
+            if member.settings.get("instance_id") and member not in leavers
+        ),
+    ]
+    named += rng.sample(strangers, rng.randrange(0 if leavers else 1, len(strangers) + 1))
+    rng.shuffle(named)
+    rows = [{"member_id": id_, "group_instance_id": instance} for id_, instance, _ in named]
+    answer = wire.ask(request("LeaveGroup", group_id=one.name, members=rows), to=lambda: wire.coordinator(one.name))
+    answer.must_have("error_code", errors.NONE)
+    found = [(row.member_id, row.group_instance_id, row.error_code) for row in answer.struct.members]
+    answer.must(found == named, f"the members are answered {found}; they must be {named}", "members")
 
 
 def _rebalanced(wire, one, callers, rng):
