@@ -44,7 +44,7 @@ def _group(group_id: str, topics: list[Struct] | None, request: Struct, context:
         told.add(group_id)
         committed = {}
     by_id = context.version >= 10
-    answered = []
+    answered: list[dict[str, Any]] = []
     for name, named, indexes in _asked(topics, committed, context, by_id):
         stable = request.require_stable and not (bugs.on("V03") if answered else False)
         partitions = [_partition(group_id, name, i, committed, stable, context) for i in indexes]
