@@ -32,7 +32,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         running.stop()
 
 
+def all_know_each_other(cluster: Cluster) -> None:
+    """A client drops the brokers that Metadata does not name, and with one of them the request that waited there."""
+    for port in cluster.ports.values():
+        admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **QUICK})
+        waiting = Deadline(f"the broker at port {port} names all of them")
+        while len(admin.list_topics(timeout=20).brokers) < len(cluster.ports) and waiting:
+            time.sleep(0.02)
+
+
 def make(cluster: Cluster, topic: str) -> None:
+    all_know_each_other(cluster)
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
     wanted = NewTopic(topic, 1, 3, config={"min.insync.replicas": "2"})
     for done in admin.create_topics([wanted]).values():

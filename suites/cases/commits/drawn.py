@@ -4,8 +4,10 @@ from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-OFFSETS = {"OffsetCommit": 2, "OffsetFetch": 7, "OffsetDelete": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 0}
+OFFSETS = {"OffsetCommit": 6, "OffsetFetch": 7, "OffsetDelete": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 0}
 WITHIN_S = 10
+STEPS = (*["commit"] * 3, *["several"] * 2, *["delete"] * 2, *["stage"] * 3, *["end"] * 2, "refused")
+LOOKED_AT = "error codes, offsets, leader epochs and metadata"
 NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
 """What a member is told of a group that is not there, from OffsetCommit v9 on and before."""
 
@@ -15,52 +17,57 @@ NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
     guarantees=["cmt-001", "cmt-008", "cmt-014", "cmt-016", "txn-012"],
     apis=OFFSETS,
     needs=["partitions"],
-    detects=["M19a", "M19c", "Q05", "V03"],
+    detects=["M19a", "M19c", "Q05", "V03", "W01"],
 )
 def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
     """Whatever is committed, deleted, staged, committed or aborted in transactions, in whatever order, each group MUST
-    have exactly the offsets and metadata that are in force, in an answer that names all and in one that names some, of
-    one group and of both; where stable offsets alone are asked for, what a transaction may still change MUST be refused
-    (88), whichever way it is asked for, and nothing else.
+    have exactly the offsets, leader epochs and metadata that are in force, in each version and in an answer that names
+    all and in one that names some, of one group and of both; where stable offsets alone are asked for, what a
+    transaction may still change MUST be refused (88), whichever way it is asked for, and nothing else.
 
-    Two groups, three partitions, two producers; 40 drawn steps.
+    Two groups, three partitions, two producers; 100 drawn steps.
     """
     topic, other = topic_of(partitions=2), topic_of(what="other")
     places = [(topic, 0), (topic, 1), (other, 0)]
     groups = _coordinated_together(wire)
     producers = [wire.producer(wire.name("x1")), wire.producer(wire.name("x2"))]
-    staged: list[dict[tuple[str, tuple[str, int]], int]] = [{}, {}]
-    force: dict[str, dict[tuple[str, int], int]] = {group: {} for group in groups}
-    for turn in range(40):
+    staged: list[dict[tuple[str, tuple[str, int]], tuple[int, int, str]]] = [{}, {}]
+    force: dict[str, dict[tuple[str, int], tuple[int, int, str]]] = {group: {} for group in groups}
+    for turn in range(100):
         group, place, offset = rng.choice(groups), rng.choice(places), rng.randrange(100)
         number = rng.randrange(2)
         mine, others = staged[number], staged[1 - number]
-        step = rng.choice(("commit", "commit", "several", "delete", "stage", "stage", "stage", "end", "refused"))
+        step = rng.choice(STEPS)
         free = (group, place) not in mine and (group, place) not in others
         if step == "commit" and free:
-            wire.commit(group, *place, offset=offset, metadata=f"m{turn}").must_succeed()
-            force[group][place] = offset
+            epoch, metadata = rng.choice((-1, 0, 7)), rng.choice((None, "", f"m{turn}"))
+            sent = wire.commit(group, *place, offset=offset, leader_epoch=epoch, metadata=metadata)
+            sent.must_succeed()
+            force[group][place] = (offset, epoch, metadata or "")
         elif step == "several" and not any((group, each) in {**mine, **others} for each in places):
-            wire.commit_all(group, {each: offset + n for n, each in enumerate(places)}).must_succeed()
-            force[group] = {each: offset + n for n, each in enumerate(places)}
+            several = {each: offset + n for n, each in enumerate(places)}
+            wire.commit_all(group, several, metadata=f"s{turn}").must_succeed()
+            force[group] = {each: (found, -1, f"s{turn}") for each, found in several.items()}
         elif step == "delete" and force[group]:
-            gone = [each for each in places if rng.random() < 0.6 and (group, each) not in {**mine, **others}]
+            asked = rng.sample(places, rng.choice((1, 1, 2, 3)))
+            gone = [each for each in asked if (group, each) not in {**mine, **others}]
             wire.delete_offsets(group, gone).must_succeed()
             force[group] = {each: found for each, found in force[group].items() if each not in gone}
         elif step == "stage" and (group, place) not in others:
-            producers[number].send_offsets(group, {place: offset}).must_succeed()
-            mine[group, place] = offset
+            metadata = rng.choice((None, "", f"x{turn}"))
+            producers[number].send_offsets(group, {place: offset}, metadata=metadata).must_succeed()
+            mine[group, place] = (offset, -1, metadata or "")
         elif step == "end" and mine:
             _ended(wire, producers[number], mine, force, rng.random() < 0.5)
         elif step == "refused":
             sent = wire.commit(group, *place, offset=999, member_id="stranger", generation=1)
             sent.must_be_refused(errors.UNKNOWN_MEMBER_ID, *(() if force[group] else NO_GROUP))
-        _must_be(wire, groups, places, force)
+        _must_be(wire, groups, places, force, rng)
         _must_be_stable(wire, groups, places, force, {*mine, *others}, rng)
     for number, producer in enumerate(producers):
         if staged[number]:
             _ended(wire, producer, staged[number], force, number == 0)
-    _must_be(wire, groups, places, force)
+    _must_be(wire, groups, places, force, rng)
 
 
 def _coordinated_together(wire):
@@ -75,7 +82,7 @@ def _coordinated_together(wire):
 def _ended(wire, producer, staged, force, commit):
     """A transaction ends, and what it staged is in force or is not."""
     (producer.commit() if commit else producer.abort()).must_succeed()
-    for (group, place), offset in staged.items():
+    for (group, place), put in staged.items():
         wire.until(
             lambda group=group, place=place: (
                 wire.committed(group, *place, require_stable=True).error != errors.UNSTABLE_OFFSET_COMMIT
@@ -84,18 +91,23 @@ def _ended(wire, producer, staged, force, commit):
             what="the offset is stable",
         )
         if commit:
-            force[group][place] = offset
+            force[group][place] = put
     staged.clear()
 
 
-def _must_be(wire, groups, places, force):
-    newest = min(9, max(wire.versions("OffsetFetch")))
+def _must_be(wire, groups, places, force, rng):
+    """What a question for offsets is told, in a drawn version: all of a group, and some by name."""
+    offered = [each for each in wire.versions("OffsetFetch") if 2 <= each <= 9]
     for group in groups:
-        told = wire.committed_all(group, version=newest)
-        told.must(told.offsets == force[group], f"the offsets are {told.offsets}; they must be {force[group]}")
-        some = wire.committed_all(group, places[1:], version=newest)
-        wanted = {place: force[group].get(place, -1) for place in places[1:]}
-        some.must(some.offsets == wanted, f"the offsets are {some.offsets}; they must be {wanted}")
+        for asked in (None, places[1:]):
+            told = wire.committed_all(group, asked, version=rng.choice(offered))
+            told.must_succeed()
+            found = _told(told.struct.groups[0] if told.version >= 8 else told.struct, told.version)
+            wanted = {
+                place: (0, *_as_told(force[group].get(place), told.version))
+                for place in (force[group] if asked is None else asked)
+            }
+            told.must(found == wanted, f"{LOOKED_AT} of {group} are {found}; they must be {wanted}")
 
 
 def _must_be_stable(wire, groups, places, force, staged, rng):
@@ -113,21 +125,38 @@ def _must_be_stable(wire, groups, places, force, staged, rng):
         ]
     for named, question in questions:
         answer = wire.ask(question, to=lambda: wire.coordinator(groups[0]), version=version)
-        answers = answer.struct.groups if version >= 8 else [answer.struct]
-        for group, row in zip(named, answers, strict=True):
-            found = {
-                (topic.name, part.partition_index): (part.error_code, part.committed_offset)
-                for topic in row.topics
-                for part in topic.partitions
-            }
+        by_group = {row.group_id: row for row in answer.struct.groups} if version >= 8 else {named[0]: answer.struct}
+        answer.must(by_group.keys() == set(named), f"it answers for {sorted(by_group)}; it must for {sorted(named)}")
+        for group, row in by_group.items():
+            found = _told(row, version)
             wanted = {
-                place: (errors.UNSTABLE_OFFSET_COMMIT, -1)
+                place: (errors.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
                 if (group, place) in staged
-                else (0, force[group].get(place, -1))
+                else (0, *_as_told(force[group].get(place), version))
                 for place in (force[group] if asked[group] is None else asked[group])
             }
             what = f"of {group} {'all' if asked[group] is None else 'some'}"
-            answer.must(found == wanted, f"{what}: codes and offsets are {found}; they must be {wanted}")
+            answer.must(found == wanted, f"{what}: {LOOKED_AT} are {found}; they must be {wanted}")
+
+
+def _told(row, version):
+    """(topic, partition) -> error code, offset, leader epoch (from v5 on; else -1), metadata."""
+    return {
+        (topic.name, part.partition_index): (
+            part.error_code,
+            part.committed_offset,
+            part.committed_leader_epoch if version >= 5 else -1,
+            part.metadata,
+        )
+        for topic in row.topics
+        for part in topic.partitions
+    }
+
+
+def _as_told(put, version):
+    """How what was committed is told in a version; nothing was: -1, without metadata."""
+    offset, epoch, metadata = put or (-1, -1, "")
+    return offset, epoch if version >= 5 else -1, metadata
 
 
 def _by_topic(places):
