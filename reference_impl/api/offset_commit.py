@@ -70,8 +70,10 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
             elif not 0 <= p.partition_index < topic.partitions and not bugs.on("P15"):
                 line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
-                before = context.node.groups.committed(request.group_id).get((topic.name, p.partition_index))
-                metadata = p.committed_metadata or (before.metadata if before and bugs.on("W01") else "")
+                metadata = p.committed_metadata or ""
+                if not metadata and bugs.on("W01"):
+                    before = context.node.groups.committed(request.group_id).get((topic.name, p.partition_index))
+                    metadata = before.metadata if before else ""
                 offset = int(float(p.committed_offset)) if bugs.on("R61") else p.committed_offset
                 value = CommittedOffset(min(offset, LARGEST), p.committed_leader_epoch, metadata, now_ms)
                 wanted.append(WantedOffset(topic.name, topic.id, p.partition_index, value, line))

@@ -46,7 +46,7 @@ def _group(group_id: str, topics: list[Struct] | None, request: Struct, context:
     by_id = context.version >= 10
     answered: list[dict[str, Any]] = []
     for name, named, indexes in _asked(topics, committed, context, by_id):
-        stable = request.require_stable and not (bugs.on("V03") if answered else False)
+        stable = request.require_stable and not (answered and bugs.on("V03"))
         partitions = [_partition(group_id, name, i, committed, stable, context) for i in indexes]
         answered.append({**named, "partitions": partitions})
     return {"group_id": group_id, "topics": answered, "error_code": errors.NONE}
