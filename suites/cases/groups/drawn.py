@@ -7,7 +7,7 @@ from brokertrial.wire.messages import request
 APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "OffsetCommit": 2}
 STEPS = (
     *("comes", "comes", "comes", "goes", "goes", "goes", "other wishes", "other wishes"),
-    *("leader again", "follower again", "static returns", "outsiders", "strangers go"),
+    *("leader again", "follower again", "static returns", "outsiders", "unknown ones go"),
 )
 MOST, ROW = 4, "groups[0]"
 
@@ -33,7 +33,7 @@ def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
     names each MUST have an answer of its own, and the others are called to a new generation if one of them has left.
 
     Up to four members, static ones among them, 60 drawn steps. A follower that joins again unchanged, a static member
-    that returns and strangers that leave begin no generation.
+    that returns and unknown members that leave begin no generation.
     """
     one = Group(group)
     _comes(wire, one, rng)
@@ -51,7 +51,7 @@ def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
             for leaver in leavers:
                 leaver.heartbeat(generation=one.generation).must_be_refused(errors.UNKNOWN_MEMBER_ID)
             _rebalanced(wire, one, (), rng)
-        elif step == "strangers go":
+        elif step == "unknown ones go":
             _leave(wire, one, (), rng)
             for member in one.members:
                 member.heartbeat().must_succeed()
@@ -90,13 +90,13 @@ def _comes(wire, one, rng):
 
 
 def _leave(wire, one, leavers, rng):
-    """One LeaveGroup of these and of strangers, in any order: each has its own answer."""
+    """One LeaveGroup of these and of unknown members, in any order: each has its own answer."""
     named = []
     for member in leavers:
         instance = member.settings.get("instance_id")
         id_ = "" if instance and rng.random() < 0.7 else member.id
         named.append((id_, instance, errors.NONE))
-    strangers = [
+    unknown = [
         (wire.name("nobody"), None, errors.UNKNOWN_MEMBER_ID),
         ("", wire.name("nowhere"), errors.UNKNOWN_MEMBER_ID),
         *((member.id, None, errors.UNKNOWN_MEMBER_ID) for member in one.gone[-1:]),
@@ -106,7 +106,7 @@ def _leave(wire, one, leavers, rng):
             if member.settings.get("instance_id") and member not in leavers
         ),
     ]
-    named += rng.sample(strangers, rng.randrange(0 if leavers else 1, len(strangers) + 1))
+    named += rng.sample(unknown, rng.randrange(0 if leavers else 1, len(unknown) + 1))
     rng.shuffle(named)
     rows = [{"member_id": id_, "group_instance_id": instance} for id_, instance, _ in named]
     answer = wire.ask(request("LeaveGroup", group_id=one.name, members=rows), to=lambda: wire.coordinator(one.name))
