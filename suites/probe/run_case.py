@@ -25,6 +25,7 @@ from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.produce import case_time
+from brokertrial.suites.probe.promptness import SLOW
 from brokertrial.suites.probe.situation import Situation
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
 from brokertrial.suites.probe.wire import Wire
@@ -36,6 +37,8 @@ from brokertrial.wire.records import RecordsMalformed
 OPEN = (WENT_AWAY, CROWDED)
 """Reasons for which a target that is gone is laid to no case: somebody else, or another case, may have ended it."""
 WITNESS_S = 20.0
+LONG_S = 12.0
+"""A situation after which the nodes came back later accuses nobody: members of the usual session timeout are gone."""
 NO_EFFECT = "no-effect"
 Look = Callable[[Wire, bool], None]
 """Asks everything about what a case made, which may have been undisturbed: suites/closing_look."""
@@ -106,6 +109,7 @@ def _judged_to_the_end(
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed
     if outcome.verdict is Verdict.PASS:
+        wire.await_deleted()
         outcome = with_parts(_judged(wire.situation.at_the_end, wire, exchanger, target), wire)
     if case.situation is not None and outcome.verdict is Verdict.PASS and not wire.situation.effects:
         return not_applicable(NO_EFFECT, f"the situation {case.situation.situation} changes nothing in this case")
@@ -114,6 +118,9 @@ def _judged_to_the_end(
         seen = with_parts(_judged(lambda: look(wire, undisturbed), wire, exchanger, target), wire)
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *wire.noted))
+    if outcome.verdict is Verdict.FAIL and case.situation is not None and wire.longest_act_s > LONG_S:
+        long = f"the nodes took {wire.longest_act_s:.0f} s to come back, and members may have been expelled meanwhile"
+        outcome = inconclusive(SLOW, f"{long}: {outcome.reason.sentence if outcome.reason else ''}")
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)
     if undecided and not target.lives():

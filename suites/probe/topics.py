@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from brokertrial.suites.probe.admin import AdminFamily
 from brokertrial.suites.probe.core import END_UNSETTLED
-from brokertrial.suites.probe.failures import NotApplicable
+from brokertrial.suites.probe.failures import NoResponse, NotApplicable
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
 READY_S = 30.0
+AGREE_S = 5.0
 
 
 class TopicsFamily(AdminFamily):
@@ -65,6 +66,25 @@ class TopicsFamily(AdminFamily):
         self.refresh_metadata(topic)
         for partition in self.known_partitions(topic):
             self._wait_for_leader(topic, partition)
+
+    def await_deleted(self) -> None:
+        """Waits a moment until all nodes say the same of the topics that were deleted: gone, or made again.
+
+        What they do not agree on then is no accusation; whoever looks at these topics next finds it out.
+        """
+        began, wait_s = self._exchanger.clock()[0], AGREE_S + self.slack_s
+        while len(self.nodes) > 1 and self.deleted_topics:
+            agreed = all(len({self._id_on(node, topic) for node in self.nodes}) == 1 for topic in self.deleted_topics)
+            if agreed or self._exchanger.clock()[0] - began > wait_s * 1e9:
+                return
+            self.rest(0.05)
+
+    def _id_on(self, node: int, topic: str) -> object:
+        try:
+            row = self.metadata(topic, to=node, via="agreement").struct.topics[0]
+        except NoResponse:
+            return None
+        return None if row.error_code else row.topic_id
 
     def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
         if not self.versions("CreateTopics"):

@@ -40,4 +40,4 @@ class Disturbance:
             node.kill()
         node.restart()
         if len(self._node_controls) > 1:
-            restore_preferred_leaders(self._probe(), len(self._node_controls))
+            restore_preferred_leaders(self._probe(), len(self._node_controls), of_all=True)

@@ -20,14 +20,17 @@ PREFERRED = 0
 Places = dict[str, list[int]]
 
 
-def restore_preferred_leaders(wire: Wire, nodes: int) -> str | None:
-    """Waits until all `nodes` serve and the first replica leads each partition of internal topics; else says what not.
+def restore_preferred_leaders(wire: Wire, nodes: int, *, of_all: bool = False) -> str | None:
+    """Waits until all `nodes` serve and the first replica leads each partition of internal topics, or of
+    all; else says what not.
 
     Asks for the elections, where the broker offers that. Only for nodes that are ours to hurt.
     """
     away: Places = {}
     try:
-        wire.until(lambda: _settled(wire, nodes, away), within=WITHIN_S, what="every node leads what it led before")
+        wire.until(
+            lambda: _settled(wire, nodes, away, of_all), within=WITHIN_S, what="every node leads what it led before"
+        )
     except (BrokerAtFault, NotApplicable, Unclear) as error:
         places = ", ".join(f"{topic}-{number}" for topic, numbers in away.items() for number in numbers)
         return f"leaders had not settled before the next case ({places or error})"
@@ -36,12 +39,12 @@ def restore_preferred_leaders(wire: Wire, nodes: int) -> str | None:
     return None
 
 
-def _settled(wire: Wire, nodes: int, away: Places) -> bool:
+def _settled(wire: Wire, nodes: int, away: Places, of_all: bool) -> bool:
     """Whether nothing is left to move; `away` holds what is not led by its first replica."""
     try:
         told = wire.metadata(all_topics=True).struct
         away.clear()
-        away.update(_away(told.topics))
+        away.update(_away(topic for topic in told.topics if of_all or topic.is_internal))
         if away and wire.versions("ElectLeaders"):
             _elect(wire, away, told.controller_id)
     except NoResponse:  # a node on its way back
@@ -53,7 +56,7 @@ def _away(topics: Iterable[Struct]) -> Places:
     places: Places = {}
     for topic in topics:
         moved = [row.partition_index for row in topic.partitions if row.replica_nodes[:1] != [row.leader_id]]
-        if topic.is_internal and moved:
+        if moved:
             places[topic.name] = moved
     return places
 

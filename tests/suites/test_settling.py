@@ -39,9 +39,9 @@ class Moved:
                 self.leaders[row.topic] = 1
         return response("ElectLeaders")
 
-    def settle(self):
+    def settle(self, **how):
         wire, exchanger = wire_to(Metadata=self.metadata, ElectLeaders=self.elect)
-        return restore_preferred_leaders(wire, 3), exchanger.ns
+        return restore_preferred_leaders(wire, 3, **how), exchanger.ns
 
 
 def test_what_a_kill_moved_is_given_back() -> None:
@@ -49,6 +49,12 @@ def test_what_a_kill_moved_is_given_back() -> None:
     assert moved.settle()[0] is None
     assert moved.asked == [(OFFSETS, [0])], "topics of cases are theirs: only internal ones are asked for"
     assert moved.leaders == {OFFSETS: 1, OURS: 2}
+
+
+def test_in_the_middle_of_a_case_its_own_topics_are_given_back_too() -> None:
+    moved = Moved({OFFSETS: 2, OURS: 2})
+    assert moved.settle(of_all=True)[0] is None
+    assert moved.leaders == {OFFSETS: 1, OURS: 1}
 
 
 def test_where_nothing_moved_nothing_is_asked_for() -> None:

@@ -250,3 +250,13 @@ def test_a_bug_that_only_a_situation_brings_out_is_found(bug: str, pair_id: str,
     plain, met = found[pair_id.partition("@")[0]], found[pair_id]
     assert plain.verdict is Verdict.PASS
     assert met.verdict is Verdict.FAIL and met.reason is not None and sentence in met.reason.sentence
+
+
+def test_what_nodes_that_were_long_away_forgot_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("brokertrial.suites.probe.run_case.LONG_S", -1.0)
+    pair_id = "groups/consumer-joins@stop-2"
+    met = results_of("reference?mutant=M24g", tmp_path / "run", pair_id)[pair_id]
+    assert met.verdict is Verdict.INCONCLUSIVE and met.reason is not None
+    assert met.reason.kind == "slow-target" and "to come back" in met.reason.sentence
+    healthy = results_of("reference", tmp_path / "healthy", pair_id)[pair_id]
+    assert healthy.verdict is Verdict.PASS
