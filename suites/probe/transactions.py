@@ -7,7 +7,7 @@ from typing import Unpack
 
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.coordinated import Coordinated, RetryOptions, SendOptions
-from brokertrial.suites.probe.core import COORDINATOR_BUSY
+from brokertrial.suites.probe.core import COORDINATOR_BUSY, LEADER_UNSETTLED
 from brokertrial.wire.messages import ZERO_UUID, request
 
 
@@ -169,7 +169,13 @@ class TransactionsFamily(Coordinated):
     def describe_producers(self, topic: str, partition: int = 0, *, via: str = "main") -> Response:
         """DescribeProducers of one partition; the row is `.struct.topics[0].partitions[0]`."""
         asked = request("DescribeProducers", topics=[{"name": topic, "partition_indexes": [partition]}])
-        return self.ask(asked, to=lambda: self.leader(topic, partition), via=via)
+        return self.ask(
+            asked,
+            to=lambda: self.leader(topic, partition),
+            via=via,
+            retry_on=LEADER_UNSETTLED if partition in self.known_partitions(topic) else (),
+            refresh=lambda: self.refresh_metadata(topic),
+        )
 
     @property
     def transaction_version(self) -> int:

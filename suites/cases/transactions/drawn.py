@@ -16,6 +16,7 @@ class Log:
 
     def __init__(self):
         self.start = self.end = 0
+        self.leader_epoch = -1
         self.records = []
         """(offset, value, transaction); None is no transaction."""
 
@@ -163,14 +164,22 @@ def _ended(wire, one, logs, commit):
     one.fate[0] = commit
     for place in one.began:
         logs[place].end += 1
-    wire.eventually(
-        lambda: [wire.list_offsets(*place).must_name(offset=log.end) for place, log in logs.items()], within=WITHIN_S
-    )
+    wire.eventually(lambda: [_must_be_marked(wire, place, log) for place, log in logs.items()], within=WITHIN_S)
     had = bool(one.began)
     one.began, one.newest, one.fate = {}, {}, [None]
     if had:
         wanted = "CompleteCommit" if commit else ("CompleteAbort", "Empty")
         wire.eventually(lambda: _must_be_in(wire, one, wanted), within=WITHIN_S)
+
+
+def _must_be_marked(wire, place, log):
+    """A marker may be there twice where the leader changed meanwhile: the coordinator asks the next one again."""
+    listed = wire.list_offsets(*place).must_succeed()
+    if listed.offset > log.end and log.leader_epoch != listed.leader_epoch >= 0:
+        again = wire.read_all(*place, offset=log.end)
+        again.must(all(part.header.is_control for part in again.batches), f"records were written from {log.end} on")
+        log.end = listed.offset
+    listed.must_name(offset=log.end)
 
 
 def _must_be_in(wire, one, states):
@@ -188,7 +197,7 @@ def _must_be_told(wire, place, log, running):
     open_here = {one.producer.id: one.began[place] for one in running if place in one.began}
     stable = max(min(open_here.values(), default=log.end), log.start)
     wire.list_offsets(*place, at="earliest").must_name(offset=log.start)
-    wire.list_offsets(*place).must_name(offset=log.end)
+    log.leader_epoch = wire.list_offsets(*place).must_name(offset=log.end).leader_epoch
     wire.eventually(lambda: wire.list_offsets(*place, isolation=COMMITTED).must_name(offset=stable), within=WITHIN_S)
     told = wire.describe_producers(*place).must_succeed()
     starts = {row.producer_id: row.current_txn_start_offset for row in told.at(ACTIVE)}
