@@ -34,6 +34,8 @@ class Following:
         self._forgotten: dict[TopicIdPartition, None] = {}
         self._later: dict[TopicIdPartition, float] = {}
         self._session_id = self._session_epoch = 0
+        self._named: dict[TopicIdPartition, Partition] = {}
+        """What the leader was told of: an answer about a replica that was given up since is not for the next one."""
         self._new_here: set[TopicIdPartition] = set()
         """What this connection has brought nothing of yet."""
 
@@ -52,6 +54,7 @@ class Following:
         if self._partitions.pop(key, None) is not None:
             self._changed.pop(key, None)
             self._later.pop(key, None)
+            self._named.pop(key, None)
             self._forgotten[key] = None
 
     def restart(self) -> None:
@@ -70,6 +73,7 @@ class Following:
             self._changed[key] = None
         topics: dict[uuid.UUID, Struct] = {}
         for key in self._changed:
+            self._named[key] = self._partitions[key]
             topics.setdefault(key[0], _Topic(topic_id=key[0])).partitions.append(self._wanted(key))
         gone: dict[uuid.UUID, Struct] = {}
         for topic_id, index in self._forgotten:
@@ -107,7 +111,7 @@ class Following:
             for part in topic.partitions:
                 key = (topic.topic_id, part.partition_index)
                 partition = self._partitions.get(key)
-                if partition is None or partition.leading is not None:
+                if partition is None or partition.leading is not None or self._named.get(key) is not partition:
                     continue
                 try:
                     advanced = _advance(partition, part, begins=key in self._new_here)

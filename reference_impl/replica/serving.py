@@ -47,6 +47,8 @@ class FollowerSession:
         self._find = find
         self._positions: dict[TopicIdPartition, Position] = {}
         self._fresh: dict[TopicIdPartition, None] = {}
+        self._early: set[TopicIdPartition] = set()
+        """What it fetches before this broker has heard that it is a replica: it does not name its position again."""
         self._watched: dict[TopicIdPartition, tuple[Partition, Callable[[], None]]] = {}
 
     def update(self, request: Struct) -> None:
@@ -71,6 +73,8 @@ class FollowerSession:
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
                 self._forget((topic.topic_id, index))
+        for key in tuple(self._early):
+            self._note(key, self._positions[key])
 
     def _note(self, key: TopicIdPartition, position: Position) -> None:
         partition = self._find(*key)
@@ -90,14 +94,19 @@ class FollowerSession:
             self._watched[key] = (partition, news)
             partition.watch(news)
         leading = partition.leading
-        if leading is None or self.replica not in leading.followers or partition.check_epoch(position.epoch):
+        if leading is None or partition.check_epoch(position.epoch):
             return
+        if self.replica not in leading.followers:
+            self._early.add(key)
+            return
+        self._early.discard(key)
         if _diverging(partition, position) is None and position.offset <= partition.log.end_offset:
             partition.replica_fetched(self.replica, position.log_start, position.offset, self.broker_epoch)
 
     def _forget(self, key: TopicIdPartition) -> None:
         self._positions.pop(key, None)
         self._fresh.pop(key, None)
+        self._early.discard(key)
         watched = self._watched.pop(key, None)
         if watched is not None:
             watched[0].unwatch(watched[1])
