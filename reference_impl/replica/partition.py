@@ -197,7 +197,8 @@ class Partition:
             if bugs.on("R32"):
                 first = self.log.segment_of(verdict.batch.base_offset).base_offset
                 return Appended(verdict.batch.base_offset - first, verdict.batch.timestamp, self.log.end_offset)
-            return Appended(verdict.batch.base_offset, verdict.batch.timestamp, verdict.batch.last_offset + 1)
+            needed = verdict.batch.base_offset if bugs.on("X02") else verdict.batch.last_offset + 1
+            return Appended(verdict.batch.base_offset, verdict.batch.timestamp, needed)
         if isinstance(verdict, RejectedBatch):
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
         return None
@@ -257,6 +258,8 @@ class Partition:
 
     def readable_end(self, *, committed: bool) -> int:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""
+        if not committed and self.leading is None and bugs.on("X03"):
+            return self.log.end_offset
         return self.last_stable_offset if committed else self.high_watermark
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, at_least_one: bool) -> bytes:

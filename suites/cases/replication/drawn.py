@@ -1,0 +1,165 @@
+"""A partition of three replicas that moves, loses nodes and falls behind, in a drawn order: its log is followed."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._followed import Followed
+from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, frozen, others_lead, partition, thawed
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+PREFERRED = 0
+LONG_MS, MUCH = 500, 100_000
+"""A fetch that asks for so much is answered when its time is up, with all there is to be seen then."""
+
+
+@case(
+    "replication/whatever-comes-next",
+    guarantees=["repl-001", "repl-004", "repl-007", "repl-009", "repl-010", "repl-012", "idem-008", "fetch-010"],
+    needs=["three-nodes", "leaders", "pause", "kill", "terminate", "restart", "topic-settings"],
+    apis={"ElectLeaders": 1, "AlterPartitionReassignments": 0, "InitProducerId": 0, "Fetch": 11, "ListOffsets": 5},
+    detects=["M11b", "M34b", "X01", "X02", "X03"],
+)
+def every_replica_has_what_was_committed(wire, nodes, rng):
+    """Whichever replica leads, dies, stands still or is made anew, what was committed MUST be the log of each of them,
+    what was not MUST NOT be shown nor acknowledged, and each producer's newest batches MUST be known.
+
+    One partition, two idempotent producers and plain batches; each disturbance once, in a drawn order, and after each
+    the whole log from every replica.
+    """
+    one = Followed(wire, nodes, rng)
+    one.write()
+    acts = [_moved, _leader_killed, _leader_stopped, _follower_killed, _one_behind, _both_behind, _deposed, _rebuilt]
+    for act in rng.sample(acts, len(acts)):
+        for _ in range(rng.randint(1, 3)):
+            rng.choice((one.write, one.write, one.again))()
+        act(one)
+        one.must_be_whole()
+        if rng.random() < 0.3:
+            one.cut()
+
+
+def _moved(one):
+    leader, followers = one.roles()
+    one.reordered([*followers, leader])
+
+
+def _rebuilt(one):
+    """A replica is taken away and given back: it begins with nothing."""
+    leader, (other, gone) = one.roles()
+    one.reordered([leader, other])
+    one.write()
+    one.reordered([leader, other, gone])
+    one.reordered([gone, leader, other])
+
+
+def _leader_killed(one):
+    _without_its_leader(one, one.nodes.kill)
+
+
+def _leader_stopped(one):
+    _without_its_leader(one, one.nodes.terminate)
+
+
+def _without_its_leader(one, end):
+    """The others go on. While the first replica is gone it is not elected, however it is asked for (KIP-460)."""
+    leader, followers = one.roles()
+    one.reordered([leader, *followers])
+    end(leader)
+    others_lead(one.wire, one.topic, leader)
+    one.again()
+    one.write()
+    rows = [{"topic": one.topic, "partitions": [0]}]
+    asked = request("ElectLeaders", election_type=PREFERRED, topic_partitions=rows, timeout_ms=10_000)
+    one.wire.ask(asked, to=one.wire.controller).must_be_refused(errors.PREFERRED_LEADER_NOT_AVAILABLE)
+    one.write()
+    one.start_again(leader)
+
+
+def _follower_killed(one):
+    _, (dead, _) = one.roles()
+    one.nodes.kill(dead)
+    one.wire.until(
+        lambda: dead not in partition(one.wire, one.topic).isr_nodes,
+        within=WITHIN_S,
+        what=f"node {dead} is out of sync",
+    )
+    one.write()
+    one.cut()
+    one.write()
+    one.start_again(dead)
+
+
+def _one_behind(one):
+    """What one replica in sync has not is shown by no other."""
+    leader, (near, far) = one.roles()
+    for node in (near, far):
+        one.await_end(node)
+    frozen(one.nodes, [far])
+    values, sender = one.news(), one.rng.choice(one.senders)
+    made = sender.made(*values)
+    one.wire.produce(one.topic, made, acks=1, to=leader).must_be_at(one.end)
+    for node in (near, leader):
+        _must_not_be_shown(one, node)
+    one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS).must_be_refused(*PARTLY)
+    thawed(one.wire, one.nodes, one.topic, [far])
+    one.committed(sender, made, values)
+
+
+def _both_behind(one):
+    """A batch that the leader alone has is not acknowledged to acks=all, whether it is new or sent again."""
+    leader, followers = one.roles()
+    frozen(one.nodes, followers)
+    values, sender = one.news(), one.rng.choice(one.senders)
+    made = sender.made(*values)
+    for _ in range(2):
+        one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS).must_be_refused(*PARTLY)
+    _must_not_be_shown(one, leader)
+    thawed(one.wire, one.nodes, one.topic, followers)
+    one.committed(sender, made, values)
+
+
+def _must_not_be_shown(one, node):
+    seen = one.wire.fetch(one.topic, offset=one.end, to=node, max_wait_ms=LONG_MS, min_bytes=MUCH).must_succeed()
+    seen.must(
+        seen.high_watermark <= one.end and not seen.offsets,
+        f"node {node} shows offsets {seen.offsets} below the high watermark {seen.high_watermark}; "
+        f"a replica in sync has nothing from offset {one.end} on",
+    )
+
+
+def _deposed(one):
+    """The leader alone has two batches of one producer when it dies. The first may have been on its way; both are sent
+    again to the next leader, and the old one gives up what it had when it comes back and leads."""
+    wire, topic = one.wire, one.topic
+    leader, followers = one.roles()
+    sender = one.rng.choice(one.senders)
+    frozen(one.nodes, followers)
+    sent = []
+    for _ in range(2):
+        values = one.news()
+        sent.append((sender.made(*values), values))
+        offset = one.end + sum(len(others) for _, others in sent[:-1])
+        wire.produce(topic, sent[-1][0], acks=1, to=leader).must_be_at(offset)
+    one.nodes.kill(leader)
+    for node in followers:
+        one.nodes.resume(node)
+    others_lead(wire, topic, leader)
+    _first_may_be_there(one, sender, sent)
+    one.write_plain()
+    for made, values in sent:
+        one.committed(sender, made, values)
+    one.start_again(leader)
+    all_in_sync(wire, topic)
+    one.reordered([leader, *followers])
+    for made, offset in sender.newest[-2:]:
+        wire.produce(topic, made).must_be_at(offset)
+
+
+def _first_may_be_there(one, sender, sent):
+    """Of what the old leader had alone, its first batch may have reached another: then it is committed."""
+    made, values = sent[0]
+    found = one.wire.read_all(one.topic)
+    if len(found.values) > one.end - one.start:
+        found.must_hold(*one.values[one.start :], *values)
+        one.committed(sender, made, values)
+        del sent[0]
