@@ -72,8 +72,10 @@ class TopicsFamily(AdminFamily):
 
         What they do not agree on then is no accusation; whoever looks at these topics next finds it out.
         """
+        if not self.deleted_topics or len(self.nodes) < 2:
+            return  # nothing is asked, and no clock is read: stored cases hold neither
         began, wait_s = self._exchanger.clock()[0], AGREE_S + self.slack_s
-        while len(self.nodes) > 1 and self.deleted_topics:
+        while True:
             agreed = all(len({self._id_on(node, topic) for node in self.nodes}) == 1 for topic in self.deleted_topics)
             if agreed or self._exchanger.clock()[0] - began > wait_s * 1e9:
                 return
