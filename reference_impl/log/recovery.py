@@ -86,8 +86,10 @@ def _sound(segment: Segment, position: int, size: int, expected: int) -> Header 
     header = read_header(segment.pread(HEADER_SIZE, position))
     if header.magic != 2 or header.size < HEADER_SIZE or position + header.size > size:
         return None
-    if header.base_offset < expected or header.last_offset < header.base_offset:
+    if header.last_offset < max(expected, header.base_offset):
         return None
+    if header.base_offset < expected and position:
+        return None  # the first batch may begin before its segment: a replica began where its leader's log does
     whole = segment.pread(header.size, position)
     return header if batches.crc_matches(header, whole) or bugs.on("M02d") else None
 

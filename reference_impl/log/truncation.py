@@ -50,5 +50,7 @@ def _cut(log: PartitionLog, end_offset: int) -> None:
 
 
 def _rebuild(log: PartitionLog) -> None:
-    log.producers = log.producers if bugs.on("X01") else ProducerTable()
+    if bugs.on("X01"):
+        return
+    log.producers = ProducerTable()
     restore_producers(log, [log.active])

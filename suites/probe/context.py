@@ -77,8 +77,6 @@ class CaseConditions:
         """What its owner waits for one answer, where that is not the patience that the target's latency asks for."""
         self.until_at_most_s: float | None = None
         """What its owner waits for something to come about, where that is less than the step itself would."""
-        self.longest_act_s = 0.0
-        """How long the longest of what was done to the target took (`act`)."""
         self.named: dict[str, str] = {}
         """Every name of our own, and the short name that reports show for it."""
 
@@ -145,10 +143,7 @@ class CaseConditions:
 
     def act(self, what: str, do: Callable[[], str]) -> str:
         """Does something to the target that is no request; what came of it is in the history."""
-        began_ns, _ = self._exchanger.clock()
-        outcome = self._exchanger.act(what, do)
-        self.longest_act_s = max(self.longest_act_s, (self._exchanger.clock()[0] - began_ns) / 1e9)
-        return outcome
+        return self._exchanger.act(what, do)
 
     @property
     def slack_s(self) -> float:

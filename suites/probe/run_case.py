@@ -38,7 +38,7 @@ OPEN = (WENT_AWAY, CROWDED)
 """Reasons for which a target that is gone is laid to no case: somebody else, or another case, may have ended it."""
 WITNESS_S = 20.0
 LONG_S = 12.0
-"""A situation after which the nodes came back later accuses nobody: members of the usual session timeout are gone."""
+"""A situation in which nothing was asked for longer accuses nobody: members of the usual session timeout are gone."""
 NO_EFFECT = "no-effect"
 Look = Callable[[Wire, bool], None]
 """Asks everything about what a case made, which may have been undisturbed: suites/closing_look."""
@@ -118,14 +118,24 @@ def _judged_to_the_end(
         seen = with_parts(_judged(lambda: look(wire, undisturbed), wire, exchanger, target), wire)
         outcome = outcome if seen.verdict is Verdict.NOT_APPLICABLE else seen
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *wire.noted))
-    if outcome.verdict is Verdict.FAIL and case.situation is not None and wire.longest_act_s > LONG_S:
-        long = f"the nodes took {wire.longest_act_s:.0f} s to come back, and members may have been expelled meanwhile"
+    if outcome.verdict is Verdict.FAIL and case.situation is not None and (paused_s := _longest_pause_s(wire)) > LONG_S:
+        long = f"no request could be sent for {paused_s:.0f} s, and members may have been expelled meanwhile"
         outcome = inconclusive(SLOW, f"{long}: {outcome.reason.sentence if outcome.reason else ''}")
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)
     if undecided and not target.lives():
         return _gone(wire).upon(outcome, wire.traffic)
     return outcome
+
+
+def _longest_pause_s(wire: Wire) -> float:
+    """Between two requests, while nothing was under way: so long the nodes were away, or others were waited for."""
+    longest, heard_ns = 0, 0
+    for asked in wire.traffic.exchanges or ():
+        if heard_ns:
+            longest = max(longest, asked.sent_ns - heard_ns)
+        heard_ns = max(heard_ns, asked.sent_ns, asked.received_ns)
+    return longest / 1e9
 
 
 def _with_harm(outcome: Outcome, wire: Wire) -> Outcome:

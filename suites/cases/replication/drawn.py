@@ -1,7 +1,7 @@
 """A partition of three replicas that moves, loses nodes and falls behind, in a drawn order: its log is followed."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._followed import Followed
+from brokertrial.suites.cases.replication._followed import Followed, Sender
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, frozen, others_lead, partition, thawed
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -128,38 +128,35 @@ def _must_not_be_shown(one, node):
 
 
 def _deposed(one):
-    """The leader alone has two batches of one producer when it dies. The first may have been on its way; both are sent
-    again to the next leader, and the old one gives up what it had when it comes back and leads."""
+    """The leader alone has three batches when it dies, the second of a producer that no other has heard of. The first
+    may have been on its way; it is sent again to the next leader, the others to the old one when it leads again: it
+    gave them up, and they are new to it."""
     wire, topic = one.wire, one.topic
     leader, followers = one.roles()
-    sender = one.rng.choice(one.senders)
+    known, unheard = one.rng.choice(one.senders), Sender(wire.producer())
     frozen(one.nodes, followers)
-    sent = []
-    for _ in range(2):
-        values = one.news()
-        sent.append((sender.made(*values), values))
-        offset = one.end + sum(len(others) for _, others in sent[:-1])
-        wire.produce(topic, sent[-1][0], acks=1, to=leader).must_be_at(offset)
+    first, *others = sent = [_alone(one, sender) for sender in (known, unheard, known)]
+    offset = one.end
+    for _, made, values in sent:
+        wire.produce(topic, made, acks=1, to=leader).must_be_at(offset)
+        offset += len(values)
     one.nodes.kill(leader)
     for node in followers:
         one.nodes.resume(node)
     others_lead(wire, topic, leader)
-    _first_may_be_there(one, sender, sent)
+    if is_there := len(wire.read_all(topic).values) > one.end - one.start:
+        one.committed(*first)
     one.write_plain()
-    for made, values in sent:
-        one.committed(sender, made, values)
+    if not is_there:
+        one.committed(*first)
     one.start_again(leader)
     all_in_sync(wire, topic)
     one.reordered([leader, *followers])
-    for made, offset in sender.newest[-2:]:
-        wire.produce(topic, made).must_be_at(offset)
+    for each in others:
+        one.committed(*each)
+    one.senders.append(unheard)
 
 
-def _first_may_be_there(one, sender, sent):
-    """Of what the old leader had alone, its first batch may have reached another: then it is committed."""
-    made, values = sent[0]
-    found = one.wire.read_all(one.topic)
-    if len(found.values) > one.end - one.start:
-        found.must_hold(*one.values[one.start :], *values)
-        one.committed(sender, made, values)
-        del sent[0]
+def _alone(one, sender):
+    values = one.news()
+    return sender, sender.made(*values), values
