@@ -8,7 +8,7 @@ in or throws them away.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.layout import CommittedOffset, OffsetKey
@@ -40,6 +40,8 @@ class Offsets:
     def transaction_ended(self, producer_id: int, commit: bool) -> None:
         """A marker: what this producer staged comes into force, or vanishes. Of two writes the later one stays."""
         for key, placed in self.staged.pop(producer_id, {}).items():
+            if bugs.on("C01"):
+                placed = _Placed(replace(placed.offset, leader_epoch=-1), placed.log_offset)
             if not commit and not bugs.on("M19c"):
                 continue
             there = self.committed.get(key.group, {}).get((key.topic, key.partition))
@@ -83,5 +85,5 @@ class Offsets:
             offsets.pop((key.topic, key.partition), None)
             if not offsets:
                 del self.committed[key.group]
-        for staged in self.staged.values():
+        for staged in () if bugs.on("C03") else self.staged.values():
             staged.pop(key, None)

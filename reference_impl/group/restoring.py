@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group import consumer_layout, layout
@@ -57,7 +58,13 @@ class Restored:
     def _offset(self, key: OffsetKey, value: bytes | None, producer_id: int, offset: int) -> None:
         if self.offsets.get(key.group, key.topic, key.partition) is not None and bugs.on("M21"):
             return
-        self.offsets.replay(key, None if value is None else layout.read_offset(value), producer_id, offset)
+        found = None if value is None else layout.read_offset(value)
+        if found is not None and found.metadata and not found.metadata.isascii() and bugs.on("C02"):
+            found = replace(found, metadata="")
+        if found is None and bugs.on("C04"):
+            self.offsets.committed.get(key.group, {}).pop((key.topic, key.partition), None)
+            return
+        self.offsets.replay(key, found, producer_id, offset)
         if value is not None:
             self.groups.setdefault(key.group, ClassicGroup(key.group))
 
