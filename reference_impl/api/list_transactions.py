@@ -40,9 +40,12 @@ def list_transactions(request: Struct, context: Context) -> Struct:
 
 
 def _passes(t: Transaction, request: Struct, now_ms: int) -> bool:
+    shortest: int = request.duration_filter
     if request.state_filters and t.state.shown not in request.state_filters:
         return False
     if request.producer_id_filters and t.producer_id not in request.producer_id_filters:
-        return bool(request.state_filters) and bugs.on("Q09")
-    shortest: int = request.duration_filter
+        if request.state_filters and bugs.on("Q09"):
+            return True
+        if shortest < 0 or not bugs.on("C07"):
+            return False
     return shortest < 0 or now_ms - t.started_ms > shortest

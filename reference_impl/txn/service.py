@@ -327,6 +327,8 @@ def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
         read = layout.read_value(transactional_id, bytes(record.value))
         if read.state is TransactionState.ONGOING and bugs.on("M18d"):
             read = replace(read, partitions=frozenset())
+        if read.state is TransactionState.ONGOING and bugs.on("C09"):
+            read = replace(read, started_ms=read.updated_ms)
         found[transactional_id] = read
 
 

@@ -88,8 +88,9 @@ def init_producer(
         return Transition(t, errors.CONCURRENT_TRANSACTIONS)
     if t.state is TransactionState.ONGOING:
         return Transition(fenced(t, now), errors.CONCURRENT_TRANSACTIONS)
+    kept_ms = t.timeout_ms if bugs.on("C05") else timeout_ms
     fresh = replace(
-        t, timeout_ms=timeout_ms, state=TransactionState.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
+        t, timeout_ms=kept_ms, state=TransactionState.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
         client_version=0, previous_producer_id=t.producer_id,
     )  # fmt: skip
     if t.exhausted and (expected is None or expected[1] == t.epoch):
@@ -115,6 +116,8 @@ def add_partitions(
     if t.state is TransactionState.ONGOING and t.partitions.issuperset(partitions):
         return Transition(t)
     started = t.started_ms if t.state is TransactionState.ONGOING and not bugs.on("S12") else now
+    if t.started_ms != NONE and bugs.on("C06"):
+        started = t.started_ms
     together = t.partitions.union(partitions) if t.state is TransactionState.ONGOING else frozenset(partitions)
     return Transition(
         replace(t, state=TransactionState.ONGOING, partitions=together, started_ms=started, updated_ms=now)
@@ -158,7 +161,8 @@ def fenced(t: Transaction, now: int) -> Transaction:
 
 def overdue(t: Transaction, now: int) -> bool:
     """True for an open transaction that has lived longer than its producer allowed."""
-    return t.state is TransactionState.ONGOING and t.started_ms + t.timeout_ms < now and not bugs.on("M40g")
+    since = t.updated_ms if bugs.on("C08") else t.started_ms
+    return t.state is TransactionState.ONGOING and since + t.timeout_ms < now and not bugs.on("M40g")
 
 
 def complete(t: Transaction, now: int) -> Transaction:
