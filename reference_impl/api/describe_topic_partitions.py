@@ -42,7 +42,8 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
         room -= listed
         known = node.topics.get(name)
         if known is not None and first + listed < known.partitions:
-            return _page(topics, {"topic_name": name, "partition_index": first + listed})
+            go_on = listed if bugs.on("C11") else first + listed
+            return _page(topics, {"topic_name": name, "partition_index": go_on})
         first = 0
     return _page(topics, None)
 

@@ -43,6 +43,8 @@ def metadata(request: Struct, context: Context) -> Struct:
         topics = [_absent(str(t["name"]), errors.INVALID_REQUEST) for t in topics]
     for found in topics if context.version < 9 and bugs.on("Q16") else ():
         found["partitions"] = found["partitions"][:-1] or found["partitions"]  # type: ignore[index]
+    for found in topics if context.version < 10 and bugs.on("C10") else ():
+        found["is_internal"] = False
     if request.include_topic_authorized_operations and not bugs.on("S07"):
         for found in topics:
             found["topic_authorized_operations"] = TOPIC_OPERATIONS
