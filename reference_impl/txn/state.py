@@ -64,7 +64,7 @@ class Transaction:
 
     @property
     def exhausted(self) -> bool:
-        return self.epoch >= LAST_EPOCH
+        return self.epoch >= LAST_EPOCH - 256 * bugs.on("C12")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def init_producer(
     )  # fmt: skip
     if t.exhausted and (expected is None or expected[1] == t.epoch):
         last = t.epoch if expected is not None else NONE
-        return Transition(replace(fresh, producer_id=new_id(), epoch=0, last_epoch=last))
+        return Transition(replace(fresh, producer_id=new_id(), epoch=2 * bugs.on("C13"), last_epoch=last))
     if expected is None:
         return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
     if t.epoch == NONE or expected[1] == t.epoch:
@@ -181,7 +181,7 @@ def complete(t: Transaction, now: int) -> Transaction:
         previous_producer_id=t.producer_id if t.client_version >= 2 else t.previous_producer_id,
         last_epoch=t.epoch if rotated else t.last_epoch,
         producer_id=t.next_producer_id if rotated else t.producer_id,
-        epoch=0 if rotated else t.epoch,
+        epoch=2 * bugs.on("C13") if rotated else t.epoch,
         next_producer_id=NONE,
     )
 

@@ -1,0 +1,88 @@
+"""A producer id whose epochs are used up: the transactional id goes on with a new one (KIP-98, KIP-360, KIP-890)."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import COMMITTED
+from brokertrial.wire import errors
+
+LAST_EPOCH, TOGETHER, WITHIN_S = 32_766, 250, 10
+"""Epoch 32767 is kept for fencing: who has 32766 is given another producer id next."""
+FENCED = (errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH, errors.INVALID_PRODUCER_ID_MAPPING)
+
+
+@case(
+    "transactions/epochs-used-up",
+    guarantees=["txn-007", "txn-029", "txn-001", "txn-002"],
+    apis={"InitProducerId": 3, "AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0},
+    detects=["C12", "C13"],
+)
+def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
+    """InitProducerId MUST give one epoch after the other up to 32766; then the transactional id MUST go on with another
+    producer id, whose epochs begin anew, however it comes there: asked from nothing, from the last epoch (and again,
+    with the same answer), past a transaction that is committed in the last epoch, or past one that is fenced in it.
+    What was written in the last epoch MUST be decided as it was ended, and the old id MUST be good for nothing any
+    more.
+    """
+    producer = wire.producer(transactional_id)
+    first = producer.id
+    _use_up(wire, producer)
+    how = rng.choice(("committed", "fenced", "idle"))
+    if how != "idle":
+        producer.send(topic, "in the last epoch").must_be_at(0)
+    if how == "idle":
+        _goes_on(wire, producer, transactional_id, rng)
+    elif how == "committed":
+        producer.commit().must_succeed()
+        wire.await_settled(topic)
+        if producer.epoch == LAST_EPOCH:
+            _goes_on(wire, producer, transactional_id, rng)
+    else:
+        producer.start()
+    # An abort that fences may come to the new id by itself; the answer is then its next epoch.
+    allowed = (0, 1) if how == "fenced" else (0,)
+    wire.must(
+        producer.id != first and producer.epoch in allowed,
+        f"{first} is used up, its transaction {how}: the next is {producer.id} with epoch {producer.epoch}",
+    )
+    for version in (version for version in wire.versions("EndTxn") if version <= 4):
+        late = wire.end_txn(transactional_id, first, LAST_EPOCH, commit=True, version=version)
+        late.must_be_refused(*FENCED)
+    wire.add_partitions(transactional_id, first, LAST_EPOCH, [(topic, 0)]).must_be_refused(*FENCED)
+    wire.await_settled(topic)
+    end = wire.log_end(topic)
+    producer.send(topic, "by the new one").must_be_at(end)
+    row = wire.describe_transaction(transactional_id).must_succeed()
+    row.must_have("transaction_states[0].producer_id", producer.id).must_have(
+        "transaction_states[0].producer_epoch", producer.epoch
+    )
+    producer.commit().must_succeed()
+    wire.await_settled(topic)
+    committed = ["in the last epoch"] if how == "committed" else []
+    wire.read_all(topic, isolation=COMMITTED).must_hold(*committed, "by the new one")
+
+
+def _use_up(wire, producer):
+    """All epochs of the id, many requests under way at once: each gives the next."""
+    name, producer_id, epoch = producer.transactional_id, producer.id, producer.epoch
+    while epoch < LAST_EPOCH:
+        count = min(TOGETHER, LAST_EPOCH - epoch)
+        for told in [wire.init_producer_id(name, retry=False, wait=False) for _ in range(count)]:
+            row = told.struct
+            if row.error_code == errors.CONCURRENT_TRANSACTIONS:
+                continue  # a broker may take them side by side
+            epoch += 1
+            found = (row.error_code, row.producer_id, row.producer_epoch)
+            told.must(found == (0, producer_id, epoch), f"it is {found}; it must be {(0, producer_id, epoch)}")
+    producer.epoch = epoch
+
+
+def _goes_on(wire, producer, transactional_id, rng):
+    """From nothing, or from the last epoch; that said again is told the same."""
+    before = {"producer_id": producer.id, "epoch": LAST_EPOCH}
+    if rng.random() < 0.5:
+        producer.start()
+        return
+    told = [wire.init_producer_id(transactional_id, **before) for _ in range(2)]
+    found = [(each.producer_id, each.epoch) for each in told]
+    wire.must(found[0] == found[1], f"asked twice to go on from the last epoch it gives {found}", *told)
+    producer.id, producer.epoch = found[0]
+    producer.sequences.clear()
