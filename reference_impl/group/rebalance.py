@@ -88,6 +88,7 @@ def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, gene
         return errors.ILLEGAL_GENERATION
     keep_alive(group, group.members[member_id], now)
     called = group.state is GroupState.PREPARING and not bugs.on("N04")
+    called = called or (group.state is GroupState.COMPLETING and bugs.on("G02"))
     return errors.REBALANCE_IN_PROGRESS if called else errors.NONE
 
 
@@ -192,9 +193,13 @@ def _rejoin(
     leads = group.leader == member.member_id
     if group.state is GroupState.EMPTY:
         return [JoinResult(ticket, errors.UNKNOWN_MEMBER_ID, member.member_id)]
-    if unchanged and (group.state is GroupState.COMPLETING or (group.state is GroupState.STABLE and not leads)):
+    awaits = group.state is GroupState.COMPLETING and not bugs.on("G01")
+    if unchanged and (awaits or (group.state is GroupState.STABLE and not leads)):
         return [_welcome(group, member, ticket)]
     _update(member, request, ticket)
+    if member.instance_id is not None and request.instance_id is None and bugs.on("G03"):
+        group.static.pop(member.instance_id)
+        member.instance_id = None
     out: list[Effect] = []
     _rebalance_or_complete(group, now, limits, out)
     return out

@@ -1,0 +1,266 @@
+"""A classic group as it must be, request by request, as Kafka's ClassicGroup and GroupMetadataManager have it.
+
+    Empty -> PreparingRebalance -> CompletingRebalance -> Stable
+      ^            ^------ a join, a leave, other wishes ------'
+
+A JoinGroup waits until all have joined, a SyncGroup until the leader has brought the assignments. Which of the members
+that joined leads, and which of the protocols with equally many votes wins, only the answers tell.
+"""
+
+from typing import Any
+
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+TYPE, LONG_MS = "opaque", 300_000
+EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
+STATES = (EMPTY, PREPARING, COMPLETING, STABLE)
+
+
+class Seat:
+    """A member: what it wishes, what it was given last, and its requests that are under way."""
+
+    def __init__(self, number, wishes, instance=None):
+        self.number, self.wishes, self.instance, self.id = number, wishes, instance, ""
+        self.given, self.join, self.sync, self.lives = b"", None, None, 0
+
+    @property
+    def names(self):
+        return [name for name, _ in self.wishes]
+
+    def line(self, what):
+        """What waits on a connection holds up what comes after it."""
+        return f"{what}{self.number}.{self.lives}"
+
+
+class Group:
+    """The group: its seats, and who must be refused."""
+
+    def __init__(self, wire, name, rng):
+        self.wire, self.name, self.rng = wire, name, rng
+        self.state, self.generation, self.protocol = EMPTY, 0, None
+        self.leader: Any = None
+        self.seats, self.reserved, self.gone, self.fenced, self.made = [], [], [], [], 0
+        self.votes_then = None
+
+    # -- what it is asked ------------------------------------------------------------------------------------
+
+    def drawn(self, api, least=0, most=99):
+        """A version that is offered."""
+        return self.rng.choice([each for each in self.wire.versions(api) if least <= each <= most])
+
+    def ask(self, api, version, via="main", wait=True, **fields):
+        return self.wire.ask(
+            request(api, group_id=self.name, **fields),
+            to=lambda: self.wire.coordinator(self.name),
+            version=version,
+            via=via,
+            wait=wait,
+            retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
+            refresh=lambda: self.wire.forget_coordinator(self.name),
+        )
+
+    def asks_to_join(self, seat, version, *, wait=False, kind=TYPE):
+        return self.ask(
+            "JoinGroup",
+            version,
+            via="main" if wait else seat.line("j"),
+            wait=wait,
+            member_id=seat.id,
+            group_instance_id=seat.instance,
+            protocol_type=kind,
+            protocols=[{"name": name, "metadata": data} for name, data in seat.wishes],
+            session_timeout_ms=LONG_MS,
+            rebalance_timeout_ms=LONG_MS,
+        )
+
+    def asks_to_sync(self, seat, version, *, brings=None, wait=True, **changes):
+        fields = {
+            "member_id": seat.id,
+            "group_instance_id": seat.instance,
+            "generation_id": self.generation,
+            "protocol_type": TYPE,
+            "protocol_name": self.protocol or "none",
+            "assignments": [{"member_id": id_, "assignment": data} for id_, data in (brings or {}).items()],
+        }
+        via = "main" if wait else seat.line("s")
+        return self.ask("SyncGroup", version, via=via, wait=wait, **{**fields, **changes})
+
+    def heartbeat(self, id_, instance=None, generation=None):
+        return self.ask(
+            "Heartbeat",
+            self.drawn("Heartbeat", 3 if instance else 0),
+            member_id=id_,
+            group_instance_id=instance,
+            generation_id=self.generation if generation is None else generation,
+        )
+
+    # -- what is so ------------------------------------------------------------------------------------------
+
+    def supports(self, names):
+        """Whether one of these is known to all members, the one that asks as it was before among them."""
+        return self.state == EMPTY or bool(set(names) & self.candidates())
+
+    def candidates(self):
+        return set.intersection(*(set(seat.names) for seat in self.seats)) if self.seats else set()
+
+    def votes(self):
+        """Each votes for the first of its protocols that all support."""
+        shared = self.candidates()
+        return sorted(next(name for name in seat.names if name in shared) for seat in self.seats)
+
+    def elected(self):
+        votes = self.votes()
+        return {name for name in votes if votes.count(name) == max(map(votes.count, votes))}
+
+    def stays(self):
+        """Whether those who vote now would choose what is chosen; None where a tie of new votes leaves that open."""
+        elected = self.elected()
+        if self.protocol not in elected:
+            return False
+        return True if len(elected) == 1 or self.votes() == self.votes_then else None
+
+    def holds(self, instance):
+        return any(seat.instance == instance for seat in self.seats)
+
+    # -- what moves it ---------------------------------------------------------------------------------------
+
+    def prepare(self):
+        """Members are called to join; who waits for an assignment is told so."""
+        if self.state == COMPLETING:
+            for seat in self.seats:
+                seat.given = b""
+                self.answered_sync(seat, errors.REBALANCE_IN_PROGRESS)
+        self.state = PREPARING
+        self.complete_if_all()
+
+    def moved(self):
+        """Someone came, or changed."""
+        if self.state == PREPARING:
+            self.complete_if_all()
+        else:
+            self.prepare()
+
+    def complete_if_all(self):
+        if self.state == PREPARING and not self.reserved and all(seat.join for seat in self.seats):
+            self.complete()
+
+    def complete(self):
+        """The next generation: one protocol, one leader, who alone is told of the others."""
+        if not self.seats:
+            self.generation, self.state, self.protocol, self.leader = self.generation + 1, EMPTY, None, None
+            return
+        joined = [seat.join for seat in self.seats]
+        first = joined[0].must_succeed().struct
+        self.generation = self.generation + 1 if self.generation else first.generation_id
+        self.protocol = first.protocol_name
+        for seat, answer in zip(self.seats, joined, strict=True):
+            self.takes_id(seat, answer)
+        leads = [seat for seat in self.seats if seat.id == first.leader]
+        joined[0].must(len(leads) == 1, f"the leader is {first.leader}, which is no member", "leader")
+        fits = self.protocol in self.elected()
+        joined[0].must(fits, f"the protocol is {self.protocol}; most vote for {self.elected()}", "protocol_name")
+        self.leader, self.state, self.votes_then = leads[0], COMPLETING, self.votes()
+        for seat, answer in zip(self.seats, joined, strict=True):
+            self.must_welcome(seat, answer)
+            seat.join = None
+
+    def takes_id(self, seat, answer):
+        answer.must_succeed()
+        told = answer.struct.member_id
+        taken = [*(each.id for each in self.seats if each is not seat), *self.gone, *(id_ for id_, _ in self.fenced)]
+        answer.must(bool(told) and told not in taken, f"{told!r} is no id of its own", "member_id")
+        answer.must(seat.id in ("", told), f"the id of {seat.id} becomes {told}", "member_id")
+        seat.id = told
+
+    def must_welcome(self, seat, answer, *, leader=None, skip=False, roster=True):
+        """The whole answer to a JoinGroup that was taken."""
+        told = answer.must_succeed().struct
+        found = [told.generation_id, told.protocol_name, told.leader, told.member_id]
+        wanted = [self.generation, self.protocol, self.leader.id if leader is None else leader, seat.id]
+        if answer.version >= 7:
+            found, wanted = [*found, told.protocol_type], [*wanted, TYPE]
+        if answer.version >= 9:
+            found, wanted = [*found, told.skip_assignment], [*wanted, skip]
+        answer.must(found == wanted, f"the generation is told as {found}; it must be {wanted}", "generation_id")
+        named = answer.version >= 5
+        members = sorted(
+            (each.member_id, (each.group_instance_id if named else None) or "", bytes(each.metadata))
+            for each in told.members
+        )
+        known = sorted(
+            (each.id, (each.instance if named else None) or "", dict(each.wishes)[self.protocol]) for each in self.seats
+        )
+        all_ = known if roster and seat is self.leader else []
+        answer.must(members == all_, f"it tells of {members}; it must tell of {all_}", "members")
+
+    def answered_sync(self, seat, error=errors.NONE):
+        """A SyncGroup that was under way has its answer."""
+        if seat.sync is not None:
+            self.must_give(seat, seat.sync, error)
+            seat.sync = None
+
+    def must_give(self, seat, answer, error=errors.NONE):
+        """The whole answer to a SyncGroup."""
+        told = answer.struct
+        found, wanted = [told.error_code, bytes(told.assignment)], [error, b"" if error else seat.given]
+        if answer.version >= 5 and not error:
+            found, wanted = [*found, told.protocol_type, told.protocol_name], [*wanted, TYPE, self.protocol]
+        answer.must(found == wanted, f"SyncGroup is answered {found}; it must be {wanted}", "assignment")
+
+    # -- how it is told --------------------------------------------------------------------------------------
+
+    def must_be_described(self):
+        """State and members as they are; what was sent and waits has arrived when it is so."""
+        self.wire.eventually(self._described, within=10)
+        self._listed()
+
+    def _described(self):
+        answer = self.wire.describe_group(self.name, version=self.drawn("DescribeGroups"))
+        answer.must_succeed()
+        row = answer.struct.groups[0]
+        found = (row.group_state, row.protocol_type if self.seats else TYPE, row.protocol_data)
+        wanted = (self.state, TYPE, self.protocol if self.state == STABLE else "")
+        answer.must(found == wanted, f"the group is {found}; it must be {wanted}", "groups[0].group_state")
+        named = answer.version >= 4
+        rows = {each.member_id: each for each in row.members}
+        fresh = sorted(((seat.instance or "") if named else "") for seat in self.seats if not seat.id)
+        known = {seat.id: self._of(seat, named) for seat in self.seats if seat.id}
+        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in known}
+        strange = sorted(
+            ((each.group_instance_id or "") if named else "")
+            for id_, each in rows.items()
+            if id_ not in known and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
+        )
+        answer.must(told == known, f"the members are {told}; they must be {known}", "groups[0].members")
+        exact = strange == fresh and len(row.members) == len(self.seats)
+        answer.must(exact, f"there are {len(row.members)} members, {strange} of them new; {fresh} must", "groups[0]")
+
+    def _of(self, seat, named):
+        more = (dict(seat.wishes)[self.protocol], seat.given) if self.state == STABLE else ()
+        return (seat.instance if named else None, *more)
+
+    def _told(self, row, named):
+        more = (bytes(row.member_metadata), bytes(row.member_assignment)) if self.state == STABLE else ()
+        return (row.group_instance_id if named else None, *more)
+
+    def _listed(self):
+        """ListGroups tells of it where the filters let it through, once."""
+        version = self.drawn("ListGroups")
+        states = self.rng.choice(([], [self.state], [each for each in STATES if each != self.state]))
+        types = self.rng.choice(([], ["classic"], ["consumer"])) if version >= 5 else []
+        asked = request("ListGroups", states_filter=states if version >= 4 else [], types_filter=types)
+        answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.name), version=version)
+        answer.must_succeed()
+        row = (TYPE, self.state if version >= 4 else "", "classic" if version >= 5 else "")
+        found = [
+            (
+                each.protocol_type if self.seats else TYPE,
+                each.group_state if version >= 4 else "",
+                each.group_type if version >= 5 else "",
+            )
+            for each in answer.struct.groups
+            if each.group_id == self.name
+        ]
+        wanted = [row] if (version < 4 or not states or self.state in states) and "consumer" not in types else []
+        answer.must(found == wanted, f"v{version} lists {found} for {states} {types}; it must {wanted}", "groups")
