@@ -58,6 +58,8 @@ class Heartbeat:
     def is_full(self) -> bool:
         """A request that says everything asks for everything."""
         said_all = self.rebalance_timeout_ms != -1 and self.owned is not None
+        if bugs.on("G12"):
+            return self.epoch == 0
         return self.epoch == 0 or (said_all and (self.names is not None or self.regex is not None))
 
 
@@ -225,11 +227,11 @@ def _updated(member: ConsumerMember, request: Heartbeat) -> ConsumerMember:
     return replace(
         member,
         instance_id=_said(request.instance_id, member.instance_id),
-        rack_id=_said(request.rack_id, member.rack_id),
+        rack_id=_said(member.rack_id, request.rack_id) if bugs.on("G13") else _said(request.rack_id, member.rack_id),
         rebalance_timeout_ms=member.rebalance_timeout_ms
         if request.rebalance_timeout_ms == -1
         else request.rebalance_timeout_ms,
-        assignor=_said(request.assignor, member.assignor),
+        assignor=request.assignor if bugs.on("G11") else _said(request.assignor, member.assignor),
         names=member.names if request.names is None else request.names,
         regex=_said(None if not request.regex and bugs.on("K09") else request.regex, member.regex),
         client_id=request.client_id,
