@@ -14,7 +14,7 @@ APIS = {
     "OffsetCommit": 7,
     "OffsetFetch": 2,
 }
-MOST, STEPS = 5, 120
+MOST, STEPS = 5, 200
 
 
 @case(
@@ -29,7 +29,7 @@ def every_answer_is_as_the_group_is(wire, topic, group, rng):
     brings to the leader alone; a SyncGroup when the leader has brought the assignments, with nothing for whom it left
     out; all else at once; and who was replaced (82), is not in it (25) or is of another generation (22) is refused.
 
-    Up to five members with up to four protocols each, 120 drawn steps.
+    Up to five members with up to four protocols each, 200 drawn steps.
     """
     one = Group(wire, group, rng)
     wire.commit(group, topic, offset=7).must_succeed()
@@ -50,7 +50,7 @@ def steps_of(one):
     """What may come next, what leads on more often."""
     if one.state == EMPTY:
         return [first_comes]
-    waits = {PREPARING: [joins] * 4, COMPLETING: [syncs, syncs, syncs, joins, joins], STABLE: [syncs]}[one.state]
+    waits = {PREPARING: [joins] * 9, COMPLETING: [*[syncs] * 9, joins, joins, joins, joins], STABLE: [syncs]}[one.state]
     return [*waits, comes, comes, joins, other_wishes, returns, goes, beats, beats, takes_an_id, no_common_protocol]
 
 
@@ -213,10 +213,11 @@ def syncs(one, turn):
     free = [seat for seat in one.seats if not seat.sync and seat.id]
     if not free:
         return
-    seat = one.rng.choice(free)
+    leads = one.state == COMPLETING and one.leader in free and one.rng.random() < 0.4
+    seat = one.leader if leads else one.rng.choice(free)
     brings = {}
     if seat is one.leader or one.rng.random() < 0.3:
-        brings = {each.id: one.rng.randbytes(6) for each in one.seats if each.id and one.rng.random() < 0.8}
+        brings = {each.id: one.rng.randbytes(6) for each in one.seats if each.id and one.rng.random() < 0.7}
         brings |= {one.wire.name("nobody"): b"nothing"} if one.rng.random() < 0.3 else {}
     version = one.drawn("SyncGroup", 3 if seat.instance else 0)
     if one.state != COMPLETING:
