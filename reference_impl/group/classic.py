@@ -236,15 +236,16 @@ def restored(saved: Saved) -> ClassicGroup:
     group = ClassicGroup(
         saved.group_id,
         GroupState.STABLE if saved.members else GroupState.EMPTY,
-        generation=saved.generation,
+        generation=0 if not saved.members and bugs.on("Y02") else saved.generation,
         protocol_type=saved.protocol_type or None,
         protocol=saved.protocol,
-        leader=saved.leader,
+        leader=saved.members[0].member_id if saved.members and bugs.on("Y01") else saved.leader,
     )
     for m in saved.members:
         protocols = ((saved.protocol or "", m.subscription),)
+        host = "" if bugs.on("Y04") else m.client_host
         group.members[m.member_id] = ClassicMember(
-            m.member_id, m.instance_id, m.client_id, m.client_host, m.rebalance_timeout_ms, m.session_timeout_ms,
+            m.member_id, m.instance_id, m.client_id, host, m.rebalance_timeout_ms, m.session_timeout_ms,
             protocols, m.assignment,
         )  # fmt: skip
         if m.instance_id is not None and not bugs.on("S13"):

@@ -186,7 +186,8 @@ class GroupService:
         if isinstance(group, ConsumerGroup):
             self.consumer.delete(group)
             return errors.NONE
-        self._write(group_id, [(layout.group_key(group_id), None)])
+        if not bugs.on("Y03"):
+            self._write(group_id, [(layout.group_key(group_id), None)])
         del self._groups[group_id]
         return errors.NONE
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from brokertrial.faults.node_control import NodeControl
+from brokertrial.suites.probe.preferred_leaders import restore_preferred_leaders
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.running.moved_leaders import move_leaders
-from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
 
 DONE, MOVE = "done", "move"
 

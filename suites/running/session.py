@@ -35,6 +35,7 @@ from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.known import KnownSteps
 from brokertrial.suites.probe.permission_check import RunPermissions
+from brokertrial.suites.probe.preferred_leaders import restore_preferred_leaders
 from brokertrial.suites.probe.prerequisites import known_from
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Attempt, CaseResult, Evidence, Outcome
@@ -56,7 +57,6 @@ from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
-from brokertrial.suites.running.preferred_leaders import restore_preferred_leaders
 from brokertrial.suites.running.requirements import CORE, required
 from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults

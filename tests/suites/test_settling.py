@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brokertrial.suites.running.preferred_leaders import WITHIN_S, restore_preferred_leaders
+from brokertrial.suites.probe.preferred_leaders import WITHIN_S, restore_preferred_leaders
 from brokertrial.wire.messages import response
 from tests.suites.scripted import wire_to
 

@@ -50,14 +50,16 @@ class Group:
         return self.rng.choice([each for each in self.wire.versions(api) if least <= each <= most])
 
     def ask(self, api, version, via="main", wait=True, **fields):
+        return self.ask_coordinator(request(api, group_id=self.name, **fields), version, via=via, wait=wait)
+
+    def ask_coordinator(self, asked, version, **how):
         return self.wire.ask(
-            request(api, group_id=self.name, **fields),
+            asked,
             to=lambda: self.wire.coordinator(self.name),
             version=version,
-            via=via,
-            wait=wait,
             retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
             refresh=lambda: self.wire.forget_coordinator(self.name),
+            **how,
         )
 
     def asks_to_join(self, seat, version, *, wait=False, kind=TYPE):
@@ -225,12 +227,13 @@ class Group:
         named = answer.version >= 4
         rows = {each.member_id: each for each in row.members}
         fresh = sorted(((seat.instance or "") if named else "") for seat in self.seats if not seat.id)
-        known = {seat.id: self._of(seat, named) for seat in self.seats if seat.id}
-        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in known}
+        seats = {seat.id: seat for seat in self.seats if seat.id}
+        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in seats}
+        known = {id_: self._of(seat, named) for id_, seat in seats.items()}
         strange = sorted(
             ((each.group_instance_id or "") if named else "")
             for id_, each in rows.items()
-            if id_ not in known and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
+            if id_ not in seats and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
         )
         answer.must(told == known, f"the members are {told}; they must be {known}", "groups[0].members")
         exact = strange == fresh and len(row.members) == len(self.seats)
@@ -250,8 +253,7 @@ class Group:
         states = self.rng.choice(([], [self.state], [each for each in STATES if each != self.state]))
         types = self.rng.choice(([], ["classic"], ["consumer"])) if version >= 5 else []
         asked = request("ListGroups", states_filter=states if version >= 4 else [], types_filter=types)
-        answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.name), version=version)
-        answer.must_succeed()
+        answer = self.ask_coordinator(asked, version).must_succeed()
         row = (TYPE, self.state if version >= 4 else "", "classic" if version >= 5 else "")
         found = [
             (

@@ -29,7 +29,7 @@ def restore_preferred_leaders(wire: Wire, nodes: int, *, of_all: bool = False) -
     away: Places = {}
     try:
         wire.until(
-            lambda: _settled(wire, nodes, away, of_all), within=WITHIN_S, what="every node leads what it led before"
+            lambda: is_settled(wire, nodes, away, of_all), within=WITHIN_S, what="every node leads what it led before"
         )
     except (BrokerAtFault, NotApplicable, Unclear) as error:
         places = ", ".join(f"{topic}-{number}" for topic, numbers in away.items() for number in numbers)
@@ -39,7 +39,7 @@ def restore_preferred_leaders(wire: Wire, nodes: int, *, of_all: bool = False) -
     return None
 
 
-def _settled(wire: Wire, nodes: int, away: Places, of_all: bool) -> bool:
+def is_settled(wire: Wire, nodes: int, away: Places, of_all: bool = False) -> bool:
     """Whether nothing is left to move; `away` holds what is not led by its first replica."""
     try:
         told = wire.metadata(all_topics=True).struct

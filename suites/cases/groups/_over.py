@@ -1,0 +1,44 @@
+"""A coordinator of groups goes down and comes back: which of them were read back, and when all is still again.
+
+On several nodes the groups move to another node while theirs is down, and back when it leads again: that is waited for,
+since Kafka moves leaders back when it likes (auto.leader.rebalance.enable), and what waits for an answer is lost then.
+"""
+
+from brokertrial.suites.probe.preferred_leaders import Places, is_settled
+
+WITHIN_S = 30
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+def over(down, nodes, wire, groups, meanwhile):
+    """`down(node)` to the coordinator of the first of these groups. All that it coordinated are told `reloaded()`, once
+    it is back, and before that where others took over: then each is gone on with by `meanwhile`. What waits for an
+    answer is lost with a node, and `answered` by one that hands a group over.
+    """
+    node = nodes.of_group(groups[0].name)
+    lost = [each for each in groups if nodes.of_group(each.name) == node]
+    count, copied = len(wire.nodes), _is_copied(wire)
+    down(node)
+    if copied:
+        for each in lost:
+            wire.until(lambda each=each: nodes.of_group(each.name) != node, within=WITHIN_S, what="another coordinates")
+            each.reloaded(answered=False)
+        for each in lost:
+            meanwhile(each)
+    nodes.start(node)
+    if copied:
+        away: Places = {}
+        wire.until(lambda: is_settled(wire, count, away), within=WITHIN_S, what="each node leads what it led before")
+    for each in lost:
+        wire.forget_coordinator(each.name)
+        each.reloaded(answered=copied)
+
+
+def _is_copied(wire):
+    """Whether others can take over."""
+    if len(wire.nodes) == 1:
+        return False
+    rows = [row for row in wire.metadata(all_topics=True).struct.topics if row.name == OFFSETS_TOPIC]
+    if not rows:
+        wire.not_applicable("the topic of the groups is not shown, so that nobody can say when they move")
+    return all(len(part.replica_nodes) > 1 for part in rows[0].partitions)
