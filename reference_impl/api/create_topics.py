@@ -143,7 +143,7 @@ def _create(wanted: Struct, node: Broker, *, make: bool) -> dict[str, Any]:
         "topic_id": topic_id,
         "error_code": errors.NONE,
         "error_message": None,
-        "num_partitions": count,
+        "num_partitions": wanted.num_partitions if bugs.on("A01") else count,
         "replication_factor": len(placed[0]),
         "configs": [
             {

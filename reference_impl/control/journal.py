@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.control.image import Image, JsonRecord
 from brokertrial.wire.crc32c import crc32c
 
@@ -47,7 +48,10 @@ class MetadataJournal:
             checksum, _, text = line.partition(b" ")
             if not line.endswith(b"\n") or len(checksum) != 8 or int(checksum, 16) != crc32c(text):
                 break
+            before = {name: topic.configs for name, topic in self.image.topics.items()} if bugs.on("A04") else {}
             self._take(text)
+            for name in before.keys() & self.image.topics.keys():
+                self.image.topics[name].configs = {**before[name], **self.image.topics[name].configs}
             sound += len(line)
         return sound
 

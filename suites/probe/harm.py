@@ -207,7 +207,7 @@ class Ledger:
             return
         for row in getattr(asked, "topics", ()) or getattr(asked, "resources", ()):
             if any(COMPACT in (each.value or "") for each in row.configs):
-                name = getattr(row, "name", None) or row.resource_name
+                name = row.name if hasattr(row, "name") else row.resource_name
                 self.left_out.update((name, self._ids.get(name, name)))
 
 

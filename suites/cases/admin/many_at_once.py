@@ -1,0 +1,369 @@
+"""Admin requests of many rows, drawn, good and bad ones mixed: each row has its own fate, over restarts too."""
+
+import uuid
+from collections import Counter
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.admin import _requests as rows_of
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.admin import SET, TOPIC
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, request
+
+APIS = {
+    "CreateTopics": 2,
+    "DeleteTopics": 1,
+    "CreatePartitions": 0,
+    "IncrementalAlterConfigs": 0,
+    "AlterConfigs": 0,
+    "DescribeConfigs": 1,
+    "Metadata": 10,
+}
+DYNAMIC_TOPIC, MOST, WITHIN_S = 1, 6, 20
+NO_NAME, NO_TOPIC, TWICE = errors.INVALID_TOPIC_EXCEPTION, errors.UNKNOWN_TOPIC_OR_PARTITION, errors.INVALID_REQUEST
+TYPES = {
+    "retention.ms": 5,
+    "retention.bytes": 5,
+    "max.message.bytes": 3,
+    "cleanup.policy": 7,
+    "compression.type": 2,
+    "message.timestamp.type": 2,
+    "unclean.leader.election.enable": 1,
+    "min.cleanable.dirty.ratio": 6,
+}
+"""As DescribeConfigs tells them (DescribeConfigsResponse.ConfigType)."""
+STEPS = ("make", "make", "delete", "grow", "change", "change", "replace")
+
+
+@case(
+    "admin/many-in-one-request",
+    guarantees=["adm-001", "adm-002", "adm-003", "adm-006", "adm-007", "adm-008", "adm-009"],
+    apis=APIS,
+    needs=["partitions", "topic-settings"],
+    detects=["A01", "A02", "A03"],
+)
+def each_row_has_its_own_fate(wire, rng):
+    """Of the topics that one CreateTopics, DeleteTopics, CreatePartitions, IncrementalAlterConfigs or AlterConfigs
+    names, in whatever version, each MUST be judged for itself: what is right is done whole and told as it was done,
+    what is wrong (an odd name, one that is taken or unknown, numbers, nodes or values that cannot be, a thing said
+    twice) is refused with its own error code and changes nothing, and nothing is done where only a check is asked for.
+
+    Up to six topics, 50 drawn requests; topics and settings are asked for, in some way, after each.
+    """
+    topics = FollowedTopics(wire, rng)
+    for _ in range(50):
+        topics.step(rng.choice(STEPS))
+        topics.must_be_told()
+
+
+@case(
+    "admin/many-in-one-request-over-restarts",
+    guarantees=["adm-001", "adm-006", "adm-007", "adm-009"],
+    apis=APIS,
+    needs=["partitions", "topic-settings", "kill", "terminate", "restart"],
+    detects=["A04"],
+)
+def what_was_done_stays_done(wire, rng, nodes):
+    """The same MUST hold where the nodes are stopped in good order or killed in between: topics, partitions, nodes,
+    settings and records are as they were made, and what was deleted or refused is not there.
+    """
+    topics = FollowedTopics(wire, rng)
+    acts = {8: nodes.stop_and_start, 16: nodes.crash, 24: rng.choice((nodes.stop_and_start, nodes.crash))}
+    for turn in range(30):
+        topics.step(rng.choice(STEPS))
+        if turn in acts:
+            acts[turn](rng.choice(wire.nodes))
+            for name in topics.there:
+                wire.await_topic(name)
+        topics.must_be_told()
+
+
+class Topic:
+    """A topic as it must be."""
+
+    def __init__(self, name, partitions, replicas, placed, settings):
+        self.name, self.id, self.partitions, self.replicas = name, None, partitions, replicas
+        self.placed, self.settings, self.ends = dict(placed or {}), settings, dict.fromkeys(range(partitions), 0)
+
+
+class FollowedTopics:
+    """All topics of the case, those that are no more, and what each request does to them."""
+
+    def __init__(self, wire, rng):
+        self.wire, self.rng, self.nodes = wire, rng, sorted(wire.nodes)
+        self.there: dict[str, Topic] = {}
+        self.gone: dict[str, object] = {}
+        self.had_settings: set[str] = set()
+        for _ in range(3):
+            self._make(trial=False)
+
+    def step(self, step):
+        getattr(self, f"_{step}")(trial=self.rng.random() < 0.2)
+        self._write()
+
+    # -- the requests
+
+    def _make(self, trial):
+        rng, version = self.rng, self._version("CreateTopics", 2)
+        # Kafka gives a topic the settings of a deleted one of its name where a node reads both lives at once.
+        again = [name for name in self.gone if name not in self.had_settings and rng.random() < 0.7]
+        free = again[:1] or [self.wire.name("t")]
+        names = (free + [self.wire.name("t") for _ in range(3)])[: max(1, min(3, MOST - len(self.there)))]
+        rows = [rows_of.made(rng, name, self.nodes, version) for name in names if len(self.there) < MOST]
+        rows += [rows_of.not_made(rng, rows_of.made(rng, self.wire.name("t"), self.nodes, version), self.nodes)]
+        rows += [self._odd(rows_of.made(rng, name, self.nodes, version), NO_NAME) for name in self._bad_names()]
+        rows += [
+            self._odd(rows_of.made(rng, name, self.nodes, version), errors.TOPIC_ALREADY_EXISTS)
+            for name in rng.sample(sorted(self.there), min(1, len(self.there)))
+        ]
+        rows = self._mixed(rows, lambda row: row.name)
+        answer = self._ask("CreateTopics", version, topics=[row.fields for row in rows], validate_only=trial)
+        told = {row.name: row for row in answer.struct.topics}
+        self._codes(answer, rows, [(row.name, row.error_code) for row in answer.struct.topics], "topics")
+        for row in rows:
+            if not row.error and not trial:
+                self._take(answer, row, told[row.name], version)
+            elif version >= 5 and row.error:
+                counts = (told[row.name].num_partitions, told[row.name].replication_factor)
+                answer.must(counts == (-1, -1), f"{row.name} is refused and told to have {counts}", "topics")
+
+    def _take(self, answer, row, told, version):
+        made = row.change
+        self.wire.await_topic(row.name)
+        listed = self.wire.metadata(row.name).must_succeed().struct.topics[0]
+        count, replicas = len(listed.partitions), len(listed.partitions[0].replica_nodes)
+        answer.must(made.partitions in (-1, count), f"{row.name} has {count} partitions; {made.partitions} were asked")
+        asked = row.fields["replication_factor"]
+        answer.must(made.placed or asked in (-1, replicas), f"{row.name} has {replicas} replicas; {asked} were asked")
+        if version >= 5:
+            counts = (told.num_partitions, told.replication_factor)
+            answer.must(counts == (count, replicas), f"it is told to have {counts}; it has {count}, {replicas}")
+            own = {each.name: each.value for each in told.configs if each.config_source == DYNAMIC_TOPIC}
+            own = {key: value for key, value in own.items() if key in rows_of.VALUES}
+            answer.must(own == made.settings, f"it is told to have {own}; it must have {made.settings}", "topics")
+        if version >= 7:
+            same = told.topic_id == listed.topic_id
+            answer.must(same, f"{row.name} is told to have the id {told.topic_id}; it has {listed.topic_id}")
+        before = self.gone.pop(row.name, None)
+        answer.must(listed.topic_id != before, f"{row.name} has the id that it had before it was deleted")
+        one = Topic(row.name, count, replicas, made.placed, made.settings)
+        one.id = listed.topic_id
+        self.there[row.name] = one
+        self._remember(one)
+
+    def _remember(self, one):
+        if one.settings:
+            self.had_settings.add(one.name)
+
+    def _delete(self, trial):
+        rng, version = self.rng, self._version("DeleteTopics", 1)
+        chosen = rng.sample(sorted(self.there), min(len(self.there), rng.choice((0, 1, 1, 2))))
+        rows = [rows_of.deleted(rng, self.there[name], version >= 6 and rng.random() < 0.5) for name in chosen]
+        absent = self.wire.name("absent")
+        rows += [rows_of.Row(absent, {"name": absent, "topic_id": ZERO_UUID}, NO_TOPIC)]
+        others = [*self.gone.values(), uuid.UUID(int=rng.getrandbits(128))]
+        if version >= 6:
+            unknown = rng.choice(others)
+            rows += [rows_of.Row(str(unknown), {"name": None, "topic_id": unknown}, errors.UNKNOWN_TOPIC_ID)]
+        rows = self._mixed(rows, lambda row: (row.fields["name"], row.fields["topic_id"]))
+        answer = self._ask(
+            "DeleteTopics",
+            version,
+            topics=[row.fields for row in rows],
+            topic_names=[row.name for row in rows],
+        )
+        told = [
+            (row.name if row.name is not None else str(row.topic_id), row.error_code) for row in answer.struct.responses
+        ]
+        ids = {str(one.id): one.name for one in self.there.values()}
+        self._codes(answer, rows, [(ids.get(name, name), code) for name, code in told], "responses")
+        for row in rows:
+            if not row.error:
+                self._bury(row.name)
+
+    def _bury(self, name):
+        self.gone[name] = self.there.pop(name).id
+        self.wire.deleted_topics.add(name)
+        for node in self.wire.nodes:
+            self.wire.eventually(
+                lambda node=node: self.wire.metadata(name, to=node).must_have("topics[0].error_code", NO_TOPIC),
+                within=WITHIN_S,
+            )
+
+    def _grow(self, trial):
+        rng = self.rng
+        chosen = rng.sample(sorted(self.there), min(len(self.there), 3))
+        rows = []
+        for name in chosen:
+            draw = rows_of.grown if rng.random() < 0.6 and self.there[name].partitions < 6 else rows_of.not_grown
+            rows.append(draw(rng, self.there[name], self.nodes))
+        absent = rng.choice([*self.gone, self.wire.name("absent")])
+        rows.append(rows_of.Row(absent, {"name": absent, "count": 3, "assignments": None}, NO_TOPIC))
+        rows = self._mixed(rows, lambda row: row.name)
+        asked = {"topics": [row.fields for row in rows], "validate_only": trial}
+        answer = self._ask("CreatePartitions", self._version("CreatePartitions"), **asked)
+        self._codes(answer, rows, [(row.name, row.error_code) for row in answer.struct.results], "results")
+        for row in rows:
+            if not row.error and not trial:
+                one = self.there[row.name]
+                added = range(one.partitions, row.fields["count"])
+                for index, ids in zip(added, row.change or (), strict=False):
+                    one.placed[index] = ids["broker_ids"]
+                one.ends |= dict.fromkeys(added, 0)
+                one.partitions = row.fields["count"]
+        for node in self.wire.nodes if not trial else ():
+            self.wire.eventually(lambda node=node: self._partitions_at(node), within=WITHIN_S)
+        for name in chosen:
+            self.wire.await_topic(name)
+
+    def _change(self, trial):
+        self._set("IncrementalAlterConfigs", trial, rows_of.changed, rows_of.not_changed)
+
+    def _replace(self, trial):
+        def good(rng, _):
+            after = rows_of.replaced(rng)
+            return [{"name": key, "value": value} for key, value in after.items()], after
+
+        def bad(rng, _):
+            key = rng.choice(sorted(rows_of.BAD_VALUES))
+            value, error = rng.choice(
+                ((rows_of.BAD_VALUES[key], errors.INVALID_CONFIG), (None, errors.INVALID_REQUEST))
+            )
+            others = {name: value for name, value in rows_of.replaced(rng).items() if name != key}
+            return [{"name": name, "value": each} for name, each in {**others, key: value}.items()], error
+
+        self._set("AlterConfigs", trial, good, bad)
+
+    def _set(self, api, trial, good, bad):
+        rng, rows, after = self.rng, [], {}
+        for name in rng.sample(sorted(self.there), min(len(self.there), 3)):
+            draw = good if rng.random() < 0.7 else bad
+            configs, result = draw(rng, self.there[name].settings)
+            error = 0 if draw is good else result
+            after[name] = result
+            rows.append(rows_of.Row(name, self._resource(name, configs), error))
+        one: list[dict[str, object]] = [{"name": "retention.ms", "value": "1000000"}]
+        if api == "IncrementalAlterConfigs":
+            one[0]["config_operation"] = SET
+        absent = rng.choice([*self.gone, self.wire.name("absent")])
+        rows.append(rows_of.Row(absent, self._resource(absent, one), NO_TOPIC))
+        if api != "AlterConfigs":  # Kafka up to 4.4.0 never answers one that names a resource twice
+            rows = self._mixed(rows, lambda row: row.name)
+        asked = {"resources": [row.fields for row in rows], "validate_only": trial}
+        answer = self._ask(api, self._version(api), **asked)
+        told = [(row.resource_name, row.error_code) for row in answer.struct.responses]
+        self._codes(answer, rows, told, "responses")
+        for row in rows:
+            if not row.error and not trial:
+                self.there[row.name].settings = after[row.name]
+                self._remember(self.there[row.name])
+
+    @staticmethod
+    def _resource(name, configs):
+        return {"resource_type": TOPIC, "resource_name": name, "configs": configs}
+
+    # -- what they are made of
+
+    def _bad_names(self):
+        return self.rng.sample(rows_of.BAD_NAMES, self.rng.choice((0, 1, 2)))
+
+    @staticmethod
+    def _odd(row, error):
+        return row._replace(error=error, change=None)
+
+    def _mixed(self, rows, key):
+        """In a drawn order, some of them twice: who is named twice is refused, whatever is asked for it."""
+        if self.rng.random() < 0.3:
+            said = self.rng.choice(rows)
+            if said.name not in rows_of.BAD_NAMES:
+                rows = [row._replace(error=TWICE, change=None) if key(row) == key(said) else row for row in rows]
+                rows.append(next(row for row in rows if key(row) == key(said)))
+        return self.rng.sample(rows, len(rows))
+
+    def _ask(self, api, version, **fields):
+        if api == "CreateTopics":
+            names = [str(row["name"]) for row in fields["topics"]]
+            self.wire.will_make(self.wire.made_topics, *(name for name in names if name not in rows_of.BAD_NAMES))
+        if api not in ("IncrementalAlterConfigs", "AlterConfigs"):
+            fields["timeout_ms"] = 20_000
+        asked = request(api, **fields)
+        return self.wire.ask(asked, to=self.wire.controller, version=version, may_take_s=20)
+
+    def _codes(self, answer, rows, told, field):
+        """Each row with its error code, once; one that was said twice as often as its broker likes."""
+        twice = {name for name, code in told if code == TWICE}
+        kept = [row for row in told if row[0] not in twice]
+        found = Counter([*kept, *{row for row in told if row[0] in twice}])
+        wanted = Counter({(row.name, row.error) for row in rows})
+        extra, missing = sorted(found - wanted), sorted(wanted - found)
+        answer.must(not extra and not missing, f"there is {extra}; there must be {missing}", field)
+
+    def _version(self, api, lowest=0):
+        return self.rng.choice([each for each in self.wire.versions(api) if each >= lowest])
+
+    # -- what is so
+
+    def _write(self):
+        """A record into some partition: it goes where the log of that very topic ends."""
+        for name in self.rng.sample(sorted(self.there), min(1, len(self.there))):
+            one = self.there[name]
+            partition = self.rng.randrange(one.partitions)
+            made = batch("a", key=b"k", timestamp=self.wire.now_ms())
+            self.wire.produce(name, made, partition).must_be_at(one.ends[partition])
+            one.ends[partition] += 1
+
+    def must_be_told(self):
+        """At a drawn node: partitions, nodes and ids; the settings of several, in a drawn way."""
+        node = self.rng.choice(list(self.wire.nodes))
+        self.wire.eventually(lambda: self._partitions_at(node), within=WITHIN_S)
+        version, synonyms = self._version("DescribeConfigs", 1), self.rng.random() < 0.5
+        names = [*self.there, self.rng.choice([*self.gone, self.wire.name("absent")])]
+        some = self.rng.sample(sorted(rows_of.VALUES), 3)
+        keys = {name: self.rng.choice((None, some, [*some[:1], "no.such.setting"])) for name in names}
+        self.rng.shuffle(names)
+        self.wire.eventually(lambda: self._settings_at(node, version, names, keys, synonyms), within=WITHIN_S)
+        for name, one in self.there.items():
+            partition = self.rng.randrange(one.partitions)
+            self.wire.list_offsets(name, partition).must_name(offset=one.ends[partition])
+
+    def _partitions_at(self, node):
+        names = [*self.there, *self.gone]
+        answer = self.wire.metadata(*names, to=node)
+        found = {row.name: (row.error_code, str(row.topic_id), len(row.partitions)) for row in answer.struct.topics}
+        wanted = {name: (0, str(one.id), one.partitions) for name, one in self.there.items()}
+        wanted |= {name: (NO_TOPIC, str(ZERO_UUID), 0) for name in self.gone}
+        answer.must(found == wanted, f"error codes, ids, partitions are {found}; they must be {wanted}", "topics")
+        for row in answer.struct.topics:
+            placed = self.there[row.name].placed if row.name in self.there else {}
+            nodes = {part.partition_index: list(part.replica_nodes) for part in row.partitions}
+            there = {index: nodes.get(index) for index in placed}
+            answer.must(there == placed, f"{row.name} is on {there}; it was put on {placed}", "topics")
+            each = {len(ids) for ids in nodes.values()}
+            answer.must(len(each) <= 1, f"{row.name} has {sorted(each)} replicas", "topics")
+
+    def _settings_at(self, node, version, names, keys, synonyms):
+        rows = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": keys[name]} for name in names]
+        asked = request("DescribeConfigs", resources=rows, include_synonyms=synonyms)
+        answer = self.wire.ask(asked, version=version, to=node)
+        told = {row.resource_name: row for row in answer.struct.results}
+        codes = {name: row.error_code for name, row in told.items()}
+        wanted = {name: 0 if name in self.there else NO_TOPIC for name in names}
+        answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results")
+        for name in self.there:
+            self._settings_of(answer, told[name], keys[name], version, synonyms)
+
+    def _settings_of(self, answer, told, keys, version, synonyms):
+        own = self.there[told.resource_name].settings
+        rows = {row.name: row for row in told.configs if row.name in rows_of.VALUES}
+        asked = set(rows_of.VALUES if keys is None else keys) & set(rows_of.VALUES)
+        answer.must(set(rows) == asked, f"{sorted(rows)} are described; asked were {sorted(asked)}", "results")
+        for name, row in rows.items():
+            found = (row.value if name in own else None, row.config_source == DYNAMIC_TOPIC, row.read_only)
+            wanted = (own.get(name), name in own, False)
+            answer.must(found == wanted, f"{name} has value, own, read-only {found}; they must be {wanted}", "results")
+            answer.must(not row.is_sensitive, f"{name} is told as sensitive", "results")
+            if version >= 3:
+                answer.must(row.config_type == TYPES[name], f"{name} is told to be of type {row.config_type}")
+            first = [(each.value, each.source) for each in row.synonyms[:1]]
+            right = [(row.value, row.config_source)] if synonyms else []
+            answer.must(first in (right, []), f"the first synonym of {name} is {first}; it is {right}", "results")
