@@ -139,7 +139,7 @@ class PartitionLog:
         self.active.write_index()
         if self._unflushed:
             self.flush()
-        fresh = Segment(self.folder, self.end_offset, now_ms)
+        fresh = Segment(self.folder, self.end_offset, now_ms, self.settings.index_interval_bytes)
         self.folder.mkdir(parents=True, exist_ok=True)
         fresh.path.touch()
         self.write_snapshot()

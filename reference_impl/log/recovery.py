@@ -29,7 +29,7 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
     rebuilt: list[Segment] = []
     cut = False
     for base in bases:
-        segment = Segment(folder, base, now_ms)
+        segment = Segment(folder, base, now_ms, settings.index_interval_bytes)
         if cut or (base != bases[0] and base < log.end_offset):
             segment.delete()  # what lies behind a cut, or overlaps what is already there
             continue
@@ -40,7 +40,7 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
         log.segments.append(segment)
         log.end_offset = _end_of(segment)
     if not log.segments:
-        log.segments.append(Segment(folder, 0, now_ms))
+        log.segments.append(Segment(folder, 0, now_ms, settings.index_interval_bytes))
     log.start_offset = _start_offset(log)
     _drop_last_acknowledged(log, clean)
     if not clean and bugs.on("M03"):

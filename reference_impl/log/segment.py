@@ -36,8 +36,9 @@ class Aborted(NamedTuple):
 class Segment:
     """A run of offsets from `base_offset`; only the newest segment of a log is appended to."""
 
-    def __init__(self, folder: Path, base_offset: int, now_ms: int) -> None:
+    def __init__(self, folder: Path, base_offset: int, now_ms: int, index_interval: int = INDEX_INTERVAL) -> None:
         self.base_offset = base_offset
+        self._index_interval = index_interval
         self.folder = folder
         self.path = folder / f"{base_offset:020d}.log"
         self.created_ms = now_ms
@@ -49,7 +50,7 @@ class Segment:
         self._aborted_saved = 0  # how many of them are in the file
         self._fd = -1
         self._synced = 0
-        self._indexed_at = -INDEX_INTERVAL
+        self._indexed_at = -index_interval
         self._offsets: list[int] = []
         self._positions: list[int] = []
         self._times: list[int] = []  # the largest timestamp before each entry
@@ -75,7 +76,7 @@ class Segment:
 
     def note(self, header: Header, position: int) -> None:
         """Accounts for a batch that is in the file at this position (append, and recovery)."""
-        if position - self._indexed_at >= INDEX_INTERVAL:
+        if position - self._indexed_at >= self._index_interval:
             self._offsets.append(header.base_offset)
             self._positions.append(position)
             self._times.append(self.max_timestamp)
@@ -223,7 +224,7 @@ class Segment:
         entries = list(_ENTRY.iter_unpack(data[: -_FOOTER.size]))
         self._offsets, self._positions = [e[0] for e in entries], [e[1] for e in entries]
         self._times = [e[2] for e in entries]
-        self._indexed_at = self._positions[-1] if entries else -INDEX_INTERVAL
+        self._indexed_at = self._positions[-1] if entries else -self._index_interval
         self.size, self.offset_of_max = size, of_maximum
         self.max_timestamp = first if bugs.on("U04") else maximum
         self.first_timestamp, self.created_ms = (None if first == -1 else first), created
@@ -248,4 +249,4 @@ class Segment:
         self.size = self.path.stat().st_size if self.path.exists() else 0
         self.max_timestamp = self.offset_of_max = -1
         self.first_timestamp = None
-        self._offsets, self._positions, self._times, self._indexed_at = [], [], [], -INDEX_INTERVAL
+        self._offsets, self._positions, self._times, self._indexed_at = [], [], [], -self._index_interval

@@ -27,7 +27,7 @@ def start_over(log: PartitionLog, offset: int, now_ms: int) -> None:
         segment.delete()
     for snapshot in log.folder.glob("*.snapshot"):
         snapshot.unlink(missing_ok=True)
-    log.segments = [Segment(log.folder, offset, now_ms)]
+    log.segments = [Segment(log.folder, offset, now_ms, log.settings.index_interval_bytes)]
     log.end_offset = offset
     log.start_offset = -1  # so that the new start is written down, whichever way it moved
     log.producers = ProducerTable()

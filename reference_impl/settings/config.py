@@ -69,6 +69,7 @@ class LogSettings:
     segment_bytes: int = 1 << 30
     segment_ms: int = 604_800_000
     segment_index_bytes: int = 10_485_760
+    index_interval_bytes: int = 4_096
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     delete: bool = True
@@ -112,6 +113,7 @@ class TopicRules:
             log=LogSettings(
                 segment_bytes=value("segment.bytes"),
                 segment_index_bytes=value("segment.index.bytes"),
+                index_interval_bytes=value("index.interval.bytes"),
                 segment_ms=min(value("segment.ms"), value("max.compaction.lag.ms"))
                 if "compact" in policy
                 else value("segment.ms"),

@@ -174,6 +174,20 @@ def test_aborted_transactions_are_told_up_to_an_index_entry_or_the_end(tmp_path:
     log.close(clean=False)
 
 
+@pytest.mark.parametrize(("interval", "entries"), [(1, 10), (4_096, 1)])
+def test_an_index_has_an_entry_for_each_interval_of_bytes(interval: int, entries: int, tmp_path: Path) -> None:
+    settings = LogSettings(index_interval_bytes=interval)
+    log = open_log(tmp_path, settings, T, clean=True)
+    for _ in range(10):
+        append(log, batch(1, log.end_offset))
+    assert log.active.index_entries == entries
+    log.close(clean=False)
+
+    again = open_log(tmp_path, settings, T, clean=False)
+    assert again.active.index_entries == entries, "as the recovery made it anew"
+    again.close(clean=False)
+
+
 def test_retention_by_size_drops_a_prefix_and_survives_a_restart(tmp_path: Path) -> None:
     limits = LogSettings(segment_bytes=400, retention_bytes=800)
     log = open_log(tmp_path, limits, T, clean=True)
