@@ -34,8 +34,13 @@ class LogModel:
                     yield record
 
     def offsets_at(self, time_ms: int) -> set[int]:
-        """What ListOffsets may name for a time: the first record at or after it; whether a marker counts is open."""
-        return {self._first_at(time_ms, control=False), self._first_at(time_ms, control=True)}
+        """What ListOffsets may name for a time: the first record at or after it; whether a marker counts is open.
+
+        None where records were deleted: Apache Kafka looks in the first segment with so late a time and in no other
+        (UnifiedLog.searchOffsetInLocalLog), though what made it so late may lie below the start of the log.
+        """
+        hidden = {-1} if self.start > 0 else set[int]()
+        return {self._first_at(time_ms, control=False), self._first_at(time_ms, control=True), *hidden}
 
     def _first_at(self, time_ms: int, *, control: bool) -> int:
         return next((record.offset for record in self.records(control=control) if record.timestamp >= time_ms), -1)

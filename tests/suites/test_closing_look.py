@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,13 +11,20 @@ from uuid import UUID
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.reference_impl import bugs
 from brokertrial.suites.closing_look.log_model import LastOf, LogModel, last_of_producers
 from brokertrial.suites.closing_look.look import SEVERAL, failed_in_several
+from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import subjects
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
 from brokertrial.wire.messages import Struct, request, response
 from brokertrial.wire.records import Batch, Record, batches, build_batch, control_marker, patch
+from tests.suites.in_process import NOW_MS, InProcess
 
 T = 1_000_000
 
@@ -56,9 +64,39 @@ def test_a_time_names_the_first_record_at_or_after_it(time: int, offsets: set[in
 
 def test_records_below_the_start_and_markers_do_not_count_for_a_time() -> None:
     cut = model(plain(0, 0, 10), plain(2, 20), start=1)
-    assert cut.offsets_at(T) == {1}
+    assert cut.offsets_at(T) == {1, -1}
     ended = model(in_transaction(0, 7), marker("COMMIT", 1, 7), plain(2, 9), start=1)
-    assert ended.offsets_at(T) == {1, 2}, "whether the marker counts is open"
+    assert ended.offsets_at(T) == {1, 2, -1}, "whether the marker counts is open"
+
+
+def test_none_is_named_for_a_time_only_where_records_were_deleted() -> None:
+    """Apache Kafka looks in one segment, the first with so late a time, though that time may be of a deleted record."""
+    rest = plain(1, 0), plain(2, 10)
+    assert model(plain(0, 10), *rest).offsets_at(T + 5) == {0}
+    assert model(*rest, start=1).offsets_at(T + 5) == {2, -1}, "not what lies below the start, nor what is too early"
+    assert model(*rest, start=1).offsets_at(T + 11) == {-1}
+
+
+@pytest.mark.parametrize(("bug", "named"), [("", None), ("M30a", 2), ("M30c", 4), ("M30d", 0)])
+def test_a_wrong_offset_for_a_time_shows_though_records_were_deleted(
+    bug: str, named: int | None, tmp_path: Path
+) -> None:
+    world = InProcess(tmp_path)
+    wire = Wire(world, CaseContext(prefix="bt-x", case="offsets/x", latency_ms=0.1, time_ms=NOW_MS), [world.address])
+    try:
+        wire.create_topic("t").must_succeed()
+        for times in ((20,), (0,), (10, 15)):
+            sent = [Record(None, b"v", timestamp=NOW_MS - 1_000 + time) for time in times]
+            wire.produce("t", batch(records=sent)).must_succeed()
+        wire.delete_records("t", offset=1).must_succeed()
+        if bug:
+            bugs.plant(bug)
+        shown = contextlib.nullcontext() if named is None else pytest.raises(StatementFalse, match=f"offset {named};")
+        with shown:
+            PartitionLook(wire, "t", 0, compacted=False).judge()
+    finally:
+        world.end()
+        bugs.clear()
 
 
 def test_an_epoch_ends_where_a_later_one_begins() -> None:
