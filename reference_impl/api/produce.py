@@ -18,7 +18,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import CloseConnection, Context, handles, hints
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.log import batch as batches
-from brokertrial.reference_impl.log.validate import Rejected, check_frame
+from brokertrial.reference_impl.log.validate import Rejected, check_frame, size_of_first
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
 from brokertrial.wire import errors
@@ -27,6 +27,7 @@ from brokertrial.wire.messages import Struct, child, response
 _ADMIN = "__admin_client"
 _EPOCH_BUMPS_SINCE = 12
 _HINTS_SINCE = 10
+_RECORD_ERRORS_SINCE = 8
 _WHY = {errors.INVALID_TXN_STATE: "Partition was not added to the transaction"}
 _Topic = child("Produce", "response", "responses")
 _Partition = child("Produce", "response", "responses.partition_responses")
@@ -54,23 +55,27 @@ def produce(request: Struct, context: Context) -> Struct | Awaitable[Struct | No
 
 
 async def _appended_later(request: Struct, unverified: Awaitable[Verdicts], context: Context) -> Struct | None:
-    answer = _appended(request, errors.NONE, await unverified, context)
+    answer = _appended(request, None, await unverified, context)
     if answer is None or isinstance(answer, Struct):
         return answer
     return await cast("Awaitable[Struct | None]", answer)
 
 
 def _appended(
-    request: Struct, refused: int, unverified: Verdicts, context: Context
+    request: Struct, refused: Rejected | None, unverified: Verdicts, context: Context
 ) -> Struct | Awaitable[Struct | None] | None:
     topics, waiting = [], []
     for data in request.topic_data:
         name = _name_of(data, context)
-        answers = []
+        answers: list[Any] = []
         for part in {part.index: part for part in data.partition_data}.values():  # said twice: the last one counts
-            error = refused or unverified.get((name, part.index), errors.NONE)
             answer: Struct | PendingReplication
-            answer = _failed(part.index, error, _WHY.get(error)) if error else _append(request, name, part, context)
+            if refused:
+                answer = _failed(part.index, refused.error, refused.message if refused.shows_message else None)
+            elif error := unverified.get((name, part.index), errors.NONE) or _spread(answers):
+                answer = _failed(part.index, error, _WHY.get(error))
+            else:
+                answer = _append(request, name, part, context)
             if isinstance(answer, PendingReplication):
                 waiting.append(answer)
                 answer = answer.answer
@@ -78,6 +83,11 @@ def _appended(
         if answers:  # a topic of which no partition is named is passed over
             topics.append(_Topic(name=data.name, topic_id=data.topic_id, partition_responses=answers))
     return _replicated(request, topics, waiting, context) if waiting else _answer(request, topics, context)
+
+
+def _spread(answers: list[Any]) -> int:
+    """Nothing: what comes of one partition is nothing to the next."""
+    return int(answers[-1].error_code) if answers and bugs.on("N24") else errors.NONE
 
 
 async def _replicated(
@@ -106,10 +116,17 @@ def _answer(request: Struct, topics: list[Any], context: Context) -> Struct | No
     return answer
 
 
-def _refused_as_a_whole(request: Struct) -> int:
-    if request.transactional_id is None and any(_is_transactional(p.records) for p in _parts(request)):
-        return errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return errors.NONE
+def _refused_as_a_whole(request: Struct) -> Rejected | None:
+    """A first batch that is none ends it, as Kafka looks through all of them for transactional ones beforehand."""
+    for part in _parts(request):
+        try:
+            size_of_first(part.records or b"")
+        except Rejected as rejected:
+            return rejected
+        if _is_transactional(part.records):
+            missing = errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return Rejected(missing, "no transactional id") if request.transactional_id is None else None
+    return None
 
 
 def _parts(request: Struct) -> list[Any]:
@@ -190,13 +207,18 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         index=part.index,
         error_code=errors.NONE,
         base_offset=done.base_offset,
-        log_append_time_ms=done.log_append_time,
+        log_append_time_ms=_told_time(done.log_append_time, context),
         log_start_offset=partition.log.start_offset,
     )
     if request.acks != -1:
         return answer
     where = mark(partition, done.end_offset)
     return PendingReplication(answer, where) if where.state() is None else answer
+
+
+def _told_time(append_time: int, context: Context) -> int:
+    early = context.version < _RECORD_ERRORS_SINCE and append_time < 0
+    return context.node.clock.now_ms() if early and bugs.on("N25") else append_time
 
 
 def _elsewhere(name: str | None, index: int, context: Context) -> Struct:
@@ -234,7 +256,6 @@ def _rejected(index: int, rejected: Rejected, partition: Partition) -> Struct:
     if rejected.records or rejected.shows_message:
         answer.error_message = rejected.message
     if rejected.records:
-        answer.record_errors = [
-            _RecordError(batch_index=at, batch_index_error_message=why) for at, why in rejected.records
-        ]
+        named = rejected.records[:1] if bugs.on("N22") else rejected.records
+        answer.record_errors = [_RecordError(batch_index=at, batch_index_error_message=why) for at, why in named]
     return answer

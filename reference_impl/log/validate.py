@@ -41,7 +41,7 @@ def check_frame(data: memoryview | None, version: int) -> Header:
     """The header of the one v2 batch that a partition's records must be; anything else is refused."""
     if data is None or len(data) == 0:
         raise Rejected(errors.INVALID_RECORD, "no record batch")
-    size = _size_of_first(data)
+    size = size_of_first(data)
     if size is None:
         raise Rejected(errors.INVALID_RECORD, "the record batch is cut short")
     if data[16] != 2:
@@ -53,18 +53,19 @@ def check_frame(data: memoryview | None, version: int) -> Header:
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, f"compression codec {header.codec}")
     if version < 7 and header.codec == 4 and not bugs.on("P50"):
         raise Rejected(errors.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
-    if len(data) > size and _size_of_first(data[size:]) is not None and not bugs.on("P55"):
+    if len(data) > size and size_of_first(data[size:]) is not None and not bugs.on("P55"):
         raise Rejected(errors.INVALID_RECORD, "more than one record batch")
     return header
 
 
-def _size_of_first(data: memoryview) -> int | None:
+def size_of_first(data: bytes | memoryview) -> int | None:
     """The size of the batch that begins here; None when it is not whole, as Kafka's reader sees it."""
     if len(data) < OVERHEAD:
         return None
     length = int.from_bytes(data[8:12], "big", signed=True)
     if length < 14:
-        raise Rejected(errors.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
+        message = f"Record size {length} is less than the minimum record overhead (14)"
+        raise Rejected(errors.CORRUPT_MESSAGE, message, shows_message=True)
     if len(data) < 17:
         return None
     if data[16] > 2:
@@ -176,7 +177,7 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
         raise Rejected(errors.UNKNOWN_SERVER_ERROR, "a producer id without an epoch", shows_log_start=True)
     rebuilt = records.build_batch(
         [
-            records.Record(r.key, r.value, r.headers, timestamp=r.timestamp)
+            records.Record(r.key, _kept(r.value), r.headers, timestamp=r.timestamp)
             for r in next(iter(records.batches(data))).records(_LARGEST_UNPACKED)
         ],
         producer_id=header.producer_id,
@@ -185,9 +186,13 @@ def _recompressed(data: memoryview, header: Header, rules: TopicRules, found: Su
         transactional=header.is_transactional,
         compression=wanted,
     )
-    if len(rebuilt) > rules.max_message_bytes:
+    if len(rebuilt) > rules.max_message_bytes and not bugs.on("N27"):
         raise Rejected(errors.MESSAGE_TOO_LARGE, f"{len(rebuilt)} bytes after compression with {wanted}")
     return bytearray(rebuilt)
+
+
+def _kept(value: bytes | None) -> bytes | None:
+    return b"" if value is None and bugs.on("N21") else value
 
 
 def _stamp(batch: bytearray, header: Header, found: Survey, rules: TopicRules, now_ms: int) -> int:
@@ -199,6 +204,6 @@ def _stamp(batch: bytearray, header: Header, found: Survey, rules: TopicRules, n
     largest = max(header.base_timestamp + found.largest_delta, -1)
     if header.timestamp_type == "append":
         largest = header.max_timestamp
-    if stored.timestamp_type == "append" or stored.max_timestamp != largest:
+    if stored.timestamp_type == "append" or (stored.max_timestamp != largest and not bugs.on("N23")):
         batches.set_max_timestamp(batch, largest, log_append_time=False)
     return -1

@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,6 +152,8 @@ class Replicas:
         for index in range(topic.partitions):
             partition = self._partitions.get((topic.name, index))
             if partition is not None:
+                if bugs.on("N26"):
+                    rules = replace(rules, max_message_bytes=partition.rules.max_message_bytes)
                 partition.rules, partition.log.settings = rules, rules.log
 
     # Following
@@ -214,8 +217,9 @@ class Replicas:
     # Files
 
     def _open(self, topic: TopicImage, index: int, *, clean: bool) -> Partition:
-        rules = TopicRules.of(self._node.config, topic.configs)
         folder = self._folder(topic.name, index)
+        own = {} if folder.exists() and bugs.on("N28") else topic.configs
+        rules = TopicRules.of(self._node.config, own)
         opened = open_log(folder, rules.log, self._node.clock.now_ms(), clean=clean)
         folder.mkdir(exist_ok=True)
         _label(folder / _TOPIC_ID, str(topic.id))

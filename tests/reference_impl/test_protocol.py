@@ -211,6 +211,20 @@ def test_a_batch_is_judged_as_kafka_judges_it(wire: Wire, topic: str, data: byte
     assert all(b.crc_ok() for b in records.batches(answer.records))
 
 
+@pytest.mark.parametrize("none", [batch(b"a", magic=3), batch(b"a", batch_length=13)], ids=["magic 3", "too short"])
+def test_what_begins_no_batch_has_the_whole_request_refused(wire: Wire, topic: str, none: bytes) -> None:
+    """Kafka looks through all of them for transactional ones first; only what it finds out later is refused alone."""
+    other = create(wire)
+    for bad, told in ((none, errors.CORRUPT_MESSAGE), (batch(b"a", crc=1), errors.NONE)):
+        topics = [
+            {"name": name, "partition_data": [{"index": 0, "records": data}]}
+            for name, data in ((topic, batch(b"good")), (other, bad))
+        ]
+        answer = wire.call(produced(topic, b"", topic_data=topics), 9)
+        rows = {row.name: row.partition_responses[0] for row in answer.responses}
+        assert (rows[topic].error_code, rows[other].error_code) == (told, errors.CORRUPT_MESSAGE)
+
+
 def test_records_without_a_key_are_named_on_a_compacted_topic(wire: Wire) -> None:
     topic = create(wire, cleanup_policy="compact")
     rows = [records.Record(k, b"v", timestamp=int(time.time() * 1000)) for k in (b"a", None, b"", None)]
