@@ -127,7 +127,8 @@ class ClassicGroup:
         return self.waiting() == len(self.members) and not self.pending
 
     def rebalance_timeout_ms(self) -> int:
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        chosen = min if bugs.on("E04") else max
+        return chosen((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.topics if self.topics is not None else self.protocol_type == CONSUMER

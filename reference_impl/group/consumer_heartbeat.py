@@ -109,6 +109,8 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
     if epoch == LEFT_FOR_A_WHILE and not bugs.on("M24d"):
         away = replace(group.members[member_id], epoch=LEFT_FOR_A_WHILE, revoking=NOTHING)
         group.put(away)
+        if bugs.on("E06"):
+            group.deadlines.pop(("session", member_id), None)
         return Beat(member_id, epoch, None, [SavedProgress(away)])
     return Beat(member_id, epoch, None, _fence(group, member_id))
 

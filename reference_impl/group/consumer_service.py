@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
 from brokertrial.reference_impl.group.alarms import Alarms
 from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
@@ -37,6 +38,7 @@ class ConsumerGroups:
     def __init__(self, node: LocalNode, groups: Groups, write: AppendRows, now: Callable[[], int]) -> None:
         self._node, self._groups, self._write, self._now = node, groups, write, now
         self._alarms = Alarms(node.clock, now, self._tick)
+        self._first_sessions: dict[str, int] = {}
 
     def stop(self) -> None:
         self._alarms.cancel()
@@ -47,8 +49,9 @@ class ConsumerGroups:
 
     def limits(self, group_id: str) -> ConsumerLimits:
         config = self._node.config
+        session_ms = int(self._node.group_setting(group_id, "consumer.session.timeout.ms"))
         return ConsumerLimits(
-            int(self._node.group_setting(group_id, "consumer.session.timeout.ms")),
+            self._first_sessions.setdefault(group_id, session_ms) if bugs.on("E05") else session_ms,
             config["group.consumer.max.size"],
         )
 

@@ -107,7 +107,11 @@ class BatchFilter:
     def _stays(self, record: Record, header: Header) -> bool:
         if record.offset >= self.end:
             return True
-        if record.key is None or self._superseded(bytes(record.key), record.offset):
+        if (
+            record.key is None
+            or (record.key == b"" and bugs.on("E03"))
+            or self._superseded(bytes(record.key), record.offset)
+        ):
             return False
         if record.value is None and bugs.on("M36c"):
             return False

@@ -262,8 +262,9 @@ class PartitionLog:
 
             def too_much(segment: Segment, _: int) -> bool:
                 nonlocal excess
+                over = excess > 0 and bugs.on("E07")
                 excess -= segment.size
-                return excess >= 0 or bugs.on("M35a")
+                return excess >= 0 or over or bugs.on("M35a")
 
             deleted += self._delete_while(too_much, now_ms, high_watermark)
         age = self.settings.retention_ms

@@ -195,7 +195,8 @@ class TransactionService:
         if loading := self.loads.refusal(self._partition_of(transactional_id)):
             return dict.fromkeys(partitions, loading)
         if add:
-            return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, partitions))
+            joining = partitions[:1] if bugs.on("E01") else partitions
+            return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, joining))
         return self.verify(transactional_id, producer_id, epoch, partitions)
 
     def _stale(self, where: TopicPartition, producer_id: int, epoch: int) -> int:

@@ -75,6 +75,10 @@ class Transition:
     error: int = errors.NONE
 
 
+def _first_epoch() -> int:
+    return 2 * bugs.on("C13")
+
+
 def init_producer(
     t: Transaction, timeout_ms: int, expected: tuple[int, int] | None, now: int, new_id: Callable[[], int]
 ) -> Transition:
@@ -95,7 +99,7 @@ def init_producer(
     )  # fmt: skip
     if t.exhausted and (expected is None or expected[1] == t.epoch):
         last = t.epoch if expected is not None else NONE
-        return Transition(replace(fresh, producer_id=new_id(), epoch=2 * bugs.on("C13"), last_epoch=last))
+        return Transition(replace(fresh, producer_id=new_id(), epoch=_first_epoch(), last_epoch=last))
     if expected is None:
         return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
     if t.epoch == NONE or expected[1] == t.epoch:
@@ -181,7 +185,7 @@ def complete(t: Transaction, now: int) -> Transaction:
         previous_producer_id=t.producer_id if t.client_version >= 2 else t.previous_producer_id,
         last_epoch=t.epoch if rotated else t.last_epoch,
         producer_id=t.next_producer_id if rotated else t.producer_id,
-        epoch=2 * bugs.on("C13") if rotated else t.epoch,
+        epoch=_first_epoch() if rotated else t.epoch,
         next_producer_id=NONE,
     )
 

@@ -6,7 +6,8 @@ from brokertrial.suites.probe import batch
 from brokertrial.wire.records import Record
 
 DAY_MS = 24 * HOUR_MS
-KEYS = [b"k%d" % number for number in range(8)]
+KEYS = [b"", b"\0", b"k", b"k0", b"K0", b"k0\0", b"k" * 300, "\u043a".encode()]
+"""An empty key is a key; one that begins like another is another."""
 BATCHES = 8
 
 
@@ -14,14 +15,15 @@ BATCHES = 8
     "compaction/whatever-is-written",
     guarantees=["comp-001", "comp-002", "comp-003", "comp-006", "fetch-013", "offs-002"],
     needs=["topic-settings", "compaction"],
-    detects=["U01", "U02"],
+    detects=["U01", "U02", "E03"],
 )
 def what_is_left_is_found_from_every_offset(wire, topic_of, rng):
     """Whatever keys were written in whatever batches, the latest record of each MUST be left as it was, tombstones too
     while delete.retention.ms lasts, and a reader from any offset, or by any time, MUST come to the next one that is.
 
-    Batches of one to five records of eight keys, some null, dated ten days ago, where tombstones may stay for a day
-    from when they are cleaned first (KIP-534). Cleaned, half of the keys written again, and cleaned again.
+    Batches of one to five records of eight keys, one of them empty, some values null, dated ten days ago, where
+    tombstones may stay for a day from when they are cleaned first (KIP-534). Cleaned, half of the keys written again,
+    and cleaned again.
     """
     topic = cleanable(wire, topic_of, **{"delete.retention.ms": str(DAY_MS)})
     time = wire.now_ms() - 10 * DAY_MS

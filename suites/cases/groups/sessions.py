@@ -8,6 +8,7 @@ from brokertrial.wire import errors
 GROUPS = {"JoinGroup": 1, "SyncGroup": 0, "Heartbeat": 0}
 LEAST, MOST = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 SLOWEST_MS = 6_000
+QUICK_MS, LONG_MS = 1_500, 30_000
 
 
 @case("groups/silent-member-is-expelled", guarantee="grp-011", apis=GROUPS, detects=["M26", "M26b"])
@@ -58,6 +59,36 @@ def a_member_that_does_not_join_again_is_left_behind(wire, group):
         set(leader.joined.members) == {stays.id, comes.id}, "the one that did not join again must be gone", "members"
     )
     gone.heartbeat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
+
+
+@case("groups/slowest-member-is-waited-for", guarantees=["grp-013", "grp-006"], apis=GROUPS, detects=["E04"])
+def a_rebalance_waits_for_the_slowest_member(wire, group):
+    """A rebalance MUST wait as long as the longest rebalance timeout of its members, whatever shorter ones there are:
+    a member that joins again within its own timeout, after those of the others, is in the next generation.
+    """
+    slow = wire.member(group, "slow", session_timeout_ms=LONG_MS, rebalance_timeout_ms=LONG_MS)
+    quick, comes = (
+        wire.member(group, name, session_timeout_ms=LONG_MS, rebalance_timeout_ms=QUICK_MS)
+        for name in ("quick", "comes")
+    )
+    rebalance(slow, quick)
+    comes.begin_join()
+    quick.await_rebalance()
+    quick.begin_join()
+    began_ms = wire.now_ms()
+
+    def called_for_long_enough():
+        slow.heartbeat().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+        return wire.now_ms() > began_ms + 3 * QUICK_MS
+
+    wire.until(called_for_long_enough, within=LONG_MS / 1000, what="three times the timeout of the others has passed")
+    slow.begin_join()
+    members = (slow, quick, comes)
+    for member in members:
+        member.finish_join().must_succeed()
+    leader = next(member for member in members if member.leads)
+    found = set(leader.joined.members)
+    leader.joined.must(found == {member.id for member in members}, f"of the three there are {found}", "members")
 
 
 @case("groups/gone-before-the-sync", guarantee="grp-013", apis=GROUPS, detects=["M26c"])

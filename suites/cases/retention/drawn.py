@@ -105,3 +105,44 @@ def _must_begin(wire, topic_of, topic, logs, limit):
     for number, start in enumerate(starts):
         wire.list_offsets(topic, number, at="earliest").must_name(offset=start)
         wire.read_all(topic, number).must_have_offsets(range(start, logs[number][1]))
+
+
+@case(
+    "retention/drawn-sizes",
+    guarantees=["ret-002", "ret-003"],
+    needs=["partitions", "topic-settings"],
+    detects=["E07"],
+)
+def a_partition_keeps_the_least_that_its_limit_allows(wire, topic_of, rng):
+    """A partition MUST lose its oldest segments as long as at least retention.bytes stay without the oldest one, and
+    MUST NOT lose another.
+
+    Three topics of segments of drawn sizes; the limits are what a drawn number of the newest segments holds, a byte
+    more, and a byte less.
+    """
+    wire.needs_setting(CHECKS, at_most=5_000)
+    limited = [_filled(wire, topic_of, rng, more) for more in (-1, 0, 1)]
+    wire.until(
+        lambda: all(wire.log_start(topic) >= start for topic, start, _ in limited),
+        within=WITHIN_S,
+        what="the log starts rose to fit retention.bytes",
+    )
+    wait_for_a_check(wire, topic_of)
+    for topic, start, end in limited:
+        wire.list_offsets(topic, at="earliest").must_name(offset=start)
+        wire.read_all(topic).must_have_offsets(range(start, end))
+
+
+def _filled(wire, topic_of, rng, more):
+    """A topic with a segment for each batch, its limit, and where its log must begin and end."""
+    now = wire.now_ms()
+    times = [now - (BATCHES - number) * HOUR_MS for number in range(BATCHES)]
+    made = [batch("x" * rng.randint(1, 5_000), timestamp=time) for time in times]
+    keep = rng.randint(4, BATCHES - 4)
+    limit = sum(map(len, made[-keep:])) + more
+    configs = {"segment.ms": "60000", "retention.ms": "-1", "retention.bytes": str(limit)}
+    topic = topic_of(what=f"limit{more + 1}", configs=configs)
+    for pending in [wire.produce(topic, each, wait=False) for each in made]:
+        pending.must_succeed()
+    start = max(number for number in range(BATCHES) if sum(map(len, made[number:])) >= limit)
+    return topic, start, BATCHES

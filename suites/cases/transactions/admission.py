@@ -3,10 +3,12 @@
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.produce import UNVERIFIED
 from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 ADDED_FIRST = 11  # the last Produce that adds no partition by itself
+VERIFIED_S = 10
 VERIFICATION = "transaction.partition.verification.enable"
 TAKEN = edit_answer("responses[].partition_responses[].error_code", set=0, api="Produce")
 
@@ -51,6 +53,58 @@ def a_batch_outside_any_transaction_is_refused(wire, topic, transactional_id):
 
     wire.await_settled(topic)
     wire.read_all(topic).must_hold()
+
+
+@case(
+    "transactions/not-added-beside-others",
+    guarantees=["txn-020", "txn-001"],
+    apis={**TRANSACTIONS, "Produce": 3},
+    since="3.6 (KIP-890)",
+    needs=["partitions"],
+    detects=["E02"],
+)
+def a_partition_that_was_not_added_is_refused_alone(wire, topic_of, transactional_id, rng):
+    """Of the partitions that one transactional Produce up to v11 names, those that were not added to the transaction
+    MUST be refused (48 or 120) alone, whichever they are and in whatever order; the others are written to, and are
+    decided with the transaction.
+    """
+    if wire.setting(VERIFICATION) == "false":
+        wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")
+    topic = topic_of(partitions=4)
+    producer = wire.producer(transactional_id)
+    ends = dict.fromkeys(range(4), 0)
+    for commit in (True, False, True, False):
+        node = wire.leader(topic, rng.randrange(4))
+        led = [(topic, number) for number in range(4) if wire.leader(topic, number) == node]
+        added = rng.sample(led, (len(led) + 1) // 2)
+        for place in added:
+            producer.add(*place).must_succeed()
+        written = _written(wire, producer, node, rng.sample(led, len(led)), added, rng)
+        for place in led:
+            if place in added:
+                written[place].must_be_at(ends[place[1]])
+                ends[place[1]] += 2
+            else:
+                written[place].must_be_refused(errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
+        (producer.commit() if commit else producer.abort()).must_succeed()
+        for number, end in ends.items():
+            wire.await_settled(topic, number)
+            wire.list_offsets(topic, number).must_name(offset=end)
+
+
+def _written(wire, producer, node, places, added, rng):
+    """One request with a batch for each; asked again while the coordinator is busy, which is told as retriable."""
+    version = rng.choice([each for each in wire.versions("Produce") if 3 <= each <= ADDED_FIRST])
+    made = {place: producer.batch("a", sequence=producer.sequences.get(place, 0)) for place in places}
+    for place in added:
+        producer.sequences[place] = producer.sequences.get(place, 0) + 1
+
+    def settled():
+        told = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
+        rows = {place: told.of(*place) for place in places}
+        return None if any(row.error in UNVERIFIED for row in rows.values()) else rows
+
+    return wire.until(settled, within=VERIFIED_S, what="the coordinator has verified the partitions")
 
 
 @case(

@@ -2,13 +2,17 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.produce import UNVERIFIED
+from brokertrial.wire import errors
 
 APIS = {"AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0, "DescribeProducers": 0}
 WITHIN_S = 10
 APART_MS = 120_000
 """Between the times of two steps, where segments are to begin."""
 ROW, ACTIVE = "transaction_states[0]", "topics[0].partitions[0].active_producers"
-STEPS = ("send", "send", "send", "send", "plain", "again", "commit", "commit", "abort", "begin anew", "cut")
+UNKNOWN = 99
+"""A partition that no topic has."""
+STEPS = (*["send"] * 4, *["several"] * 2, "plain", "again", "commit", "commit", "abort", "begin anew", "cut")
 
 
 class Log:
@@ -38,14 +42,14 @@ class Running:
     guarantees=["txn-001", "txn-002", "txn-004", "txn-006", "txn-007", "txn-026"],
     apis=APIS,
     needs=["partitions"],
-    detects=["M17", "M18a"],
+    detects=["M17", "M18a", "E01"],
 )
 def every_log_follows_its_transactions(wire, topic_of, rng):
     """Whatever producers write, commit, abort and begin anew in whatever order, each partition MUST end and be stable
     where its transactions say, MUST tell what is open and since when, and MUST hold what was committed for readers.
 
-    Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; records are also
-    deleted from the front.
+    Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; one request may
+    write to several of them, and to one that there is not; records are also deleted from the front.
     """
     _follow(wire, topic_of, rng, 60)
 
@@ -85,7 +89,9 @@ def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **setting
         one, place = rng.choice(running), rng.choice(list(logs))
         step, log, value = rng.choice(STEPS), logs[place], f"{turn}"
         made_at = {"timestamp": began + turn * APART_MS} if disturb else {}
-        if step == "send":
+        if step == "several" and not disturb:
+            _sent_to_several(wire, one, logs, rng, value)
+        elif step in ("send", "several"):
             _sent(one, place, log, value, rng.randint(1, 3), made_at)
         elif step == "plain":
             plain.send(place[0], value, partition=place[1], **made_at).must_be_at(log.end)
@@ -157,6 +163,37 @@ def _sent(one, place, log, value, count, settings):
     one.newest[place] = (sequence, values, log.end)
     for each in values:
         _kept(log, each, one.fate)
+
+
+def _sent_to_several(wire, one, logs, rng, value):
+    """One request in a drawn version, in the transaction: all partitions of one leader, and one that there is not.
+
+    Each is judged for itself, and all that are written to belong to the transaction.
+    """
+    node, producer = wire.leader(*rng.choice(list(logs))), one.producer
+    places = [place for place in logs if wire.leader(*place) == node]
+    joins = wire.transaction_version >= 2
+    version = rng.choice([each for each in wire.versions("Produce") if each >= 3 and (each >= 12) == joins])
+    for place in places if not joins else ():
+        producer.add(*place).must_succeed()
+    nowhere = (places[0][0], UNKNOWN)
+    asked = rng.sample([*places, nowhere], len(places) + 1)
+    made = {place: producer.batch(f"{value}.0", sequence=producer.sequences.get(place, 0)) for place in asked}
+
+    def settled():
+        told = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
+        rows = {place: told.of(*place) for place in made}
+        return None if any(row.error in UNVERIFIED for row in rows.values()) else rows
+
+    rows = wire.until(settled, within=WITHIN_S, what="the coordinator has verified the partitions")
+    rows[nowhere].must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
+    for place in places:
+        rows[place].must_be_at(logs[place].end)
+        sequence = producer.sequences.get(place, 0)
+        producer.sequences[place] = sequence + 1
+        one.began.setdefault(place, logs[place].end)
+        one.newest[place] = (sequence, [f"{value}.0"], logs[place].end)
+        _kept(logs[place], f"{value}.0", one.fate)
 
 
 def _ended(wire, one, logs, commit):
