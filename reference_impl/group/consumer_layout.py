@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.consumer import ConsumerGroup, ConsumerMember, MemberState, Parts
 from brokertrial.reference_impl.group.consumer_effects import (
     GroupChange,
@@ -63,7 +64,8 @@ def rows(group_id: str, changes: Iterable[GroupChange], now_ms: int) -> list[Key
 def burial(group: ConsumerGroup) -> list[KeyValue]:
     """The tombstones of a whole group."""
     members = [row for member_id in group.members for row in rows(group.group_id, [MemberGone(member_id)], 0)]
-    return [*members, (_key(TARGET_EPOCH, group.group_id), None), (_key(GROUP, group.group_id), None)]
+    kinds = [TARGET_EPOCH] if bugs.on("Y13") else [TARGET_EPOCH, GROUP]
+    return [*members, *((_key(kind, group.group_id), None) for kind in kinds)]
 
 
 def read_key(record: bytes) -> ConsumerKey | None:
@@ -139,9 +141,9 @@ def _wishes(member: ConsumerMember, value: Struct) -> ConsumerMember:
         client_id=value.client_id,
         client_host=value.client_host,
         names=frozenset(value.subscribed_topic_names),
-        regex=value.subscribed_topic_regex,
+        regex=None if bugs.on("Y14") else value.subscribed_topic_regex,
         rebalance_timeout_ms=value.rebalance_timeout_ms,
-        assignor=value.server_assignor,
+        assignor=None if bugs.on("Y11") else value.server_assignor,
     )
 
 
@@ -163,7 +165,7 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
     }
     return replace(
         member,
-        epoch=value.member_epoch,
+        epoch=value.previous_member_epoch if value.member_epoch < 0 and bugs.on("Y12") else value.member_epoch,
         previous_epoch=value.previous_member_epoch,
         progress=MemberState(value.state),
         assigned=_parts(value.assigned_partitions),

@@ -58,9 +58,13 @@ class Group:
             to=lambda: self.wire.coordinator(self.name),
             version=version,
             retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
-            refresh=lambda: self.wire.forget_coordinator(self.name),
+            refresh=self.looks_again,
             **how,
         )
+
+    def looks_again(self):
+        """The coordinator that was asked is none, or not yet."""
+        self.wire.forget_coordinator(self.name)
 
     def asks_to_join(self, seat, version, *, wait=False, kind=TYPE):
         return self.ask(
@@ -218,7 +222,7 @@ class Group:
         self._listed()
 
     def _described(self):
-        answer = self.wire.describe_group(self.name, version=self.drawn("DescribeGroups"))
+        answer = self.ask_coordinator(request("DescribeGroups", groups=[self.name]), self.drawn("DescribeGroups"))
         answer.must_succeed()
         row = answer.struct.groups[0]
         found = (row.group_state, row.protocol_type if self.seats else TYPE, row.protocol_data)

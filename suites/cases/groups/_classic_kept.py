@@ -22,6 +22,7 @@ from brokertrial.suites.cases.groups._classic_steps import (
     steps_of,
     takes_an_id,
 )
+from brokertrial.suites.cases.groups._over import found, must_be_here
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -34,12 +35,24 @@ ANCHOR = 41
 class KeptGroup(Group):
     """A group and its offset, with what of it is written."""
 
+    here = True
+    """At the coordinator that is known."""
+
     def __init__(self, wire, number, topic, rng):
         super().__init__(wire, wire.name(f"g{number}"), rng)
         self.made = number * 1000  # so that no two groups have members, and connections, of one name
         self.topic, self.offset, self.instances, self.clients = topic, -1, {}, {}
         self.kept: Any = None
         """State, generation, protocol, leader, and each member with its id, metadata and assignment."""
+
+    def looks_again(self):
+        super().looks_again()
+        must_be_here(self)
+
+    def complete(self):
+        if any(seat.join.error == errors.NOT_COORDINATOR for seat in self.seats):
+            self.looks_again()
+        super().complete()
 
     def takes_id(self, seat, answer):
         super().takes_id(seat, answer)
@@ -81,7 +94,7 @@ class KeptGroup(Group):
 
     def must_go_on(self):
         """It is described as it was, its members go on as they are, and nobody else may."""
-        self.must_be_described()
+        found(self, self.must_be_described)
         self.wire.eventually(self.must_have_its_offsets, within=10)
         for seat in self.seats:
             self.heartbeat(seat.id, seat.instance).must_succeed()
@@ -108,7 +121,7 @@ class KeptGroup(Group):
         if self.state != DEAD:
             super()._described()
             return
-        answer = self.wire.describe_group(self.name, version=self.drawn("DescribeGroups"))
+        answer = self.ask_coordinator(request("DescribeGroups", groups=[self.name]), self.drawn("DescribeGroups"))
         row = answer.struct.groups[0]
         found = (row.error_code, row.group_state, len(row.members))
         wanted = (errors.GROUP_ID_NOT_FOUND if answer.version >= 6 else errors.NONE, DEAD, 0)

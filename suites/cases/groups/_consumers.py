@@ -19,11 +19,12 @@ SAID = {
 
 
 class Reader:
-    """A member: what it said last, and what it was told to own."""
+    """A member: what it said last, what it was told to own, and what it holds until it says that it does not."""
 
     def __init__(self, id_, instance, names):
         self.id, self.instance, self.epoch = id_, instance, 0
         self.owned: frozenset[Any] = frozenset()
+        self.held: frozenset[Any] = frozenset()
         self.said = {"names": names, "regex": "", "assignor": None, "rack": None}
 
     @property
@@ -54,13 +55,23 @@ class Consumers:
         if fields.get("owned") is not None:
             fields["topic_partitions"] = _by_id(fields["owned"])
         fields.pop("owned", None)
+        asked = request(
+            BEAT, group_id=self.name, member_id=reader.id, member_epoch=epoch, instance_id=instance, **fields
+        )
+        return self.ask_coordinator(asked, version)
+
+    def ask_coordinator(self, asked, version):
         return self.wire.ask(
-            request(BEAT, group_id=self.name, member_id=reader.id, member_epoch=epoch, instance_id=instance, **fields),
+            asked,
             to=lambda: self.wire.coordinator(self.name),
             version=version,
             retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
-            refresh=lambda: self.wire.forget_coordinator(self.name),
+            refresh=self.looks_again,
         )
+
+    def looks_again(self):
+        """The coordinator that was asked is none, or not yet."""
+        self.wire.forget_coordinator(self.name)
 
     def beat(self, reader, *, full=False, owned=True, **says):
         """A heartbeat that says some of what there is to say, or all of it; what it is told is taken over."""
@@ -71,15 +82,17 @@ class Consumers:
             shown.pop("subscribed_topic_regex", None)
         timeout = {"rebalance_timeout_ms": LONG_MS} if joins or full else {}
         has = frozenset() if joins else reader.owned
+        holds = has if owned or joins or full else None
         answer = self.ask(
             reader,
             reader.epoch,
             least=1 if "subscribed_topic_regex" in shown else 0,
             instance=reader.instance,
-            owned=has if owned or joins or full else None,
+            owned=holds,
             **shown,
             **timeout,
         )
+        reader.held = reader.held if holds is None else holds
         self.takes(reader, answer, full=joins or full)
         return answer
 
@@ -93,7 +106,8 @@ class Consumers:
             answer.must(not full, "who says all must be told all that it owns", "assignment")
             return
         reader.owned = _parts(told.assignment.topic_partitions)
-        others = {part for each in self.readers if each is not reader for part in each.owned}
+        reader.held |= reader.owned
+        others = {part for each in self.readers if each is not reader for part in each.held}
         both = sorted(reader.owned & others)
         answer.must(not both, f"{both} are told to it, and another has not given them back", "assignment")
 
@@ -118,7 +132,7 @@ class Consumers:
         """What ConsumerGroupDescribe tells, in a version that is drawn."""
         version = self.rng.choice(list(self.wire.versions("ConsumerGroupDescribe")))
         asked = request("ConsumerGroupDescribe", group_ids=[self.name])
-        answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.name), version=version).must_succeed()
+        answer = self.ask_coordinator(asked, version).must_succeed()
         return answer, answer.struct.groups[0]
 
     def _wishes(self, answer, row):
@@ -166,7 +180,7 @@ class Consumers:
         types = self.rng.choice(([], ["consumer"], ["classic"]))
         version = self.rng.choice([each for each in self.wire.versions("ListGroups") if each >= 5])
         asked = request("ListGroups", states_filter=states, types_filter=types)
-        answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.name), version=version).must_succeed()
+        answer = self.ask_coordinator(asked, version).must_succeed()
         rows = [each for each in answer.struct.groups if each.group_id == self.name]
         found = [(each.protocol_type, each.group_state, each.group_type) for each in rows]
         through = states in ([], [state]) and types in ([], ["consumer"])

@@ -42,3 +42,16 @@ def _is_copied(wire):
     if not rows:
         wire.not_applicable("the topic of the groups is not shown, so that nobody can say when they move")
     return all(len(part.replica_nodes) > 1 for part in rows[0].partitions)
+
+
+def found(one, look):
+    """The first look after a move, which may have to wait until the log is read."""
+    one.here = False
+    look()
+    one.here = True
+
+
+def must_be_here(one):
+    """Where a coordinator moves by itself an answer may be lost, and with it what it told: nothing can be said then."""
+    if one.here:
+        one.wire.unclear("the coordinator moved, and nobody had moved it")

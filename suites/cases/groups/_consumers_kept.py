@@ -1,0 +1,192 @@
+"""What a coordinator has written of a KIP-848 group is all of it: each change is in the log before it is answered.
+
+So the group is after a stop, a kill or a move what it was before, in the midst of a change too: who was told to give
+something up and has not said that it did still holds it (GroupMetadataManager.replay of the ConsumerGroup records).
+Sessions begin anew.
+"""
+
+from typing import Any
+
+from brokertrial.suites.cases.groups._consumers import WITHIN_S, Consumers
+from brokertrial.suites.cases.groups._consumers_steps import (
+    all_change_the_assignor,
+    comes,
+    comes_back,
+    goes_a_while,
+    grows,
+    made_again,
+    refused,
+    says_some,
+    steps_of_members,
+    unsubscribes,
+)
+from brokertrial.suites.cases.groups._over import found, must_be_here
+from brokertrial.suites.probe.admin import GROUP, SET
+from brokertrial.wire.messages import request
+
+CALM, AWAY, UNSETTLED, CHANGED, EMPTY, DEAD = "calm", "away", "unsettled", "changed", "empty", "dead"
+SESSION_MS = 60_000
+GROUP_EPOCH, ASSIGNMENT_EPOCH = 2, 3
+"""Where `whole` has them."""
+
+
+def lengthen_sessions(wire, group):
+    """A stop and the way back may take long; where sessions cannot be lengthened they are as they are."""
+    if wire.versions("IncrementalAlterConfigs"):
+        longer = wire.change_configs(GROUP, group, [("consumer.session.timeout.ms", SET, str(SESSION_MS))])
+        longer.examined = True
+
+
+class KeptConsumers(Consumers):
+    """A group, and how it was described last."""
+
+    here = True
+    """At the coordinator that is known."""
+
+    def __init__(self, wire, name, counts, rng):
+        super().__init__(wire, name, counts, rng)
+        self.condition: str = CALM
+        self.kept: Any = None
+
+    def looks_again(self):
+        super().looks_again()
+        must_be_here(self)
+
+    def whole(self):
+        """All that is told of it, and the answer that tells."""
+        answer = self.ask_coordinator(request("ConsumerGroupDescribe", group_ids=[self.name]), None)
+        row = answer.struct.groups[0]
+        group = (row.error_code, row.group_state, row.group_epoch, row.assignment_epoch, row.assignor_name)
+        return answer, (group, {each.member_id: _all_of(each, answer.version) for each in row.members})
+
+    def remember(self):
+        self.kept = self.whole()[1]
+
+    def reloaded(self, *, answered):
+        """It is as it was, and goes on from there."""
+        found(self, lambda: self.wire.eventually(self._must_be_as_kept, within=10))
+        self.wire.eventually(self._must_have_its_offset, within=10)
+        before = {each.id: (each.epoch, each.owned) for each in self.present}
+        for each in self.present:
+            self.beat(each, owned=False)
+        now = {each.id: (each.epoch, each.owned) for each in self.present}
+        stays = self.condition not in (CALM, AWAY) or now == before
+        self.wire.must(stays, f"nobody said anything new, and members go from {before} to {now}")
+        if self.condition in (EMPTY, DEAD):
+            comes(self)
+        self.settle()
+        refused(self)
+        if self.condition == EMPTY:
+            then, now = self.kept[0][GROUP_EPOCH], self.readers[0].epoch
+            self.wire.must(now > then, f"the group was in epoch {then}, and who comes to it is in {now}")
+
+    def must_be_assigned(self):
+        """Kafka computes what each should own when it is asked, and not too often (since 4.4 in the background)."""
+        for each in self.present:
+            self.beat(each, owned=False)
+        answer, (group, _) = self.whole()
+        same = group[GROUP_EPOCH] == group[ASSIGNMENT_EPOCH]
+        answer.must(same, f"the group is {group}; what each should own must follow", "groups[0].assignment_epoch")
+
+    def _must_have_its_offset(self):
+        self.wire.committed(self.name, next(iter(self.counts))).must_be(self.offset)
+
+    def _must_be_as_kept(self):
+        answer, (group, members) = self.whole()
+        answer.must(group == self.kept[0], f"the group is {group}; it was {self.kept[0]}", "groups[0].group_epoch")
+        answer.must(members == self.kept[1], f"members are {members}; they were {self.kept[1]}", "groups[0].members")
+
+
+def _all_of(row, version):
+    said = (row.instance_id, row.rack_id, row.client_id, row.client_host, row.member_type if version >= 1 else 1)
+    reads = (sorted(row.subscribed_topic_names), row.subscribed_topic_regex or "")
+    return (row.member_epoch, *said, *reads, _parts(row.assignment), _parts(row.target_assignment))
+
+
+def _parts(assignment):
+    return sorted((str(row.topic_id), n) for row in assignment.topic_partitions for n in row.partitions)
+
+
+def kept_steps_of(one):
+    """No new patterns: when one is found out cannot be seen, and then what those may have moves that are away."""
+    if not one.readers:
+        return [comes]
+    return [says_names if step is says_some else step for step in steps_of_members(one)]
+
+
+# -- what it is in
+
+
+def brings(one, condition):
+    """Leads it to what it is to be in when its coordinator goes."""
+    one.condition = condition
+    while any(each.away for each in one.readers):
+        comes_back(one)
+    while len(one.readers) < 2:
+        comes(one)
+    one.settle()
+    CONDITIONS[condition](one)
+    one.remember()
+
+
+def _calm(one):
+    """With the assignor that is not taken where nobody asks for one, and a pattern. What it matches is found out in the
+    background, and nobody reads that by name, so that the group cannot settle before."""
+    one.assignor = "uniform"
+    all_change_the_assignor(one)
+    reader, topic = one.rng.choice(one.present), one.rng.choice(list(one.counts))
+    for each in one.present:
+        matches = {"names": [], "regex": topic} if each is reader else {}
+        one.beat(each, **{"names": [name for name in one.counts if name != topic], "regex": "", **matches})
+    one.settle()
+
+
+def _away(one):
+    while not any(each.instance for each in one.readers):
+        _makes_room(one)
+        comes(one)
+    one.settle()
+    goes_a_while(one)
+
+
+def _unsettled(one):
+    """One comes, or reads other topics, and the others are told: what they are to give up they still hold."""
+    _makes_room(one)
+    one.rng.choice([comes, says_names, unsubscribes])(one)
+    one.wire.eventually(one.must_be_assigned, within=WITHIN_S)
+    for each in one.present:
+        one.beat(each, owned=False)
+
+
+def says_names(one):
+    reader = one.rng.choice(one.present)
+    one.beat(reader, owned=False, names=list(one.counts) if len(reader.said["names"]) < len(one.counts) else [])
+
+
+def _changed(one):
+    """A topic changes, and nobody has asked since."""
+    one.rng.choice([grows] if any(each.said["regex"] for each in one.readers) else [grows, made_again])(one)
+
+
+def _empty(one):
+    for reader in one.present:
+        one.ask(reader, -1, instance=reader.instance).must_succeed()
+    one.gone += one.readers
+    one.readers = []
+
+
+def _dead(one):
+    _empty(one)
+    one.wire.delete_groups(one.name).must_succeed()
+    one.offset = -1
+
+
+def _makes_room(one):
+    if len(one.readers) == 4:
+        reader = one.rng.choice(one.present)
+        one.ask(reader, -1, instance=reader.instance).must_succeed()
+        one.readers.remove(reader)
+        one.gone.append(reader)
+
+
+CONDITIONS = {CALM: _calm, AWAY: _away, UNSETTLED: _unsettled, CHANGED: _changed, EMPTY: _empty, DEAD: _dead}
