@@ -13,7 +13,8 @@ from brokertrial.wire.records import NO_TIMESTAMP, Record
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 ANY_TIME = (1 << 63) - 1
-CODECS = ("none", "none", "gzip", "snappy", "lz4", "zstd")
+CODECS = ("none", "none", "gzip", "snappy", "snappy-raw", "lz4", "zstd")
+"""Snappy with the framing of Java's library and without it, as other clients send it."""
 ZSTD_SINCE = 7
 MARGIN = 400
 """What a codec may add to bytes that it cannot make smaller."""
@@ -60,7 +61,7 @@ def made(records, codec="none", codes=(), producer=(-1, -1, -1), **settings):
     fields = dict(zip(("producer_id", "producer_epoch", "base_sequence"), producer, strict=True)) | settings
     data = batch(records=records, timestamp=NO_TIMESTAMP, compression=codec, **fields)
     plain = len(batch(records=records, timestamp=NO_TIMESTAMP))
-    return DrawnBatch(data, tuple(records), codec, producer, tuple(codes), plain)
+    return DrawnBatch(data, tuple(records), codec.removesuffix("-raw"), producer, tuple(codes), plain)
 
 
 def judged(one, rules, version, now_ms):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from brokertrial.suites.cases.produce._batches import ANY_TIME, DAY, HOUR, DrawnBatch, Rules, of_size
-from brokertrial.suites.probe.admin import SET, TOPIC
+from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
 from brokertrial.wire import errors
 
 WITHIN_S, SKEW_MS, UNKNOWN, EITHER = 20, 120_000, -2, -3
@@ -15,6 +15,9 @@ BEFORE, AFTER, DIFFERENCE = (f"message.timestamp.{each}.max.ms" for each in ("be
 LIMITS = (6_000, 7_000, 9_000, 12_000, 16_000, 30_000)
 BOUNDS = (HOUR, 3 * DAY, ANY_TIME)
 TYPES = ("producer", "producer", "uncompressed", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+MOVED = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
+DEFAULTS = {"compression.type": "compression.type", "message.timestamp.type": "log.message.timestamp.type"}
+MOST_PARTITIONS = 4
 SAID = ("key", "value", "headers", "timestamp", "offset")
 
 
@@ -60,6 +63,7 @@ class WrittenTopics:
         self.wire, self.rng, self.drawing, self.in_full = wire, rng, drawing, in_full
         self.rules: dict[str, Rules] = {}
         self.logs: dict[tuple[str, int], WrittenLog] = {}
+        self.defaults: dict[str, str | None] = {}
         self.bounds: tuple[str, ...] | None = None
         """The settings that bound times, in this release."""
 
@@ -82,11 +86,28 @@ class WrittenTopics:
         Another limit is always among them: a batch between the old and the new one shows it.
         """
         before, self.rules[topic] = self.rules[topic], self._drawn(self.rules[topic], most)
-        told = [(key, SET, value) for key, value in self._told(self.rules[topic]).items()]
+        told = [self._said(key, value) for key, value in self._told(self.rules[topic]).items()]
         self.wire.change_configs(TOPIC, topic, told).must_succeed()
         for place in self.logs:
             if place[0] == topic:
                 self.wire.eventually(lambda place=place: self._in_force(place, before), within=WITHIN_S)
+
+    def _said(self, key, value):
+        """Set; or deleted, where that comes to the same."""
+        if key in DEFAULTS and self.rng.random() < 0.5:
+            if key not in self.defaults:
+                self.defaults[key] = self.wire.setting(DEFAULTS[key])
+            if self.defaults[key] == value:
+                return key, DELETE, None
+        return key, SET, value
+
+    def grow(self, topic):
+        """Another partition, to which the settings in force apply."""
+        count = sum(name == topic for name, _ in self.logs)
+        if count < MOST_PARTITIONS:
+            self.wire.create_partitions(topic, count + 1).must_succeed()
+            self.wire.await_topic(topic)
+            self.logs[topic, count] = WrittenLog([])
 
     def _drawn(self, rules, most):
         rng = self.rng
@@ -117,16 +138,28 @@ class WrittenTopics:
         after, log = self.rules[place[0]], self.logs[place]
         size = (before.limit + after.limit) // 2
         sent = of_size(size, self.drawing.key(), self.drawing.now_ms)
-        answer = self.wire.produce(place[0], sent.data, place[1])
-        if answer.error == 0:
+        answer = self.wire.produce(place[0], sent.data, place[1], retry=False)
+        codecs = {rules.stored_in("none") for rules in (before, after)}
+        if answer.error in MOVED:
+            if self.was_taken(place, sent):
+                log.take(sent, EITHER, _only(codecs))
+        elif answer.error == 0:
             answer.must_be_at(log.end)
-            codecs = {rules.stored_in("none") for rules in (before, after)}
             surely = after.limit > before.limit
             append_ms = answer.log_append_time if surely or before.own_time == after.own_time else EITHER
             log.take(sent, append_ms, after.stored_in("none") if surely else _only(codecs))
         if after.limit > before.limit:
             return answer.must_succeed()
         return answer.must_be_refused(errors.MESSAGE_TOO_LARGE)
+
+    def was_taken(self, place, sent):
+        """Whether a batch is in the log though its leader answers that it leads no more, as it may while it waits for
+        its followers. The next one tells an end only when it has come to all that it took over (KIP-207)."""
+        self.wire.refresh_metadata(place[0])
+        end, log = self.wire.log_end(*place), self.logs[place]
+        known = {log.end: False, log.end + len(sent.records): True}
+        self.wire.must(end in known, f"the end of {place[0]}-{place[1]} is {end}; it must be one of {list(known)}")
+        return known[end]
 
     # -- what is read ----------------------------------------------------------------------------------------
 

@@ -4,12 +4,12 @@ import uuid
 from typing import NamedTuple
 
 from brokertrial.suites.cases.produce._batches import Drawing, DrawnBatch, Rules, fits_surely, judged
-from brokertrial.suites.cases.produce._logs import SKEW_MS, UNKNOWN, WITHIN_S, Stored, WrittenTopics
+from brokertrial.suites.cases.produce._logs import MOVED, SKEW_MS, UNKNOWN, WITHIN_S, Stored, WrittenTopics
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 BY_ID, NAMES_RECORDS_SINCE, TELLS_START_SINCE, WINDOW = 13, 8, 5, 5
-MOVED = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
+NO_PARTITIONS = (-1, 77, 2**31 - 1)
 NOT_NEXT = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER,)
 
 
@@ -25,7 +25,9 @@ class SentRow(NamedTuple):
 class WhatIsSent:
     """Requests as they are drawn, and their answers as they must be."""
 
-    def __init__(self, wire, topic_of, rng, *, in_full):
+    def __init__(self, wire, topic_of, rng, *, in_full, leaders_move=False):
+        self.acks = (-1,) if leaders_move and len(wire.nodes) > 1 else (-1, -1, 1, 0)
+        """Where leaders move, what not all have may be lost."""
         self.wire, self.rng, self.in_full = wire, rng, in_full
         self.drawing = Drawing(rng, wire.now_ms())
         self.topics = WrittenTopics(wire, rng, self.drawing, in_full=in_full)
@@ -42,13 +44,15 @@ class WhatIsSent:
         rng, topics = self.rng, self.topics
         place = rng.choice(list(topics.logs))
         if step == "send":
-            self.send(rng.sample(list(topics.logs), rng.randint(1, len(topics.logs))), rng.choice((-1, -1, 1)))
+            self.send(rng.sample(list(topics.logs), rng.randint(1, len(topics.logs))), rng.choice(self.acks) or -1)
         elif step == "alone":
             self.send([place], -1)
-        elif step == "unheard":
+        elif step == "unheard" and 0 in self.acks:
             self.send_unheard(rng.sample(list(topics.logs), rng.randint(1, 3)))
         elif step == "change":
             topics.change(place[0], 2)
+        elif step == "grow":
+            topics.grow(place[0])
         elif step == "trim" and not topics.rules[place[0]].compacted:
             topics.trim(place)
         elif step == "nothing":
@@ -131,14 +135,14 @@ class WhatIsSent:
         sent = self.drawing.good(Rules(), version)
         if self.rng.random() < 0.5:
             topic = self.rng.choice(list(self.topics.rules))
-            return {(topic, self.rng.choice((2, 77))): SentRow(sent, (errors.UNKNOWN_TOPIC_OR_PARTITION,))}
+            return {(topic, self.rng.choice(NO_PARTITIONS)): SentRow(sent, (errors.UNKNOWN_TOPIC_OR_PARTITION,))}
         code = errors.UNKNOWN_TOPIC_ID if version >= BY_ID else errors.UNKNOWN_TOPIC_OR_PARTITION
         return {(name, self.rng.randrange(2)): SentRow(sent, (code,)) for name in self.rng.sample(list(self.nobody), 1)}
 
     # -- requests --------------------------------------------------------------------------------------------
 
     def send(self, places, acks):
-        """A request to the leader of the first place; what finds its leader moved meanwhile is sent once more."""
+        """A request to the leader of the first place; what finds its leader moved and was not taken is sent again."""
         version = self.rng.choice(self.versions)
         node = self.wire.leader(*places[0])
         rows = self.rows(places, version, node, idempotent=True)
@@ -147,10 +151,12 @@ class WhatIsSent:
             first = places[0] if places[0] in rows else next(iter(rows))
             told = self._ask(rows, acks, version, self.wire.leader(*first))
             for place, part in self._answered(told, rows).items():
-                if not (part.error_code in MOVED and part.error_code not in rows[place].codes):
+                if part.error_code not in MOVED or part.error_code in rows[place].codes:
                     self._must_be_told(told, place, rows.pop(place), part)
-            for topic in {topic for topic, _ in rows}:
-                self.wire.refresh_metadata(topic)
+            for place, row in list(rows.items()):
+                taken = self.topics.was_taken(place, row.sent)
+                if taken and not row.codes and row.there is None:
+                    self._take(place, rows.pop(place).sent, UNKNOWN if self.topics.rules[place[0]].own_time else -1)
             return not rows
 
         self.wire.until(settled, within=WITHIN_S, what="the leaders take what is theirs")

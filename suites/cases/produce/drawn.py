@@ -3,10 +3,11 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.produce._requests import WhatIsSent
 
-APIS = {"Produce": 3, "InitProducerId": 0, "IncrementalAlterConfigs": 0, "DescribeConfigs": 1, "DeleteRecords": 0}
+APIS = {"Produce": 3, "InitProducerId": 0, "IncrementalAlterConfigs": 0, "DescribeConfigs": 1}
+MORE = {"DeleteRecords": 0, "CreatePartitions": 0}
 NEEDS = ["topic-settings", "partitions"]
 COMMON = (*["send"] * 8, *["alone"] * 3, *["unheard"] * 2, *["change"] * 3, "nothing", "unknown acks", "read")
-STEPS = (*COMMON, "trim")
+STEPS = (*COMMON, "trim", "grow")
 
 
 @case(
@@ -15,7 +16,7 @@ STEPS = (*COMMON, "trim")
         *("prod-001", "prod-004", "prod-006", "prod-007", "prod-008", "prod-011", "prod-013", "prod-017"),
         *("rec-001", "rec-002", "rec-003", "rec-004", "rec-006", "rec-007", "idem-002", "idem-003"),
     ],
-    apis=APIS,
+    apis=APIS | MORE,
     needs=NEEDS,
     detects=["N21", "N23", "N24", "N25", "N26", "N27"],
 )
@@ -25,9 +26,10 @@ def what_is_sent_is_taken_or_refused_row_by_row(wire, topic_of, rng):
     offset, the broker's time, the log's start. What was taken MUST be read as it was sent, key, value, headers and
     times, in order; nothing may be read of what was refused.
 
-    300 drawn steps on three topics, one of them compacted: up to six partitions in a request, all codecs, acks and
+    300 drawn steps on three topics, one of them compacted: up to twelve partitions in a request, all codecs, acks and
     forms of a record; beside good batches those of too many bytes, of a wrong checksum or count, out of time, without
-    a key, for partitions that do not exist. Settings change in between.
+    a key, for partitions that do not exist. Settings change in between, partitions are
+    added and logs trimmed.
     """
     _follow(wire, topic_of, rng, in_full=False)
 
@@ -36,7 +38,7 @@ def what_is_sent_is_taken_or_refused_row_by_row(wire, topic_of, rng):
     "produce/whatever-is-sent-in-full",
     guarantees=["prod-012", "rec-009"],
     level="should",
-    apis=APIS | {"Produce": 8},
+    apis=APIS | MORE | {"Produce": 8},
     needs=NEEDS,
     detects=["N22"],
 )
@@ -70,7 +72,7 @@ def what_is_sent_outlives_its_leaders(wire, topic_of, rng, nodes):
 
     As without restarts, 60 drawn steps before, between and after a stop in good order and a kill.
     """
-    sent = WhatIsSent(wire, topic_of, rng, in_full=False)
+    sent = WhatIsSent(wire, topic_of, rng, in_full=False, leaders_move=True)
     for act in (nodes.stop_and_start, nodes.crash, None):
         for _ in range(60):
             sent.step(rng.choice(COMMON))
