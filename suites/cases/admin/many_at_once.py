@@ -1,7 +1,7 @@
 """Admin requests of many rows, drawn, good and bad ones mixed: each row has its own fate, over restarts too."""
 
-import uuid
 from collections import Counter
+from uuid import UUID
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.admin import _requests as rows_of
@@ -161,7 +161,7 @@ class FollowedTopics:
         rows = [rows_of.deleted(rng, self.there[name], version >= 6 and rng.random() < 0.5) for name in chosen]
         absent = self.wire.name("absent")
         rows += [rows_of.Row(absent, {"name": absent, "topic_id": ZERO_UUID}, NO_TOPIC)]
-        others = [*self.gone.values(), uuid.UUID(int=rng.getrandbits(128))]
+        others = [*self.gone.values(), UUID(int=rng.getrandbits(128))]
         if version >= 6:
             unknown = rng.choice(others)
             rows += [rows_of.Row(str(unknown), {"name": None, "topic_id": unknown}, errors.UNKNOWN_TOPIC_ID)]

@@ -1,7 +1,7 @@
 """Produce requests as they are drawn, several partitions in each, and their answers as they must be, row by row."""
 
-import uuid
 from typing import NamedTuple
+from uuid import UUID
 
 from brokertrial.suites.cases.produce._batches import Drawing, DrawnBatch, Rules, fits_surely, judged
 from brokertrial.suites.cases.produce._logs import MOVED, SKEW_MS, UNKNOWN, WITHIN_S, Stored, WrittenTopics
@@ -33,7 +33,7 @@ class WhatIsSent:
         self.topics = WrittenTopics(wire, rng, self.drawing, in_full=in_full)
         for compacted in (False, False, True):
             self.topics.make(topic_of, compacted)
-        self.nobody = {wire.name("nobody"): uuid.UUID(int=rng.getrandbits(128)) for _ in range(2)}
+        self.nobody = {wire.name("nobody"): UUID(int=rng.getrandbits(128)) for _ in range(2)}
         self.unheard = 0
         self.producers = [wire.producer() for _ in range(2)]
         self.sent = {}

@@ -1,6 +1,6 @@
 """Topics as they are told, drawn: asked for in every way and version, while they are made, grown and deleted."""
 
-import uuid
+from uuid import UUID
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
@@ -128,7 +128,7 @@ class ToldTopics:
     def _ids(self, version):
         rng = self.rng
         known = [self.ids[name] for name in rng.sample(sorted(self.there), rng.randint(1, 2))]
-        others = [*self.gone.values(), uuid.UUID(int=rng.getrandbits(128))]
+        others = [*self.gone.values(), UUID(int=rng.getrandbits(128))]
         mixed = [*known, *rng.sample(others, 1), rng.choice(known)]
         return mixed, [{"topic_id": each, "name": None} for each in mixed]
 
@@ -181,7 +181,7 @@ class ToldTopics:
             return name, _shown(newest[name], version)
         invalid = name in INVALID
         code = errors.INVALID_TOPIC_EXCEPTION if invalid else errors.UNKNOWN_TOPIC_OR_PARTITION
-        return name, (code, str(uuid.UUID(int=0)) if version >= 10 else None, False, [])
+        return name, (code, str(UUID(int=0)) if version >= 10 else None, False, [])
 
     # DescribeTopicPartitions
 
