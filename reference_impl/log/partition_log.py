@@ -270,8 +270,6 @@ class PartitionLog:
         age = self.settings.retention_ms
         if age < 0 and bugs.on("P69"):
             age = 0
-        if age == 0 and bugs.on("E08"):
-            return deleted
         if age >= 0:
             deleted += self._delete_while(lambda s, _: now_ms - _newest(s) > age, now_ms, high_watermark)
         return deleted
@@ -321,6 +319,6 @@ class PartitionLog:
 
 def _newest(segment: Segment) -> int:
     """The time that retention counts from: the largest timestamp, or the file's own where no record has one."""
-    if segment.max_timestamp >= 0 or bugs.on("E09"):
+    if segment.max_timestamp >= 0:
         return segment.max_timestamp
     return int(segment.path.stat().st_mtime * 1000) if segment.path.exists() else segment.created_ms
