@@ -31,6 +31,7 @@ def replace_segments(log: PartitionLog, old: list[Segment], data: bytes, aborted
     for segment in old:
         segment.delete()
     fresh = _in_place(swap, old[0].base_offset, old[-1].created_ms)
+    fresh.written_ms = old[-1].written_ms
     if modified is not None:
         os.utime(fresh.path, (modified, modified))
     for batch in batches(data):

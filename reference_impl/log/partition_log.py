@@ -75,6 +75,7 @@ class PartitionLog:
         if self._must_roll(header, now_ms):
             self.roll(now_ms)
         self.active.append(batch, header)
+        self.active.written_ms = now_ms
         self.end_offset = header.last_offset + 1
         self.follow(batch, header)
         self.epochs.assign(header.leader_epoch, header.base_offset)
@@ -270,6 +271,8 @@ class PartitionLog:
         age = self.settings.retention_ms
         if age < 0 and bugs.on("P69"):
             age = 0
+        if age == 0 and bugs.on("E08"):
+            return deleted
         if age >= 0:
             deleted += self._delete_while(lambda s, _: now_ms - _newest(s) > age, now_ms, high_watermark)
         return deleted
@@ -318,7 +321,9 @@ class PartitionLog:
 
 
 def _newest(segment: Segment) -> int:
-    """The time that retention counts from: the largest timestamp, or the file's own where no record has one."""
-    if segment.max_timestamp >= 0:
+    """The time that retention counts from: the largest timestamp, or that of the last write where no record has one."""
+    if segment.max_timestamp >= 0 or bugs.on("E09"):
         return segment.max_timestamp
+    if segment.written_ms:
+        return segment.written_ms
     return int(segment.path.stat().st_mtime * 1000) if segment.path.exists() else segment.created_ms

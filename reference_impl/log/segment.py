@@ -42,6 +42,7 @@ class Segment:
         self.folder = folder
         self.path = folder / f"{base_offset:020d}.log"
         self.created_ms = now_ms
+        self.written_ms = 0  # by the broker's clock; 0 since the start: then the file's own time counts
         self.size = 0
         self.max_timestamp = -1
         self.offset_of_max = -1  # last offset of the first batch that reached it
