@@ -102,7 +102,7 @@ def _must_be(wire, groups, places, force, rng):
         for asked in (None, places[1:]):
             told = wire.committed_all(group, asked, version=rng.choice(offered))
             told.must_succeed()
-            found = _told(told.struct.groups[0] if told.version >= 8 else told.struct, told.version)
+            found = as_told(told.struct.groups[0] if told.version >= 8 else told.struct, told.version)
             wanted = {
                 place: (0, *_as_told(force[group].get(place), told.version))
                 for place in (force[group] if asked is None else asked)
@@ -128,7 +128,7 @@ def _must_be_stable(wire, groups, places, force, staged, rng):
         by_group = {row.group_id: row for row in answer.struct.groups} if version >= 8 else {named[0]: answer.struct}
         answer.must(by_group.keys() == set(named), f"it answers for {sorted(by_group)}; it must for {sorted(named)}")
         for group, row in by_group.items():
-            found = _told(row, version)
+            found = as_told(row, version)
             wanted = {
                 place: (errors.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
                 if (group, place) in staged
@@ -139,10 +139,13 @@ def _must_be_stable(wire, groups, places, force, staged, rng):
             answer.must(found == wanted, f"{what}: {LOOKED_AT} are {found}; they must be {wanted}")
 
 
-def _told(row, version):
-    """(topic, partition) -> error code, offset, leader epoch (from v5 on; else -1), metadata."""
+def as_told(row, version, names=None):
+    """(topic, partition) -> error code, offset, leader epoch (from v5 on; else -1), metadata.
+
+    From v10 on topics have ids alone: `names` says whose they are.
+    """
     return {
-        (topic.name, part.partition_index): (
+        (names.get(str(topic.topic_id)) if names else topic.name, part.partition_index): (
             part.error_code,
             part.committed_offset,
             part.committed_leader_epoch if version >= 5 else -1,

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.commits.drawn import as_told
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -299,12 +300,13 @@ class FollowedGroups:
             retry_on=BUSY,
             refresh=lambda: self.wire.forget_coordinator(group),
         )
-        found = self._told(told.struct.groups[0] if version >= 8 else told.struct, version)
+        row = told.struct.groups[0] if version >= 8 else told.struct
+        found = as_told(row, version, self._names() if version >= 10 else {})
         force = self.force[group]
         wanted = {
             place: (errors.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
             if stable and any((group, place) in each for each in self.staged)
-            else _as_told(force.get(place), version)
+            else _wanted(force.get(place), version)
             for place in (force if places is None else places)
         }
         what = f"{'all' if places is None else 'what is named'} of {group}"
@@ -363,22 +365,8 @@ class FollowedGroups:
     def _names(self):
         return {str(self.wire.topic_id(topic)): topic for topic in self.topics}
 
-    def _told(self, row, version):
-        """(topic, partition) -> error code, offset, leader epoch (from v5 on; else -1), metadata."""
-        names = self._names() if version >= 10 else {}
-        return {
-            (names.get(str(topic.topic_id)) if names else topic.name, part.partition_index): (
-                part.error_code,
-                part.committed_offset,
-                part.committed_leader_epoch if version >= 5 else -1,
-                part.metadata,
-            )
-            for topic in row.topics
-            for part in topic.partitions
-        }
 
-
-def _as_told(put, version):
+def _wanted(put, version):
     """How what is in force is told in a version; nothing is: -1, without metadata."""
     if put is None:
         return 0, -1, -1, ""

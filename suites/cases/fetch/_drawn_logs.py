@@ -73,7 +73,7 @@ class Log:
         self.end = held.last + 1
 
 
-class Book:
+class DrawnLogs:
     """Three logs of one leader, two transactional producers, and the steps that write to them."""
 
     def __init__(self, wire, topic_of, rng, *, times=(0, 0, 1, 500, 1_000)):
@@ -102,6 +102,16 @@ class Book:
             if self.wire.leader(topic, partition) == self.node
         ]
         return (topic, min(led)) if led else self.wire.unclear("no node leads a partition of each topic")
+
+    def asked_between(self, ask, questions):
+        """Three times 20 drawn steps and `ask(self, questions)`; half as many when both transactions have ended."""
+        for _ in range(3):
+            self.write(20)
+            self.must_have_been_busy()
+            ask(self, questions)
+        for number in (0, 1):
+            self.finish(number, number == 0)
+        ask(self, questions // 2)
 
     def write(self, steps):
         """So many drawn steps; each is acknowledged before the next.

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.fetch._drawn_logs import Book, learn
+from brokertrial.suites.cases.fetch._drawn_logs import DrawnLogs, learn
 from brokertrial.suites.probe.fetch_many import FetchedMany
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -11,7 +11,7 @@ from brokertrial.wire.messages import request
 LOG_START_SINCE, EPOCHS_SINCE, ZSTD_SINCE, DIVERGING_SINCE, BY_ID_SINCE = 5, 9, 10, 12, 13
 NOWHERE = UUID(int=0x5A5A)
 PLENTY = 1 << 20
-ROUNDS, STEPS, QUESTIONS = 3, 20, 80
+QUESTIONS = 80
 APIS = {"Fetch": 4, "InitProducerId": 0, "DeleteRecords": 0, "Metadata": 7}
 
 
@@ -38,30 +38,24 @@ def every_row_tells_what_the_log_holds(wire, topic_of, rng):
     Three logs, of which one is compressed anew and one given times by the broker; batches of records with null and
     empty parts, of two transactional producers and of none; the start moves. 60 drawn steps, 280 drawn requests.
     """
-    book = Book(wire, topic_of, rng)
-    for _ in range(ROUNDS):
-        book.write(STEPS)
-        book.must_have_been_busy()
-        ask_in_every_way(book, QUESTIONS)
-    for number in (0, 1):
-        book.finish(number, number == 0)
-    ask_in_every_way(book, QUESTIONS // 2)
+    drawn = DrawnLogs(wire, topic_of, rng)
+    drawn.asked_between(ask_in_every_way, QUESTIONS)
 
 
-def ask_in_every_way(book, questions):
+def ask_in_every_way(drawn, questions):
     """Drawn requests, each in a drawn version."""
-    wire, rng = book.wire, book.rng
-    for log in book.logs:
+    wire, rng = drawn.wire, drawn.rng
+    for log in drawn.logs:
         learn(wire, log)
-    epochs = {log.place: wire.leader_epoch(*log.place) for log in book.logs}
+    epochs = {log.place: wire.leader_epoch(*log.place) for log in drawn.logs}
     nowhere = wire.name("nowhere")
     for _ in range(questions):
-        rows = [_row(rng, log, epochs[log.place]) for log in rng.sample(book.logs, rng.choice((1, 2, 3, 3)))]
+        rows = [_row(rng, log, epochs[log.place]) for log in rng.sample(drawn.logs, rng.choice((1, 2, 3, 3)))]
         bad = ((nowhere, 0), (rng.choice(rows).place[0], 99))
         rows += [Row(place, 0) for place in bad if rng.random() < 0.25]
         rng.shuffle(rows)
         limits = {"committed": rng.random() < 0.5, "max_bytes": rng.choice((PLENTY, PLENTY, 1, 400))}
-        _must_be_told(_asked(book, rows, nowhere, **limits), rows, epochs, **limits)
+        _must_be_told(_asked(drawn, rows, nowhere, **limits), rows, epochs, **limits)
 
 
 def _row(rng, log, epoch):
@@ -78,8 +72,8 @@ def _row(rng, log, epoch):
     )
 
 
-def _asked(book, rows, nowhere, *, committed, max_bytes):
-    wire = book.wire
+def _asked(drawn, rows, nowhere, *, committed, max_bytes):
+    wire = drawn.wire
     ids = {row.place[0]: wire.topic_id(row.place[0]) if row.place[0] != nowhere else NOWHERE for row in rows}
     topics = [
         {
@@ -99,7 +93,7 @@ def _asked(book, rows, nowhere, *, committed, max_bytes):
     ]
     asked = request("Fetch", replica_id=-1, max_wait_ms=0, min_bytes=1, session_epoch=-1, topics=topics)
     asked.isolation_level, asked.max_bytes = int(committed), max_bytes
-    answer = wire.ask_as(FetchedMany, asked, version=book.rng.choice(wire.versions("Fetch")), to=book.node)
+    answer = wire.ask_as(FetchedMany, asked, version=drawn.rng.choice(wire.versions("Fetch")), to=drawn.node)
     answer.topic_names = {topic_id: name for name, topic_id in ids.items()}
     return answer
 

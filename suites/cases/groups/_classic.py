@@ -9,15 +9,27 @@ that joined leads, and which of the protocols with equally many votes wins, only
 
 from typing import Any
 
+from brokertrial.suites.cases.groups._asked import AskedGroup
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
+APIS = {
+    "JoinGroup": 5,
+    "SyncGroup": 3,
+    "Heartbeat": 3,
+    "LeaveGroup": 3,
+    "DescribeGroups": 4,
+    "ListGroups": 0,
+    "OffsetCommit": 7,
+    "OffsetFetch": 2,
+}
+"""What such a group is asked with."""
 TYPE, LONG_MS = "opaque", 300_000
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 STATES = (EMPTY, PREPARING, COMPLETING, STABLE)
 
 
-class Seat:
+class MemberModel:
     """A member: what it wishes, what it was given last, and its requests that are under way."""
 
     def __init__(self, number, wishes, instance=None):
@@ -33,63 +45,45 @@ class Seat:
         return f"{what}{self.number}.{self.lives}"
 
 
-class Group:
-    """The group: its seats, and who must be refused."""
+class Group(AskedGroup):
+    """The group: its members, and who must be refused."""
 
     def __init__(self, wire, name, rng):
-        self.wire, self.name, self.rng = wire, name, rng
+        super().__init__(wire, name, rng)
         self.state, self.generation, self.protocol = EMPTY, 0, None
         self.leader: Any = None
-        self.seats, self.reserved, self.gone, self.fenced, self.made = [], [], [], [], 0
+        self.members, self.reserved, self.gone, self.fenced, self.made = [], [], [], [], 0
         self.votes_then = None
 
     # -- what it is asked ------------------------------------------------------------------------------------
 
-    def drawn(self, api, least=0, most=99):
-        """A version that is offered."""
-        return self.rng.choice([each for each in self.wire.versions(api) if least <= each <= most])
-
     def ask(self, api, version, via="main", wait=True, **fields):
         return self.ask_coordinator(request(api, group_id=self.name, **fields), version, via=via, wait=wait)
 
-    def ask_coordinator(self, asked, version, **how):
-        return self.wire.ask(
-            asked,
-            to=lambda: self.wire.coordinator(self.name),
-            version=version,
-            retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
-            refresh=self.looks_again,
-            **how,
-        )
-
-    def looks_again(self):
-        """The coordinator that was asked is none, or not yet."""
-        self.wire.forget_coordinator(self.name)
-
-    def asks_to_join(self, seat, version, *, wait=False, kind=TYPE):
+    def asks_to_join(self, member, version, *, wait=False, kind=TYPE):
         return self.ask(
             "JoinGroup",
             version,
-            via="main" if wait else seat.line("j"),
+            via="main" if wait else member.line("j"),
             wait=wait,
-            member_id=seat.id,
-            group_instance_id=seat.instance,
+            member_id=member.id,
+            group_instance_id=member.instance,
             protocol_type=kind,
-            protocols=[{"name": name, "metadata": data} for name, data in seat.wishes],
+            protocols=[{"name": name, "metadata": data} for name, data in member.wishes],
             session_timeout_ms=LONG_MS,
             rebalance_timeout_ms=LONG_MS,
         )
 
-    def asks_to_sync(self, seat, version, *, brings=None, wait=True, **changes):
+    def asks_to_sync(self, member, version, *, brings=None, wait=True, **changes):
         fields = {
-            "member_id": seat.id,
-            "group_instance_id": seat.instance,
+            "member_id": member.id,
+            "group_instance_id": member.instance,
             "generation_id": self.generation,
             "protocol_type": TYPE,
             "protocol_name": self.protocol or "none",
             "assignments": [{"member_id": id_, "assignment": data} for id_, data in (brings or {}).items()],
         }
-        via = "main" if wait else seat.line("s")
+        via = "main" if wait else member.line("s")
         return self.ask("SyncGroup", version, via=via, wait=wait, **{**fields, **changes})
 
     def heartbeat(self, id_, instance=None, generation=None):
@@ -108,12 +102,12 @@ class Group:
         return self.state == EMPTY or bool(set(names) & self.candidates())
 
     def candidates(self):
-        return set.intersection(*(set(seat.names) for seat in self.seats)) if self.seats else set()
+        return set.intersection(*(set(member.names) for member in self.members)) if self.members else set()
 
     def votes(self):
         """Each votes for the first of its protocols that all support."""
         shared = self.candidates()
-        return sorted(next(name for name in seat.names if name in shared) for seat in self.seats)
+        return sorted(next(name for name in member.names if name in shared) for member in self.members)
 
     def elected(self):
         votes = self.votes()
@@ -127,16 +121,16 @@ class Group:
         return True if len(elected) == 1 or self.votes() == self.votes_then else None
 
     def holds(self, instance):
-        return any(seat.instance == instance for seat in self.seats)
+        return any(member.instance == instance for member in self.members)
 
     # -- what moves it ---------------------------------------------------------------------------------------
 
     def prepare(self):
         """Members are called to join; who waits for an assignment is told so."""
         if self.state == COMPLETING:
-            for seat in self.seats:
-                seat.given = b""
-                self.answered_sync(seat, errors.REBALANCE_IN_PROGRESS)
+            for member in self.members:
+                member.given = b""
+                self.answered_sync(member, errors.REBALANCE_IN_PROGRESS)
         self.state = PREPARING
         self.complete_if_all()
 
@@ -148,42 +142,46 @@ class Group:
             self.prepare()
 
     def complete_if_all(self):
-        if self.state == PREPARING and not self.reserved and all(seat.join for seat in self.seats):
+        if self.state == PREPARING and not self.reserved and all(member.join for member in self.members):
             self.complete()
 
     def complete(self):
         """The next generation: one protocol, one leader, who alone is told of the others."""
-        if not self.seats:
+        if not self.members:
             self.generation, self.state, self.protocol, self.leader = self.generation + 1, EMPTY, None, None
             return
-        joined = [seat.join for seat in self.seats]
+        joined = [member.join for member in self.members]
         first = joined[0].must_succeed().struct
         self.generation = self.generation + 1 if self.generation else first.generation_id
         self.protocol = first.protocol_name
-        for seat, answer in zip(self.seats, joined, strict=True):
-            self.takes_id(seat, answer)
-        leads = [seat for seat in self.seats if seat.id == first.leader]
+        for member, answer in zip(self.members, joined, strict=True):
+            self.takes_id(member, answer)
+        leads = [member for member in self.members if member.id == first.leader]
         joined[0].must(len(leads) == 1, f"the leader is {first.leader}, which is no member", "leader")
         fits = self.protocol in self.elected()
         joined[0].must(fits, f"the protocol is {self.protocol}; most vote for {self.elected()}", "protocol_name")
         self.leader, self.state, self.votes_then = leads[0], COMPLETING, self.votes()
-        for seat, answer in zip(self.seats, joined, strict=True):
-            self.must_welcome(seat, answer)
-            seat.join = None
+        for member, answer in zip(self.members, joined, strict=True):
+            self.must_welcome(member, answer)
+            member.join = None
 
-    def takes_id(self, seat, answer):
+    def takes_id(self, member, answer):
         answer.must_succeed()
         told = answer.struct.member_id
-        taken = [*(each.id for each in self.seats if each is not seat), *self.gone, *(id_ for id_, _ in self.fenced)]
+        taken = [
+            *(each.id for each in self.members if each is not member),
+            *self.gone,
+            *(id_ for id_, _ in self.fenced),
+        ]
         answer.must(bool(told) and told not in taken, f"{told!r} is no id of its own", "member_id")
-        answer.must(seat.id in ("", told), f"the id of {seat.id} becomes {told}", "member_id")
-        seat.id = told
+        answer.must(member.id in ("", told), f"the id of {member.id} becomes {told}", "member_id")
+        member.id = told
 
-    def must_welcome(self, seat, answer, *, leader=None, skip=False, roster=True):
+    def must_welcome(self, member, answer, *, leader=None, skip=False, roster=True):
         """The whole answer to a JoinGroup that was taken."""
         told = answer.must_succeed().struct
         found = [told.generation_id, told.protocol_name, told.leader, told.member_id]
-        wanted = [self.generation, self.protocol, self.leader.id if leader is None else leader, seat.id]
+        wanted = [self.generation, self.protocol, self.leader.id if leader is None else leader, member.id]
         if answer.version >= 7:
             found, wanted = [*found, told.protocol_type], [*wanted, TYPE]
         if answer.version >= 9:
@@ -195,21 +193,22 @@ class Group:
             for each in told.members
         )
         known = sorted(
-            (each.id, (each.instance if named else None) or "", dict(each.wishes)[self.protocol]) for each in self.seats
+            (each.id, (each.instance if named else None) or "", dict(each.wishes)[self.protocol])
+            for each in self.members
         )
-        all_ = known if roster and seat is self.leader else []
+        all_ = known if roster and member is self.leader else []
         answer.must(members == all_, f"it tells of {members}; it must tell of {all_}", "members")
 
-    def answered_sync(self, seat, error=errors.NONE):
+    def answered_sync(self, member, error=errors.NONE):
         """A SyncGroup that was under way has its answer."""
-        if seat.sync is not None:
-            self.must_give(seat, seat.sync, error)
-            seat.sync = None
+        if member.sync is not None:
+            self.must_give(member, member.sync, error)
+            member.sync = None
 
-    def must_give(self, seat, answer, error=errors.NONE):
+    def must_give(self, member, answer, error=errors.NONE):
         """The whole answer to a SyncGroup."""
         told = answer.struct
-        found, wanted = [told.error_code, bytes(told.assignment)], [error, b"" if error else seat.given]
+        found, wanted = [told.error_code, bytes(told.assignment)], [error, b"" if error else member.given]
         if answer.version >= 5 and not error:
             found, wanted = [*found, told.protocol_type, told.protocol_name], [*wanted, TYPE, self.protocol]
         answer.must(found == wanted, f"SyncGroup is answered {found}; it must be {wanted}", "assignment")
@@ -225,27 +224,27 @@ class Group:
         answer = self.ask_coordinator(request("DescribeGroups", groups=[self.name]), self.drawn("DescribeGroups"))
         answer.must_succeed()
         row = answer.struct.groups[0]
-        found = (row.group_state, row.protocol_type if self.seats else TYPE, row.protocol_data)
+        found = (row.group_state, row.protocol_type if self.members else TYPE, row.protocol_data)
         wanted = (self.state, TYPE, self.protocol if self.state == STABLE else "")
         answer.must(found == wanted, f"the group is {found}; it must be {wanted}", "groups[0].group_state")
         named = answer.version >= 4
         rows = {each.member_id: each for each in row.members}
-        fresh = sorted(((seat.instance or "") if named else "") for seat in self.seats if not seat.id)
-        seats = {seat.id: seat for seat in self.seats if seat.id}
-        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in seats}
-        known = {id_: self._of(seat, named) for id_, seat in seats.items()}
+        fresh = sorted(((member.instance or "") if named else "") for member in self.members if not member.id)
+        members = {member.id: member for member in self.members if member.id}
+        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in members}
+        known = {id_: self._of(member, named) for id_, member in members.items()}
         strange = sorted(
             ((each.group_instance_id or "") if named else "")
             for id_, each in rows.items()
-            if id_ not in seats and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
+            if id_ not in members and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
         )
         answer.must(told == known, f"the members are {told}; they must be {known}", "groups[0].members")
-        exact = strange == fresh and len(row.members) == len(self.seats)
+        exact = strange == fresh and len(row.members) == len(self.members)
         answer.must(exact, f"there are {len(row.members)} members, {strange} of them new; {fresh} must", "groups[0]")
 
-    def _of(self, seat, named):
-        more = (dict(seat.wishes)[self.protocol], seat.given) if self.state == STABLE else ()
-        return (seat.instance if named else None, *more)
+    def _of(self, member, named):
+        more = (dict(member.wishes)[self.protocol], member.given) if self.state == STABLE else ()
+        return (member.instance if named else None, *more)
 
     def _told(self, row, named):
         more = (bytes(row.member_metadata), bytes(row.member_assignment)) if self.state == STABLE else ()
@@ -261,7 +260,7 @@ class Group:
         row = (TYPE, self.state if version >= 4 else "", "classic" if version >= 5 else "")
         found = [
             (
-                each.protocol_type if self.seats else TYPE,
+                each.protocol_type if self.members else TYPE,
                 each.group_state if version >= 4 else "",
                 each.group_type if version >= 5 else "",
             )

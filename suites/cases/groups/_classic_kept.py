@@ -50,44 +50,46 @@ class KeptGroup(Group):
         must_be_here(self)
 
     def complete(self):
-        if any(seat.join.error == errors.NOT_COORDINATOR for seat in self.seats):
+        if any(member.join.error == errors.NOT_COORDINATOR for member in self.members):
             self.looks_again()
         super().complete()
 
-    def takes_id(self, seat, answer):
-        super().takes_id(seat, answer)
-        self.instances[seat.id] = seat.instance
+    def takes_id(self, member, answer):
+        super().takes_id(member, answer)
+        self.instances[member.id] = member.instance
 
-    def asks_to_join(self, seat, version, *, wait=False, **how):
+    def asks_to_join(self, member, version, *, wait=False, **how):
         """Each on a connection that names another client: that is kept too."""
         if not wait:
-            name = f"client{seat.number}"
-            self.wire.connect(seat.line("j"), self.wire.coordinator(self.name), client_id=name)
-        return super().asks_to_join(seat, version, wait=wait, **how)
+            name = f"client{member.number}"
+            self.wire.connect(member.line("j"), self.wire.coordinator(self.name), client_id=name)
+        return super().asks_to_join(member, version, wait=wait, **how)
 
     def must_be_described(self):
         super().must_be_described()
         if self.state in (EMPTY, STABLE, DEAD):
-            seats = [(seat, seat.id, dict(seat.wishes).get(self.protocol), seat.given) for seat in self.seats]
-            self.kept = (self.state, self.generation, self.protocol, self.leader, seats)
+            members = [
+                (member, member.id, dict(member.wishes).get(self.protocol), member.given) for member in self.members
+            ]
+            self.kept = (self.state, self.generation, self.protocol, self.leader, members)
 
     def reloaded(self, *, answered):
         """Nothing else is known of it now, and who waits is told to look for another coordinator, or lost it."""
-        for seat in self.seats:
-            for waiting in (seat.join, seat.sync):
+        for member in self.members:
+            for waiting in (member.join, member.sync):
                 if waiting is not None and answered:
                     waiting.must_be_refused(errors.NOT_COORDINATOR)
                 elif waiting is not None:
                     waiting.examined = True
-        self.instances |= {seat.id: None for seat in self.reserved}
-        self.state, self.generation, self.protocol, self.leader, seats = self.kept
-        self.reserved, self.seats = [], []
-        for seat, id_, metadata, given in seats:
-            seat.id, seat.wishes, seat.given = id_, [(self.protocol, metadata)], given
-            seat.join, seat.sync, seat.lives = None, None, seat.lives + 1
-            self.seats.append(seat)
-        self.votes_then = self.votes() if self.seats else None
-        there = [seat.id for seat in self.seats]
+        self.instances |= {member.id: None for member in self.reserved}
+        self.state, self.generation, self.protocol, self.leader, members = self.kept
+        self.reserved, self.members = [], []
+        for member, id_, metadata, given in members:
+            member.id, member.wishes, member.given = id_, [(self.protocol, metadata)], given
+            member.join, member.sync, member.lives = None, None, member.lives + 1
+            self.members.append(member)
+        self.votes_then = self.votes() if self.members else None
+        there = [member.id for member in self.members]
         self.gone = [id_ for id_ in self.instances if id_ not in there]
         self.fenced = [(id_, self.instances[id_]) for id_ in self.gone if self.instances[id_]]
         self.must_go_on()
@@ -96,13 +98,13 @@ class KeptGroup(Group):
         """It is described as it was, its members go on as they are, and nobody else may."""
         found(self, self.must_be_described)
         self.wire.eventually(self.must_have_its_offsets, within=10)
-        for seat in self.seats:
-            self.heartbeat(seat.id, seat.instance).must_succeed()
-            self.must_give(seat, self.asks_to_sync(seat, self.drawn("SyncGroup", 3 if seat.instance else 0)))
-        followers = [seat for seat in self.seats if seat is not self.leader]
+        for member in self.members:
+            self.heartbeat(member.id, member.instance).must_succeed()
+            self.must_give(member, self.asks_to_sync(member, self.drawn("SyncGroup", 3 if member.instance else 0)))
+        followers = [member for member in self.members if member is not self.leader]
         if followers:
-            seat = self.rng.choice(followers)
-            self.must_welcome(seat, self.asks_to_join(seat, self.drawn("JoinGroup", 5 if seat.instance else 0)))
+            member = self.rng.choice(followers)
+            self.must_welcome(member, self.asks_to_join(member, self.drawn("JoinGroup", 5 if member.instance else 0)))
         if self.state == DEAD:
             return
         for old in self.gone[-2:]:
@@ -133,8 +135,8 @@ class KeptGroup(Group):
         self.clients.setdefault(row.member_id, client)
         return (*super()._told(row, named), client)
 
-    def _of(self, seat, named):
-        return (*super()._of(seat, named), self.clients.get(seat.id))
+    def _of(self, member, named):
+        return (*super()._of(member, named), self.clients.get(member.id))
 
     def _listed(self):
         if self.state != DEAD:
@@ -185,8 +187,8 @@ def brings(one, wanted, turn):
     settles(one, turn)
     if wanted in (STABLE, UNFINISHED, NONE_LEFT):
         becomes_stable(one, turn)
-    if wanted in (NONE_LEFT, DEAD) and one.seats:
-        leave(one, list(one.seats))
+    if wanted in (NONE_LEFT, DEAD) and one.members:
+        leave(one, list(one.members))
     if wanted == DEAD and one.state != DEAD:
         dies(one, turn)
     one.must_be_described()
@@ -199,10 +201,10 @@ def becomes_stable(one, turn):
     for step in (begins, first_comes):
         if one.state == (DEAD if step is begins else EMPTY):
             does(one, step, turn)
-    while len(one.seats) < 3:
+    while len(one.members) < 3:
         does(one, comes, turn)
     settles(one, turn)
-    leave(one, [one.rng.choice(one.seats)])
+    leave(one, [one.rng.choice(one.members)])
     one.must_be_described()
     settles(one, turn)
     does(one, returns, turn)
@@ -228,6 +230,6 @@ def does(one, step, turn):
 
 def waits(one, turn):
     """A follower asks for what it is not given yet."""
-    if free := [seat for seat in one.seats if not seat.sync and seat.id and seat is not one.leader]:
-        seat = one.rng.choice(free)
-        seat.sync = one.asks_to_sync(seat, one.drawn("SyncGroup", 3 if seat.instance else 0), wait=False)
+    if free := [member for member in one.members if not member.sync and member.id and member is not one.leader]:
+        member = one.rng.choice(free)
+        member.sync = one.asks_to_sync(member, one.drawn("SyncGroup", 3 if member.instance else 0), wait=False)

@@ -1,6 +1,6 @@
 """What a classic group may be asked next, and what must be answered: steps of cases that draw them."""
 
-from brokertrial.suites.cases.groups._classic import COMPLETING, EMPTY, PREPARING, STABLE, TYPE, Seat
+from brokertrial.suites.cases.groups._classic import COMPLETING, EMPTY, PREPARING, STABLE, TYPE, MemberModel
 from brokertrial.wire import errors
 
 MOST = 5
@@ -21,10 +21,10 @@ def wishes(one, turn):
     return [(name, b"%s of %d" % (name.encode(), turn)) for name in names]
 
 
-def seat_of(one, turn):
+def member_of(one, turn):
     one.made += 1
     instance = f"i{one.made}" if one.rng.random() < 0.5 else None
-    return Seat(one.made, wishes(one, turn), instance)
+    return MemberModel(one.made, wishes(one, turn), instance)
 
 
 # -- joining
@@ -32,137 +32,137 @@ def seat_of(one, turn):
 
 def first_comes(one, turn):
     """An empty group waits for company as long as its broker likes: one member comes and is waited for."""
-    seat = seat_of(one, turn)
-    enters(one, seat)
-    one.seats.append(seat)
+    member = member_of(one, turn)
+    enters(one, member)
+    one.members.append(member)
     one.state = PREPARING
     one.complete()
 
 
-def enters(one, seat):
+def enters(one, member):
     """JoinGroup of a new member, in two steps where the broker gives an id first."""
-    version = one.drawn("JoinGroup", 5 if seat.instance else 4 if seat.id else 0)
-    if version >= 4 and not seat.instance and not seat.id:
-        gives_id(one, seat, version)
-    seat.join = one.asks_to_join(seat, version)
+    version = one.drawn("JoinGroup", 5 if member.instance else 4 if member.id else 0)
+    if version >= 4 and not member.instance and not member.id:
+        gives_id(one, member, version)
+    member.join = one.asks_to_join(member, version)
 
 
-def gives_id(one, seat, version):
-    answer = one.asks_to_join(seat, version, wait=True).must_be_refused(errors.MEMBER_ID_REQUIRED)
-    seat.id = answer.struct.member_id
-    answer.must(bool(seat.id), "no id is given", "member_id")
+def gives_id(one, member, version):
+    answer = one.asks_to_join(member, version, wait=True).must_be_refused(errors.MEMBER_ID_REQUIRED)
+    member.id = answer.struct.member_id
+    answer.must(bool(member.id), "no id is given", "member_id")
 
 
 def comes(one, turn):
     """A member that is new, or has its id and had not come yet."""
     if one.reserved and one.rng.random() < 0.7:
-        seat = one.reserved[0]
-        seat.wishes = wishes(one, turn)
-    elif len(one.seats) < MOST:
-        seat = seat_of(one, turn)
+        member = one.reserved[0]
+        member.wishes = wishes(one, turn)
+    elif len(one.members) < MOST:
+        member = member_of(one, turn)
     else:
         return
-    if not one.supports(seat.names):
-        must_not_join(one, seat)
+    if not one.supports(member.names):
+        must_not_join(one, member)
         return
-    enters(one, seat)
-    one.reserved = [each for each in one.reserved if each is not seat]
-    one.seats.append(seat)
+    enters(one, member)
+    one.reserved = [each for each in one.reserved if each is not member]
+    one.members.append(member)
     one.moved()
 
 
 def takes_an_id(one, turn):
     """A member gets an id and does not come yet: nobody goes on without it."""
-    seat = Seat(one.made + 1, wishes(one, turn))
-    if not one.reserved and len(one.seats) < MOST and one.supports(seat.names):
+    member = MemberModel(one.made + 1, wishes(one, turn))
+    if not one.reserved and len(one.members) < MOST and one.supports(member.names):
         one.made += 1
-        gives_id(one, seat, one.drawn("JoinGroup", 4))
-        one.reserved.append(seat)
+        gives_id(one, member, one.drawn("JoinGroup", 4))
+        one.reserved.append(member)
 
 
-def must_not_join(one, seat, kind=TYPE):
-    version = one.drawn("JoinGroup", 5 if seat.instance else 0)
-    answer = one.asks_to_join(seat, version, wait=True, kind=kind)
+def must_not_join(one, member, kind=TYPE):
+    version = one.drawn("JoinGroup", 5 if member.instance else 0)
+    answer = one.asks_to_join(member, version, wait=True, kind=kind)
     answer.must_be_refused(errors.INCONSISTENT_GROUP_PROTOCOL).must_have("members", [])
 
 
-def asks_like(seat, asked):
+def asks_like(member, asked):
     """The same member with other wishes, which may be refused."""
-    other = Seat(seat.number, asked, seat.instance)
-    other.id = seat.id
+    other = MemberModel(member.number, asked, member.instance)
+    other.id = member.id
     return other
 
 
 def no_common_protocol(one, turn):
-    new, known = Seat(0, []), one.rng.choice(one.seats)
-    seat = one.rng.choice([new, known])
-    if seat is new or seat.id:
-        must_not_join(one, asks_like(seat, [("z", b"z")]))
-        must_not_join(one, asks_like(seat, one.seats[0].wishes), kind="other")
+    new, known = MemberModel(0, []), one.rng.choice(one.members)
+    member = one.rng.choice([new, known])
+    if member is new or member.id:
+        must_not_join(one, asks_like(member, [("z", b"z")]))
+        must_not_join(one, asks_like(member, one.members[0].wishes), kind="other")
 
 
 def joins(one, turn):
     """A member joins again as it is."""
-    if free := [seat for seat in one.seats if not seat.join]:
+    if free := [member for member in one.members if not member.join]:
         again(one, one.rng.choice(free), changed=False)
 
 
 def other_wishes(one, turn):
-    if free := [seat for seat in one.seats if not seat.join]:
-        seat, asked = one.rng.choice(free), wishes(one, turn)
-        other = asks_like(seat, asked)
+    if free := [member for member in one.members if not member.join]:
+        member, asked = one.rng.choice(free), wishes(one, turn)
+        other = asks_like(member, asked)
         if not one.supports(other.names):
             must_not_join(one, other)
             return
-        seat.wishes = asked
-        again(one, seat, changed=True)
+        member.wishes = asked
+        again(one, member, changed=True)
 
 
-def again(one, seat, *, changed):
-    calls = one.state == PREPARING or changed or (one.state == STABLE and seat is one.leader)
-    seat.join = one.asks_to_join(seat, one.drawn("JoinGroup"))
+def again(one, member, *, changed):
+    calls = one.state == PREPARING or changed or (one.state == STABLE and member is one.leader)
+    member.join = one.asks_to_join(member, one.drawn("JoinGroup"))
     if calls:
         one.moved()
     else:
-        one.must_welcome(seat, seat.join)
-        seat.join = None
+        one.must_welcome(member, member.join)
+        member.join = None
 
 
 def returns(one, turn):
     """A static member begins again: its old id is fenced, and what waits under that is told so."""
-    static = [seat for seat in one.seats if seat.instance and seat.id]
+    static = [member for member in one.members if member.instance and member.id]
     if not static:
         return
-    seat = one.rng.choice(static)
-    asked = wishes(one, turn) if one.rng.random() < 0.5 else [(name, b"again %d" % turn) for name in seat.names]
-    other = asks_like(seat, asked)
+    member = one.rng.choice(static)
+    asked = wishes(one, turn) if one.rng.random() < 0.5 else [(name, b"again %d" % turn) for name in member.names]
+    other = asks_like(member, asked)
     other.id = ""
     if not one.supports(other.names):
         must_not_join(one, other)
         return
-    names, seat.wishes = seat.names, asked
+    names, member.wishes = member.names, asked
     stays = one.stays() if one.state == STABLE else False
     if stays is None:
-        stays, seat.wishes = True, [(name, b"again %d" % turn) for name in names]
-    begins_again(one, seat, stays)
+        stays, member.wishes = True, [(name, b"again %d" % turn) for name in names]
+    begins_again(one, member, stays)
 
 
-def begins_again(one, seat, stays):
-    old, waits, version = seat.id, (seat.join, seat.sync), one.drawn("JoinGroup", 5)
-    one.fenced.append((old, seat.instance))
-    seat.id, seat.join, seat.sync, seat.lives = "", None, None, seat.lives + 1
-    seat.join = one.asks_to_join(seat, version)
+def begins_again(one, member, stays):
+    old, waits, version = member.id, (member.join, member.sync), one.drawn("JoinGroup", 5)
+    one.fenced.append((old, member.instance))
+    member.id, member.join, member.sync, member.lives = "", None, None, member.lives + 1
+    member.join = one.asks_to_join(member, version)
     for waiting in waits:
         if waiting is not None:
             waiting.must_be_refused(errors.FENCED_INSTANCE_ID)
     if not stays:
         one.complete_if_all() if one.state == PREPARING else one.prepare()
         return
-    one.takes_id(seat, seat.join)
-    leads, knows = seat is one.leader, version >= 9
+    one.takes_id(member, member.join)
+    leads, knows = member is one.leader, version >= 9
     told_leader = old if leads and not knows else None
-    one.must_welcome(seat, seat.join, leader=told_leader, skip=leads and knows, roster=knows)
-    seat.join = None
+    one.must_welcome(member, member.join, leader=told_leader, skip=leads and knows, roster=knows)
+    member.join = None
 
 
 # -- going on
@@ -170,32 +170,32 @@ def begins_again(one, seat, stays):
 
 def syncs(one, turn):
     """A member asks for what it is given; the leader brings it, for some of the members and for one that is none."""
-    free = [seat for seat in one.seats if not seat.sync and seat.id]
+    free = [member for member in one.members if not member.sync and member.id]
     if not free:
         return
     leads = one.state == COMPLETING and one.leader in free and one.rng.random() < 0.4
-    seat = one.leader if leads else one.rng.choice(free)
+    member = one.leader if leads else one.rng.choice(free)
     brings = {}
-    if seat is one.leader or one.rng.random() < 0.3:
-        brings = {each.id: one.rng.randbytes(6) for each in one.seats if each.id and one.rng.random() < 0.7}
+    if member is one.leader or one.rng.random() < 0.3:
+        brings = {each.id: one.rng.randbytes(6) for each in one.members if each.id and one.rng.random() < 0.7}
         brings |= {one.wire.name("nobody"): b"nothing"} if one.rng.random() < 0.3 else {}
-    version = one.drawn("SyncGroup", 3 if seat.instance else 0)
+    version = one.drawn("SyncGroup", 3 if member.instance else 0)
     if one.state != COMPLETING:
-        answer = one.asks_to_sync(seat, version, brings=brings)
-        one.must_give(seat, answer, errors.REBALANCE_IN_PROGRESS if one.state == PREPARING else errors.NONE)
+        answer = one.asks_to_sync(member, version, brings=brings)
+        one.must_give(member, answer, errors.REBALANCE_IN_PROGRESS if one.state == PREPARING else errors.NONE)
         return
-    seat.sync = one.asks_to_sync(seat, version, brings=brings, wait=False)
-    if seat is one.leader:
-        for each in one.seats:
+    member.sync = one.asks_to_sync(member, version, brings=brings, wait=False)
+    if member is one.leader:
+        for each in one.members:
             each.given = brings.get(each.id, b"")
             one.answered_sync(each)
         one.state = STABLE
 
 
 def beats(one, turn):
-    if known := [seat for seat in one.seats if seat.id]:
-        seat = one.rng.choice(known)
-        answer = one.heartbeat(seat.id, seat.instance if one.rng.random() < 0.8 else None)
+    if known := [member for member in one.members if member.id]:
+        member = one.rng.choice(known)
+        answer = one.heartbeat(member.id, member.instance if one.rng.random() < 0.8 else None)
         if one.state == PREPARING:
             answer.must_be_refused(errors.REBALANCE_IN_PROGRESS)
         else:
@@ -204,12 +204,12 @@ def beats(one, turn):
 
 def goes(one, turn):
     """Some leave together, named by id or instance, one of those beside that have an id and did not come."""
-    free = [seat for seat in one.seats if not seat.sync and (seat.id or seat.instance)]
-    most = len(one.seats) - (1 if one.reserved or one.rng.random() < 0.8 else 0)
+    free = [member for member in one.members if not member.sync and (member.id or member.instance)]
+    most = len(one.members) - (1 if one.reserved or one.rng.random() < 0.8 else 0)
     if not free or most < 1:
         return
     leavers = one.rng.sample(free, one.rng.randint(1, min(len(free), most)))
-    if one.state == PREPARING and all(seat.join for seat in one.seats if seat not in leavers):
+    if one.state == PREPARING and all(member.join for member in one.members if member not in leavers):
         leavers = leavers[:1]  # up to 3.9 each that leaves may complete a generation, with those who leave after it
         if one.reserved:
             return
@@ -221,39 +221,39 @@ def leave(one, leavers):
     if version < 3:
         one.ask("LeaveGroup", version, member_id=leavers[0].id).must_succeed()
     else:
-        named = [named_to_go(one, seat) for seat in leavers] + [(seat.id, None) for seat in one.reserved]
+        named = [named_to_go(one, member) for member in leavers] + [(member.id, None) for member in one.reserved]
         one.reserved = []
         one.rng.shuffle(named)
         rows = [{"member_id": id_, "group_instance_id": instance} for id_, instance in named]
         answer = one.ask("LeaveGroup", version, members=rows).must_succeed()
         found = [(row.member_id, row.group_instance_id, row.error_code) for row in answer.struct.members]
         answer.must(found == [(*each, 0) for each in named], f"{named} are answered {found}", "members")
-    for seat in leavers:
-        if seat.join is not None:
-            seat.join.must_be_refused(errors.UNKNOWN_MEMBER_ID)
-        one.gone += [seat.id] if seat.id else []
-    one.seats = [seat for seat in one.seats if seat not in leavers]
+    for member in leavers:
+        if member.join is not None:
+            member.join.must_be_refused(errors.UNKNOWN_MEMBER_ID)
+        one.gone += [member.id] if member.id else []
+    one.members = [member for member in one.members if member not in leavers]
     one.complete_if_all() if one.state == PREPARING else one.prepare()
 
 
-def named_to_go(one, seat):
-    by_instance = seat.instance and (not seat.id or one.rng.random() < 0.5)
+def named_to_go(one, member):
+    by_instance = member.instance and (not member.id or one.rng.random() < 0.5)
     if by_instance:
-        return ("", seat.instance)
-    return (seat.id, seat.instance if one.rng.random() < 0.5 else None)
+        return ("", member.instance)
+    return (member.id, member.instance if one.rng.random() < 0.5 else None)
 
 
 def commits(one, topic, offset, turn):
     """What is committed by a member, or by anybody where there is none; what is in force now."""
-    known = [seat for seat in one.seats if seat.id]
+    known = [member for member in one.members if member.id]
     version = one.drawn("OffsetCommit", 7, 9)
     if one.state == EMPTY:
         one.wire.commit(one.name, topic, offset=turn, version=version).must_succeed()
         return turn
     if not known:
         return offset
-    seat = one.rng.choice(known)
-    whose = {"member_id": seat.id, "generation": one.generation, "instance_id": seat.instance}
+    member = one.rng.choice(known)
+    whose = {"member_id": member.id, "generation": one.generation, "instance_id": member.instance}
     answer = one.wire.commit(one.name, topic, offset=turn, version=version, **whose)
     if one.state == COMPLETING:
         answer.must_be_refused(errors.REBALANCE_IN_PROGRESS)
@@ -274,31 +274,31 @@ def refused(one, topic):
         all_refuse(one, topic, old, None, errors.UNKNOWN_MEMBER_ID)
         held = one.holds(instance)
         all_refuse(one, topic, old, instance, errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
-    known = [seat for seat in one.seats if seat.id]
+    known = [member for member in one.members if member.id]
     if known:
-        seat = one.rng.choice(known)
+        member = one.rng.choice(known)
         other = one.rng.choice([one.generation + 1, one.generation - 1, -1])
-        one.heartbeat(seat.id, seat.instance, other).must_be_refused(errors.ILLEGAL_GENERATION)
-        sync_refused(one, seat, errors.ILLEGAL_GENERATION, 3, generation_id=other)
+        one.heartbeat(member.id, member.instance, other).must_be_refused(errors.ILLEGAL_GENERATION)
+        sync_refused(one, member, errors.ILLEGAL_GENERATION, 3, generation_id=other)
         field = one.rng.choice(["protocol_type", "protocol_name"])
-        sync_refused(one, seat, errors.INCONSISTENT_GROUP_PROTOCOL, 5, **{field: "other"})
+        sync_refused(one, member, errors.INCONSISTENT_GROUP_PROTOCOL, 5, **{field: "other"})
         one.wire.commit(one.name, topic, offset=999).must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
-def sync_refused(one, seat, error, least, **changes):
+def sync_refused(one, member, error, least, **changes):
     version = one.drawn("SyncGroup", least)
-    answer = one.asks_to_sync(seat, version, brings={seat.id: b"not to be taken"}, **changes)
+    answer = one.asks_to_sync(member, version, brings={member.id: b"not to be taken"}, **changes)
     answer.must_be_refused(error)
 
 
 def all_refuse(one, topic, id_, instance, error):
     """JoinGroup, SyncGroup, Heartbeat and OffsetCommit under an id."""
-    seat = Seat(0, one.seats[0].wishes if one.seats else [("a", b"")], instance)
-    seat.id = id_
+    member = MemberModel(0, one.members[0].wishes if one.members else [("a", b"")], instance)
+    member.id = id_
     one.heartbeat(id_, instance).must_be_refused(error)
-    sync_refused(one, seat, error, 3)
+    sync_refused(one, member, error, 3)
     version = one.drawn("JoinGroup", 5 if instance else 0)
-    one.asks_to_join(seat, version, wait=True).must_be_refused(error)
+    one.asks_to_join(member, version, wait=True).must_be_refused(error)
     whose = {"member_id": id_, "generation": one.generation, "instance_id": instance}
     one.wire.commit(one.name, topic, offset=999, **whose).must_be_refused(error)
 

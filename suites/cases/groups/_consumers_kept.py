@@ -77,7 +77,7 @@ class KeptConsumers(Consumers):
         self.settle()
         refused(self)
         if self.condition == EMPTY:
-            then, now = self.kept[0][GROUP_EPOCH], self.readers[0].epoch
+            then, now = self.kept[0][GROUP_EPOCH], self.members[0].epoch
             self.wire.must(now > then, f"the group was in epoch {then}, and who comes to it is in {now}")
 
     def must_be_assigned(self):
@@ -109,7 +109,7 @@ def _parts(assignment):
 
 def kept_steps_of(one):
     """No new patterns: when one is found out cannot be seen, and then what those may have moves that are away."""
-    if not one.readers:
+    if not one.members:
         return [comes]
     return [says_names if step is says_some else step for step in steps_of_members(one)]
 
@@ -120,9 +120,9 @@ def kept_steps_of(one):
 def brings(one, condition):
     """Leads it to what it is to be in when its coordinator goes."""
     one.condition = condition
-    while any(each.away for each in one.readers):
+    while any(each.away for each in one.members):
         comes_back(one)
-    while len(one.readers) < 2:
+    while len(one.members) < 2:
         comes(one)
     one.settle()
     CONDITIONS[condition](one)
@@ -134,15 +134,15 @@ def _calm(one):
     background, and nobody reads that by name, so that the group cannot settle before."""
     one.assignor = "uniform"
     all_change_the_assignor(one)
-    reader, topic = one.rng.choice(one.present), one.rng.choice(list(one.counts))
+    member, topic = one.rng.choice(one.present), one.rng.choice(list(one.counts))
     for each in one.present:
-        matches = {"names": [], "regex": topic} if each is reader else {}
+        matches = {"names": [], "regex": topic} if each is member else {}
         one.beat(each, **{"names": [name for name in one.counts if name != topic], "regex": "", **matches})
     one.settle()
 
 
 def _away(one):
-    while not any(each.instance for each in one.readers):
+    while not any(each.instance for each in one.members):
         _makes_room(one)
         comes(one)
     one.settle()
@@ -159,20 +159,20 @@ def _unsettled(one):
 
 
 def says_names(one):
-    reader = one.rng.choice(one.present)
-    one.beat(reader, owned=False, names=list(one.counts) if len(reader.said["names"]) < len(one.counts) else [])
+    member = one.rng.choice(one.present)
+    one.beat(member, owned=False, names=list(one.counts) if len(member.said["names"]) < len(one.counts) else [])
 
 
 def _changed(one):
     """A topic changes, and nobody has asked since."""
-    one.rng.choice([grows] if any(each.said["regex"] for each in one.readers) else [grows, made_again])(one)
+    one.rng.choice([grows] if any(each.said["regex"] for each in one.members) else [grows, made_again])(one)
 
 
 def _empty(one):
-    for reader in one.present:
-        one.ask(reader, -1, instance=reader.instance).must_succeed()
-    one.gone += one.readers
-    one.readers = []
+    for member in one.present:
+        one.ask(member, -1, instance=member.instance).must_succeed()
+    one.gone += one.members
+    one.members = []
 
 
 def _dead(one):
@@ -182,11 +182,11 @@ def _dead(one):
 
 
 def _makes_room(one):
-    if len(one.readers) == 4:
-        reader = one.rng.choice(one.present)
-        one.ask(reader, -1, instance=reader.instance).must_succeed()
-        one.readers.remove(reader)
-        one.gone.append(reader)
+    if len(one.members) == 4:
+        member = one.rng.choice(one.present)
+        one.ask(member, -1, instance=member.instance).must_succeed()
+        one.members.remove(member)
+        one.gone.append(member)
 
 
 CONDITIONS = {CALM: _calm, AWAY: _away, UNSETTLED: _unsettled, CHANGED: _changed, EMPTY: _empty, DEAD: _dead}

@@ -1,6 +1,6 @@
 """What members of a KIP-848 group may say next, and who must be refused: steps of cases that draw them."""
 
-from brokertrial.suites.cases.groups._consumers import AWAY, LONG_MS, Reader
+from brokertrial.suites.cases.groups._consumers import AWAY, LONG_MS, ConsumerModel
 from brokertrial.wire import errors
 
 MOST = 4
@@ -8,13 +8,13 @@ MOST = 4
 
 def steps_of(one):
     """While somebody is away nothing moves that it may have."""
-    return [*steps_of_members(one), *([] if any(each.away for each in one.readers) else [grows, made_again])]
+    return [*steps_of_members(one), *([] if any(each.away for each in one.members) else [grows, made_again])]
 
 
 def steps_of_members(one):
     """Those that leave the topics as they are."""
     calm = [says_all, says_all, says_nothing, begins_anew, goes_a_while]
-    if any(each.away for each in one.readers):
+    if any(each.away for each in one.members):
         return [*calm, comes_back, comes_back, comes_back]
     moves = [*[comes] * 3, *[goes] * 2, *[says_some] * 3, *[unsubscribes] * 2, all_change_the_assignor]
     return [*calm, *moves]
@@ -28,75 +28,75 @@ def some(one):
 
 
 def comes(one):
-    if len(one.readers) < MOST:
-        taken = [each.instance for each in one.readers]
+    if len(one.members) < MOST:
+        taken = [each.instance for each in one.members]
         free = [name for name in ("i1", "i2", "i3") if name not in taken]
         instance = one.rng.choice(free) if free and one.rng.random() < 0.6 else None
-        reader = Reader(one.wire.name("m"), instance, some(one))
-        reader.said |= {"assignor": one.rng.choice((None, one.assignor)), "rack": one.rng.choice((None, "r1"))}
-        one.readers.append(reader)
-        one.beat(reader)
+        member = ConsumerModel(one.wire.name("m"), instance, some(one))
+        member.said |= {"assignor": one.rng.choice((None, one.assignor)), "rack": one.rng.choice((None, "r1"))}
+        one.members.append(member)
+        one.beat(member)
 
 
 def goes(one):
     """For good, a static member also without saying that it is one."""
-    if len(one.readers) > 1:
-        reader = one.rng.choice(one.present)
-        instance = reader.instance if one.rng.random() < 0.6 else None
-        one.ask(reader, -1, instance=instance).must_succeed().must_have("member_epoch", -1)
-        one.readers.remove(reader)
-        one.gone.append(reader)
+    if len(one.members) > 1:
+        member = one.rng.choice(one.present)
+        instance = member.instance if one.rng.random() < 0.6 else None
+        one.ask(member, -1, instance=instance).must_succeed().must_have("member_epoch", -1)
+        one.members.remove(member)
+        one.gone.append(member)
 
 
 def goes_a_while(one):
     if static := [each for each in one.present if each.instance]:
-        reader = one.rng.choice(static)
-        one.ask(reader, AWAY, instance=reader.instance).must_succeed().must_have("member_epoch", AWAY)
-        reader.epoch, reader.held = AWAY, reader.owned
+        member = one.rng.choice(static)
+        one.ask(member, AWAY, instance=member.instance).must_succeed().must_have("member_epoch", AWAY)
+        member.epoch, member.held = AWAY, member.owned
 
 
 def comes_back(one):
     """Under a new id, with what it had."""
-    reader = one.rng.choice([each for each in one.readers if each.away])
-    one.fenced.append(Reader(reader.id, reader.instance, []))
-    had, reader.id, reader.epoch = reader.owned, one.wire.name("m"), 0
-    answer = one.beat(reader)
-    answer.must(reader.owned == had, f"it is told {reader.owned}; before it was away it owned {had}", "assignment")
+    member = one.rng.choice([each for each in one.members if each.away])
+    one.fenced.append(ConsumerModel(member.id, member.instance, []))
+    had, member.id, member.epoch = member.owned, one.wire.name("m"), 0
+    answer = one.beat(member)
+    answer.must(member.owned == had, f"it is told {member.owned}; before it was away it owned {had}", "assignment")
 
 
 def says_all(one):
     if one.present:
-        reader = one.rng.choice(one.present)
-        had = reader.owned
-        answer = one.beat(reader, full=True)
-        answer.must(reader.owned == had, f"it is told {reader.owned}; it owns {had}", "assignment")
+        member = one.rng.choice(one.present)
+        had = member.owned
+        answer = one.beat(member, full=True)
+        answer.must(member.owned == had, f"it is told {member.owned}; it owns {had}", "assignment")
 
 
 def says_nothing(one):
     """Neither wishes nor partitions: all stays."""
-    for reader in one.present:
-        had = reader.owned
-        answer = one.beat(reader, owned=False)
-        answer.must(reader.owned == had, f"it is told {reader.owned}; it owns {had}", "assignment")
+    for member in one.present:
+        had = member.owned
+        answer = one.beat(member, owned=False)
+        answer.must(member.owned == had, f"it is told {member.owned}; it owns {had}", "assignment")
 
 
 def says_some(one):
-    reader = one.rng.choice(one.present)
+    member = one.rng.choice(one.present)
     wishes = {
         "names": some(one),
         "regex": one.rng.choice(["", "|".join(some(one))]),
         "assignor": one.assignor,
-        "rack": "r2" if reader.said["rack"] == "r1" else "r1",
+        "rack": "r2" if member.said["rack"] == "r1" else "r1",
     }
     named = one.rng.sample(list(wishes), one.rng.randint(1, 2))
-    one.beat(reader, owned=one.rng.random() < 0.5, **{key: wishes[key] for key in named})
+    one.beat(member, owned=one.rng.random() < 0.5, **{key: wishes[key] for key in named})
 
 
 def all_change_the_assignor(one):
     """One after the other: where two assignors have as many votes 4.4.0 never settles (since KAFKA-20434)."""
     one.assignor = "range" if one.assignor == "uniform" else "uniform"
-    for reader in one.present:
-        one.beat(reader, assignor=one.assignor)
+    for member in one.present:
+        one.beat(member, assignor=one.assignor)
 
 
 def unsubscribes(one):
@@ -108,14 +108,14 @@ def begins_anew(one):
     """Epoch 0 again under the same id: a dynamic member has what it had, a static one that did not leave is refused."""
     if not one.present:
         return
-    reader = one.rng.choice(one.present)
-    if reader.instance:
-        unreleased(one, reader)
+    member = one.rng.choice(one.present)
+    if member.instance:
+        unreleased(one, member)
         return
-    epoch, had, reader.epoch = reader.epoch, reader.owned, 0
-    answer = one.beat(reader)
-    same = (reader.epoch, reader.owned) == (epoch, had)
-    answer.must(same, f"it is in {reader.epoch} and owns {reader.owned}; it was {epoch} and {had}", "member_epoch")
+    epoch, had, member.epoch = member.epoch, member.owned, 0
+    answer = one.beat(member)
+    same = (member.epoch, member.owned) == (epoch, had)
+    answer.must(same, f"it is in {member.epoch} and owns {member.owned}; it was {epoch} and {had}", "member_epoch")
 
 
 def grows(one):
@@ -127,7 +127,7 @@ def grows(one):
 
 def made_again(one):
     """A topic goes and comes again with other partitions; where a pattern matches it that may take long."""
-    if any(each.said["regex"] for each in one.readers):
+    if any(each.said["regex"] for each in one.members):
         return
     topic = one.rng.choice(list(one.counts))
     one.wire.delete_topic(topic).must_succeed()
@@ -148,27 +148,27 @@ def made_again(one):
 def refused(one):
     """Who is not in it, was replaced, claims what is held, or is in another epoch."""
     for gone in one.gone[-2:]:
-        held = any(each.instance == gone.instance for each in one.readers if gone.instance)
+        held = any(each.instance == gone.instance for each in one.members if gone.instance)
         for epoch in (1, -1):
             one.ask(gone, epoch).must_be_refused(errors.UNKNOWN_MEMBER_ID)
             answer = one.ask(gone, epoch, instance=gone.instance)
             answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
     for old in one.fenced[-2:]:
-        held = any(each.instance == old.instance for each in one.readers)
+        held = any(each.instance == old.instance for each in one.members)
         for epoch in (1, -1, AWAY):
             answer = one.ask(old, epoch, instance=old.instance)
             answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
         one.ask(old, 1).must_be_refused(errors.UNKNOWN_MEMBER_ID)
-    for reader in one.present[-2:]:
-        wrong = one.rng.choice([reader.epoch + 1, max(1, reader.epoch - 1)])
-        if wrong != reader.epoch:
+    for member in one.present[-2:]:
+        wrong = one.rng.choice([member.epoch + 1, max(1, member.epoch - 1)])
+        if wrong != member.epoch:
             answer = one.ask(
-                reader, wrong, instance=reader.instance, **one.rng.choice(({}, {"subscribed_topic_names": []}))
+                member, wrong, instance=member.instance, **one.rng.choice(({}, {"subscribed_topic_names": []}))
             )
             answer.must_be_refused(errors.FENCED_MEMBER_EPOCH)
-        if reader.instance and one.rng.random() < 0.5:
-            unreleased(one, Reader(one.wire.name("m"), reader.instance, []))
-    one.ask(Reader(one.wire.name("m"), None, []), 3).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+        if member.instance and one.rng.random() < 0.5:
+            unreleased(one, ConsumerModel(one.wire.name("m"), member.instance, []))
+    one.ask(ConsumerModel(one.wire.name("m"), None, []), 3).must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
 def unreleased(one, claims):
@@ -187,14 +187,14 @@ def commits(one, turn):
     """A member commits and asks in its epoch; in another epoch, in an old version or as nobody it may not."""
     if not one.present:
         return
-    wire, topic, reader = one.wire, next(iter(one.counts)), one.rng.choice(one.present)
+    wire, topic, member = one.wire, next(iter(one.counts)), one.rng.choice(one.present)
     stale, unknown = errors.STALE_MEMBER_EPOCH, errors.UNKNOWN_MEMBER_ID
-    others = [(reader.id, reader.epoch + 1, stale), ("", -1, unknown), (wire.name("m"), reader.epoch, unknown)]
-    others += [(each.id, reader.epoch, unknown) for each in (one.gone + one.fenced)[-1:]]
+    others = [(member.id, member.epoch + 1, stale), ("", -1, unknown), (wire.name("m"), member.epoch, unknown)]
+    others += [(each.id, member.epoch, unknown) for each in (one.gone + one.fenced)[-1:]]
     id_, epoch, error = one.rng.choice(others)
     wire.commit(one.name, topic, offset=999, member_id=id_, generation=epoch, version=9).must_be_refused(error)
     if one.rng.random() < 0.7:
-        answer = wire.commit(one.name, topic, offset=turn, member_id=reader.id, generation=reader.epoch, version=9)
+        answer = wire.commit(one.name, topic, offset=turn, member_id=member.id, generation=member.epoch, version=9)
         answer.must_succeed()
         one.offset = turn
     wire.committed(one.name, topic).must_be(one.offset)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from brokertrial.suites.cases.groups._classic import LONG_MS
-from brokertrial.suites.cases.groups._consumers import Consumers, Reader
+from brokertrial.suites.cases.groups._consumers import ConsumerModel, Consumers
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -28,8 +28,8 @@ class TurningGroup:
         self.turns += 1
         if self.kind == CLASSIC:
             self.kind = CONSUMER
-            self.consumers.readers = [Reader(self.wire.name("m"), None, [self.topic])]
-            self.consumers.beat(self.consumers.readers[0])
+            self.consumers.members = [ConsumerModel(self.wire.name("m"), None, [self.topic])]
+            self.consumers.beat(self.consumers.members[0])
             self.consumers.settle()
         else:
             self.kind = CLASSIC
@@ -41,26 +41,26 @@ class TurningGroup:
         self.must_be_of_its_kind()
 
     def _goes(self):
-        for reader in self.consumers.readers:
-            self.consumers.ask(reader, -1).must_succeed()
-        self.consumers.readers = []
+        for member in self.consumers.members:
+            self.consumers.ask(member, -1).must_succeed()
+        self.consumers.members = []
         if self.member is not None:
             self.member.leave().must_succeed()
         self.member = None
 
     def reloaded(self, *, answered):
         self.wire.eventually(self.must_be_of_its_kind, within=10)
-        for reader in self.consumers.readers:
-            before = (reader.epoch, reader.owned)
-            answer = self.consumers.beat(reader)
-            answer.must((reader.epoch, reader.owned) == before, f"it was {before} and is in {reader.epoch}")
+        for member in self.consumers.members:
+            before = (member.epoch, member.owned)
+            answer = self.consumers.beat(member)
+            answer.must((member.epoch, member.owned) == before, f"it was {before} and is in {member.epoch}")
         if self.member is not None:
             self.member.heartbeat().must_succeed()
             self.member.sync().must_bring(b"given")
 
     def must_be_of_its_kind(self):
         """It is described as a group of its kind and as none of the other, and listed once."""
-        there = bool(self.consumers.readers or self.member)
+        there = bool(self.consumers.members or self.member)
         state = "Stable" if there else "Empty"
         answer = self._ask(request("ConsumerGroupDescribe", group_ids=[self.name]))
         row = answer.struct.groups[0]

@@ -1,6 +1,7 @@
 """A classic group that is asked whatever is drawn while its coordinators stop, are killed and move."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._classic import APIS as CLASSIC_APIS
 from brokertrial.suites.cases.groups._classic import STABLE
 from brokertrial.suites.cases.groups._classic_kept import (
     DEAD,
@@ -15,18 +16,7 @@ from brokertrial.suites.cases.groups._classic_kept import (
 from brokertrial.suites.cases.groups._classic_steps import commits, refused, settles
 from brokertrial.suites.cases.groups._over import over
 
-APIS = {
-    "JoinGroup": 5,
-    "SyncGroup": 3,
-    "Heartbeat": 3,
-    "LeaveGroup": 3,
-    "DescribeGroups": 4,
-    "ListGroups": 0,
-    "OffsetCommit": 7,
-    "OffsetFetch": 2,
-    "OffsetDelete": 0,
-    "DeleteGroups": 0,
-}
+APIS = CLASSIC_APIS | {"OffsetDelete": 0, "DeleteGroups": 0}
 STEPS, BETWEEN = 30, 5
 MET = ((STABLE, STABLE, UNFINISHED), (STABLE, NONE_LEFT, UNFINISHED), (STABLE, NONE_LEFT, DEAD))
 """What the groups are in, in a drawn order, each time that a coordinator goes down."""

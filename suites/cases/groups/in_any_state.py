@@ -1,19 +1,9 @@
 """A classic group that is asked whatever is drawn, in whatever state it is: every answer is followed."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.groups._classic import Group
+from brokertrial.suites.cases.groups._classic import APIS, Group
 from brokertrial.suites.cases.groups._classic_steps import commits, refused, settles, steps_of
 
-APIS = {
-    "JoinGroup": 5,
-    "SyncGroup": 3,
-    "Heartbeat": 3,
-    "LeaveGroup": 3,
-    "DescribeGroups": 4,
-    "ListGroups": 0,
-    "OffsetCommit": 7,
-    "OffsetFetch": 2,
-}
 STEPS = 200
 
 

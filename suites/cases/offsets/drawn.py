@@ -1,7 +1,7 @@
 """Logs of every kind, asked for offsets in drawn ways and in every version: each row says what the log holds."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.fetch._drawn_logs import Book, learn
+from brokertrial.suites.cases.fetch._drawn_logs import DrawnLogs, learn
 from brokertrial.suites.probe.answer import Response
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -9,7 +9,7 @@ from brokertrial.wire.messages import request
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 COMMITTED_SINCE, EPOCHS_SINCE = 2, 4
-ROUNDS, STEPS, QUESTIONS = 3, 20, 40
+QUESTIONS = 40
 NUMBER_OF_NONE = 99
 APIS = {"ListOffsets": 1, "OffsetForLeaderEpoch": 2, "InitProducerId": 0, "DeleteRecords": 0, "Metadata": 7}
 
@@ -36,33 +36,27 @@ def every_row_names_what_the_log_holds(wire, topic_of, rng):
     Three logs; batches of equal and unordered times, of two transactional producers and of none; the start moves. 60
     drawn steps, 140 drawn requests.
     """
-    book = Book(wire, topic_of, rng)
-    for _ in range(ROUNDS):
-        book.write(STEPS)
-        book.must_have_been_busy()
-        ask_in_every_way(book, QUESTIONS)
-    for number in (0, 1):
-        book.finish(number, number == 0)
-    ask_in_every_way(book, QUESTIONS // 2)
+    drawn = DrawnLogs(wire, topic_of, rng)
+    drawn.asked_between(ask_in_every_way, QUESTIONS)
 
 
-def ask_in_every_way(book, questions):
+def ask_in_every_way(drawn, questions):
     """Drawn requests, each in a drawn version."""
-    wire, rng = book.wire, book.rng
-    for log in book.logs:
+    wire, rng = drawn.wire, drawn.rng
+    for log in drawn.logs:
         learn(wire, log)
-    now = {log.place: wire.leader_epoch(*log.place) for log in book.logs}
+    now = {log.place: wire.leader_epoch(*log.place) for log in drawn.logs}
     nowhere = wire.name("nowhere")
     for _ in range(questions):
         version = rng.choice(wire.versions("ListOffsets"))
-        rows = [_row(rng, log, now[log.place], version) for log in rng.sample(book.logs, rng.randint(1, 3))]
+        rows = [_row(rng, log, now[log.place], version) for log in rng.sample(drawn.logs, rng.randint(1, 3))]
         rows += [rng.choice(rows)] if rng.random() < 0.2 else []
         bad = ((nowhere, 0), (rng.choice(rows).place[0], NUMBER_OF_NONE))
         rows += [Row(place, LATEST) for place in bad if rng.random() < 0.25]
         rng.shuffle(rows)
         committed = rng.random() < 0.5
-        _must_name(_asked(book, rows, committed, version), rows, now, committed)
-    _must_end(book, now, nowhere)
+        _must_name(_asked(drawn, rows, committed, version), rows, now, committed)
+    _must_end(drawn, now, nowhere)
 
 
 def _row(rng, log, epoch, version):
@@ -74,7 +68,7 @@ def _row(rng, log, epoch, version):
     return Row(log.place, at, log=log, epoch=rng.choice((-1, -1, -1, epoch, epoch + 1, epoch + 9, max(epoch - 1, -1))))
 
 
-def _asked(book, rows, committed, version):
+def _asked(drawn, rows, committed, version):
     topics: dict[str, list[dict[str, int]]] = {}
     for row in rows:
         part = {"partition_index": row.place[1], "current_leader_epoch": row.epoch, "timestamp": row.at}
@@ -86,7 +80,7 @@ def _asked(book, rows, committed, version):
         timeout_ms=10_000,
         topics=[{"name": name, "partitions": parts} for name, parts in topics.items()],
     )
-    return book.wire.ask_as(Response, asked, version=version, to=book.node)
+    return drawn.wire.ask_as(Response, asked, version=version, to=drawn.node)
 
 
 def _must_name(answer, rows, now, committed):
@@ -165,12 +159,12 @@ def _newest(log):
     return found
 
 
-def _must_end(book, now, nowhere):
+def _must_end(drawn, now, nowhere):
     """Where epochs ended, those that were, that are and that are to come, in every version."""
-    wire, rng = book.wire, book.rng
+    wire, rng = drawn.wire, drawn.rng
     for version in wire.versions("OffsetForLeaderEpoch"):
         rows = []
-        for log in book.logs:
+        for log in drawn.logs:
             epoch = now[log.place]
             current = rng.choice((-1, -1, epoch, epoch + 1, max(epoch - 1, -1)))
             rows.append(Row(log.place, rng.randint(-1, epoch + 2), log=log, epoch=current))
@@ -185,7 +179,7 @@ def _must_end(book, now, nowhere):
             for row in rows
         ]
         asked = request("OffsetForLeaderEpoch", replica_id=-1, topics=topics)
-        answer = wire.ask_as(Response, asked, version=version, to=book.node)
+        answer = wire.ask_as(Response, asked, version=version, to=drawn.node)
         told = {
             (topic.topic, part.partition): (part.error_code, part.leader_epoch, part.end_offset)
             for topic in answer.struct.topics
