@@ -296,7 +296,7 @@ class FollowedTopics:
         found = Counter([*kept, *{row for row in told if row[0] in twice}])
         wanted = Counter({(row.name, row.error) for row in rows})
         extra, missing = sorted(found - wanted), sorted(wanted - found)
-        answer.must(not extra and not missing, f"there is {extra}; there must be {missing}", field)
+        answer.must(not extra and not missing, f"error codes are {extra}; they must be {missing}", field)
 
     def _version(self, api, lowest=0):
         return self.rng.choice([each for each in self.wire.versions(api) if each >= lowest])
@@ -332,7 +332,10 @@ class FollowedTopics:
         found = {row.name: (row.error_code, str(row.topic_id), len(row.partitions)) for row in answer.struct.topics}
         wanted = {name: (0, str(one.id), one.partitions) for name, one in self.there.items()}
         wanted |= {name: (NO_TOPIC, str(ZERO_UUID), 0) for name in self.gone}
-        answer.must(found == wanted, f"error codes, ids, partitions are {found}; they must be {wanted}", "topics")
+        wrong = {name: found.get(name) for name in [*wanted, *found] if found.get(name) != wanted.get(name)}
+        right = {name: wanted.get(name) for name in wrong}
+        what = f"error code, id and number of partitions are {wrong}; they must be {right}"
+        answer.must(not wrong, what, "topics")
         for row in answer.struct.topics:
             placed = self.there[row.name].placed if row.name in self.there else {}
             nodes = {part.partition_index: list(part.replica_nodes) for part in row.partitions}
