@@ -97,8 +97,11 @@ class AdminFamily(Core):
             timeout_ms=20_000,
         )
         answer = self._of_controller(asked, version, to, step="" if version or to else "topic-deletion")
+        done = {row.name for row in answer.struct.responses if row.error_code == 0}
         for name in topics:
-            self._topics.pop(name, None)
+            view = self._topics.pop(name, None)
+            if name in done and view is not None and view.topic_id != ZERO_UUID:
+                self._deleted_ids.add(view.topic_id)
         self.deleted_topics.update(topics)
         return answer
 

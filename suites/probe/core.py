@@ -74,7 +74,7 @@ class Core(CaseConditions):
         self.traffic = Traffic()
         self.situation = Situation()
         self.metadata_version = case_context.metadata_version
-        self.made_topics, self.deleted_topics = list[str](), set[str]()
+        self.made_topics, self.deleted_topics, self._deleted_ids = list[str](), set[str](), set[Any]()
         self.made_groups: list[str] = []
         self.journal: Callable[[str], None] = lambda name: None
         """Is told of every topic and group before it is made."""

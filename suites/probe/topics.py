@@ -57,11 +57,13 @@ class TopicsFamily(AdminFamily):
         self.await_topic(topic)
 
     def await_topic(self, topic: str) -> None:
-        """Waits until every node knows the topic and every partition has a leader that serves it."""
+        """Waits until every node knows the topic, not one of its name that was deleted, and each partition has a leader
+        that serves it."""
+        again = ", which was made again, by another id," if topic in self.deleted_topics else ""
         self.until(
             lambda: all(self._knows(node, topic) for node in self.nodes),
             within=READY_S,
-            what=f"every node knows topic {topic} with its leaders and in-sync replicas",
+            what=f"every node knows topic {topic}{again} with its leaders and in-sync replicas",
         )
         self.refresh_metadata(topic)
         for partition in self.known_partitions(topic):
@@ -126,6 +128,7 @@ class TopicsFamily(AdminFamily):
         rows = [row for row in self._metadata(topic, node=node).topics if row.name == topic and row.error_code == 0]
         return (
             bool(rows)
+            and rows[0].topic_id not in self._deleted_ids  # a node may still show what was deleted
             and bool(rows[0].partitions)
             and all(
                 part.error_code == 0 and part.leader_id >= 0 and len(part.isr_nodes) >= len(part.replica_nodes)
