@@ -114,7 +114,7 @@ def _fault(wanted: Struct, node: Broker, *, twice: bool) -> WrongSetting | None:
 
 def _placement_fault(wanted: Struct, node: Broker) -> WrongSetting | None:
     if not wanted.assignments:
-        return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=len(node.live_brokers()))
+        return shape_fault(wanted.num_partitions, wanted.replication_factor, brokers=len(node.known_brokers()))
     for field, value in (("replication factor", wanted.replication_factor), ("partition count", wanted.num_partitions)):
         if value != -1:
             return WrongSetting(
@@ -126,7 +126,7 @@ def _placement_fault(wanted: Struct, node: Broker) -> WrongSetting | None:
         return WrongSetting(
             errors.INVALID_REPLICA_ASSIGNMENT, "Found multiple manual partition assignments for one partition"
         )
-    return assignment_fault(by_index, node.known_brokers())
+    return assignment_fault(by_index, node.known_brokers(), node.live_brokers())
 
 
 def _create(wanted: Struct, node: Broker, *, make: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import logging
 import random
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 
 from brokertrial.reference_impl import api
@@ -139,7 +139,7 @@ class Node:
         """The broker that clients are told to ask for changes: any will do, each passes them on."""
         return min(self.live_brokers(), default=-1)
 
-    def known_brokers(self) -> Container[int]:
+    def known_brokers(self) -> Collection[int]:
         """All brokers that ever registered, alive or not."""
         return self.image.brokers if self.image.brokers else self.live_brokers()
 
@@ -276,10 +276,13 @@ class Node:
         return self.controller.create_topic(name, placed, configs, internal=internal)
 
     def spread(self, partitions: int, factor: int) -> list[list[int]]:
-        """Brokers for new partitions, spread evenly; -1: the default replication factor."""
+        """Brokers for new partitions, spread evenly, dead ones only where there are too few others and last; -1: the
+        default replication factor."""
         brokers = sorted(self.live_brokers())
+        dead = sorted(set(self.known_brokers()) - set(brokers))
         wanted = self.config["default.replication.factor"] if factor == -1 else factor
-        return self.controller.spread(brokers, partitions, min(wanted, len(brokers)))
+        placed = self.controller.spread(brokers, partitions, min(wanted, len(brokers)))
+        return [on + dead[: wanted - len(on)] for on in placed]
 
     def delete_topic(self, topic: TopicImage) -> None:
         """Forgets a topic for good, and deletes its data."""

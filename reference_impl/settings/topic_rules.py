@@ -95,8 +95,10 @@ def batch_fault(partitions: int) -> WrongSetting | None:
     return None
 
 
-def assignment_fault(assignments: dict[int, list[int]], registered: Container[int]) -> WrongSetting | None:
-    """Why partitions cannot be placed by hand like this, on a cluster of these brokers."""
+def assignment_fault(
+    assignments: dict[int, list[int]], registered: Container[int], live: Container[int]
+) -> WrongSetting | None:
+    """Why partitions cannot be placed by hand like this, on a cluster of these brokers of which these are alive."""
     for brokers in assignments.values():
         if not brokers:
             return WrongSetting(
@@ -111,6 +113,11 @@ def assignment_fault(assignments: dict[int, list[int]], registered: Container[in
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {one}, but no such broker is registered.",
                 )
+        if not any(one in live for one in brokers) and not bugs.on("X05"):
+            return WrongSetting(
+                errors.INVALID_REPLICA_ASSIGNMENT,
+                "All brokers specified in the manual partition assignment are fenced or in controlled shutdown.",
+            )
     if sorted(assignments) != list(range(len(assignments))):
         return WrongSetting(
             errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
