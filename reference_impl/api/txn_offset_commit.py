@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.offset_commit import WantedOffset, screen, store
 from brokertrial.reference_impl.group.commits import commit_refusal
@@ -48,6 +49,8 @@ def _stored(
     request: Struct, topics: list[dict[str, Any]], wanted: list[WantedOffset], refusal: int, context: Context
 ) -> Struct:
     refusal = refusal or _refusal(request, context, wanted)
+    if not refusal and bugs.on("D03"):
+        context.node.groups.keep_alive(request.group_id, request.member_id)
     store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))
     return response("TxnOffsetCommit", topics=topics)
 

@@ -80,6 +80,8 @@ def heartbeat(
     changes: list[GroupChange] = []
     found = _member(group, request, changes)
     if isinstance(found, Refusal):
+        if ("session", request.member_id) in group.deadlines and bugs.on("D04"):
+            group.deadlines["session", request.member_id] = now + limits.session_timeout_ms
         return found
     updated = _updated(found, request)
     if updated != group.members.get(found.member_id):

@@ -77,12 +77,6 @@ class ConsumerGroups:
         self._write(group.group_id, consumer_layout.burial(group))
         del self._groups[group.group_id]
 
-    def keep_alive(self, group: ConsumerGroup, member_id: str) -> None:
-        """A commit is a sign of life too."""
-        if member_id in group.members:
-            group.deadlines["session", member_id] = self._now() + self.limits(group.group_id).session_timeout_ms
-            self._arm(group)
-
     # -- the log -------------------------------------------------------------------------------------------------
 
     def loaded(self, group: ConsumerGroup) -> None:

@@ -85,6 +85,8 @@ def heartbeat(group: ClassicGroup, member_id: str, instance_id: str | None, gene
     if refusal := group.refusal(member_id, instance_id):
         return errors.NONE if bugs.on("P41") else refusal
     if generation != group.generation:
+        if bugs.on("D01"):
+            keep_alive(group, group.members[member_id], now)
         return errors.ILLEGAL_GENERATION
     keep_alive(group, group.members[member_id], now)
     called = group.state is GroupState.PREPARING and not bugs.on("N04")
@@ -242,7 +244,8 @@ def _static_returns(
 def _update(member: ClassicMember, request: JoinRequest, ticket: Ticket) -> None:
     member.protocols = request.protocols
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
-    member.session_timeout_ms = request.session_timeout_ms
+    if not bugs.on("D07"):
+        member.session_timeout_ms = request.session_timeout_ms
     member.join = ticket
 
 
@@ -324,7 +327,8 @@ def _complete(group: ClassicGroup, now: int, out: list[Effect]) -> None:
         if member.join is not None:
             out.append(_welcome(group, member, member.join))
             member.join = None
-        keep_alive(group, member, now)
+        if not bugs.on("D05"):
+            keep_alive(group, member, now)
         member.is_new = False
         group.awaited.add(member.member_id)
     group.deadlines[_SYNC] = now + group.rebalance_timeout_ms()
@@ -376,7 +380,8 @@ def _answer_syncs(group: ClassicGroup, error: int, now: int, out: list[Effect]) 
         kind = (None, None) if error else (group.protocol_type, group.protocol)
         out.append(SyncResult(member.sync, error, *kind, member.assignment))
         member.sync = None
-        keep_alive(group, member, now)
+        if not bugs.on("D06"):
+            keep_alive(group, member, now)
 
 
 def _sync_refusal(

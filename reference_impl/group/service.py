@@ -228,11 +228,11 @@ class GroupService:
         return self._groups[group_id]
 
     def keep_alive(self, group_id: str, member_id: str) -> None:
-        """A commit is a sign of life too."""
-        group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            self.consumer.keep_alive(group, member_id)
-        elif group is not None and member_id in group.members and group.state is not GroupState.COMPLETING:
+        """A commit is a sign of life too, of a classic member."""
+        group = self.classic(group_id)
+        if group is None or member_id not in group.members or bugs.on("D02"):
+            return
+        if group.state is not GroupState.COMPLETING:
             rebalance.keep_alive(group, group.members[member_id], self.now())
             self._arm(group)
 

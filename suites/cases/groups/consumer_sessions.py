@@ -1,14 +1,12 @@
 """Sessions of KIP-848 members: as long as the group's setting says, which changes, and for those who are away too."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.probe.admin import GROUP, SET
+from brokertrial.suites.cases.groups._group_settings import set_session as _set
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
 from brokertrial.wire import errors
-from brokertrial.wire.messages import request
 
 APIS = {"ConsumerGroupHeartbeat": 1, "IncrementalAlterConfigs": 1, "DescribeConfigs": 1}
 ON = {"group.version": 1}
-SESSION = "consumer.session.timeout.ms"
 SHORT_MS, LONG_MS, LATE_MS = 2_000, 30_000, 4_000
 
 
@@ -73,24 +71,6 @@ def who_is_away_for_longer_than_a_session_is_expelled(wire, topic_of, group):
     again = ConsumerGroupMember(wire, group, topic, instance_id="i1")
     again.beat().must_succeed()
     reconcile(stays, again, partitions=2)
-
-
-def _set(wire, group, timeout_ms):
-    """The group's own session timeout, in force at its coordinator."""
-    answer = wire.change_configs(GROUP, group, [(SESSION, SET, str(timeout_ms))])
-    if answer.struct.responses[0].error_code in (errors.INVALID_CONFIG, errors.INVALID_REQUEST):
-        wire.not_applicable(f"groups may not have {SESSION}={timeout_ms} here", "refused-by-settings")
-    answer.must_succeed()
-    asked = request(
-        "DescribeConfigs",
-        resources=[{"resource_type": GROUP, "resource_name": group, "configuration_keys": [SESSION]}],
-    )
-
-    def in_force():
-        told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
-        return [row.value for row in told.struct.results[0].configs] == [str(timeout_ms)]
-
-    wire.until(in_force, within=10, what=f"the coordinator has {SESSION}={timeout_ms}")
 
 
 def _both_beat(wire, stays, silent):

@@ -1,0 +1,25 @@
+"""Settings that a KIP-848 group may have of its own, and when they are in force at its coordinator."""
+
+from brokertrial.suites.probe.admin import GROUP, SET
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+SESSION = "consumer.session.timeout.ms"
+
+
+def set_session(wire, group, timeout_ms):
+    """The group's own session timeout, in force at its coordinator."""
+    answer = wire.change_configs(GROUP, group, [(SESSION, SET, str(timeout_ms))])
+    if answer.struct.responses[0].error_code in (errors.INVALID_CONFIG, errors.INVALID_REQUEST):
+        wire.not_applicable(f"groups may not have {SESSION}={timeout_ms} here", "refused-by-settings")
+    answer.must_succeed()
+    asked = request(
+        "DescribeConfigs",
+        resources=[{"resource_type": GROUP, "resource_name": group, "configuration_keys": [SESSION]}],
+    )
+
+    def in_force():
+        told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
+        return [row.value for row in told.struct.results[0].configs] == [str(timeout_ms)]
+
+    wire.until(in_force, within=10, what=f"the coordinator has {SESSION}={timeout_ms}")
