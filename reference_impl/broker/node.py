@@ -14,7 +14,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 
-from brokertrial.reference_impl import api
+from brokertrial.reference_impl import api, bugs
 from brokertrial.reference_impl.api.fetch_sessions import FetchSessions
 from brokertrial.reference_impl.broker.channel import ControlChannel
 from brokertrial.reference_impl.broker.chores import Chores
@@ -237,7 +237,8 @@ class Node:
                 log.exception("retention of %s-%d failed", partition.topic, partition.index)
 
     def _forget_idle_producers(self) -> None:
-        before_ms = self.clock.now_ms() - self.config["producer.id.expiration.ms"]
+        expiration_ms = 86_400_000 if bugs.on("T02") else self.config["producer.id.expiration.ms"]
+        before_ms = self.clock.now_ms() - expiration_ms
         for partition in self.replicas:
             partition.log.producers.expire(before_ms)
 

@@ -195,6 +195,8 @@ class ProducerTable:
             entry.batches.clear()
             entry.epoch = marker.producer_epoch
         self._marker_ends_waiting(marker)
+        if bugs.on("T06"):
+            entry.batches.clear()
         began, entry.open_transaction = entry.open_transaction, None
         self._open.pop(marker.producer_id, None)
         entry.coordinator_epoch = coordinator_epoch
@@ -222,10 +224,11 @@ class ProducerTable:
         idle = [
             e.producer_id
             for e in self.entries.values()
-            if e.open_transaction is None and e.last_timestamp < older_than_ms
+            if (e.open_transaction is None or bugs.on("T01")) and e.last_timestamp < older_than_ms
         ]
         for producer_id in idle:
             del self.entries[producer_id]
+            self._open.pop(producer_id, None)
         self._awaited = {id_: asked for id_, asked in self._awaited.items() if asked.asked_ms >= older_than_ms}
 
     # Snapshots: so that recovery need not read the log from its beginning.
@@ -263,9 +266,8 @@ class ProducerTable:
             at += cls._ENTRY.size
             batches = [RememberedBatch(*cls._BATCH.unpack_from(data, at + i * cls._BATCH.size)) for i in range(count)]
             at += count * cls._BATCH.size
-            yield ProducerEntry(
-                producer_id, epoch, coordinator_epoch, timestamp, None if began == -1 else began, batches
-            )
+            known = -1 if bugs.on("T05") else coordinator_epoch
+            yield ProducerEntry(producer_id, epoch, known, timestamp, None if began == -1 else began, batches)
 
 
 def follows(last: int, following: int) -> bool:

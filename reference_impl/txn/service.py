@@ -149,7 +149,12 @@ class TransactionService:
         if asked and self._node.config["transaction.partition.verification.enable"]:
             found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
             wrong = {p: code for p, code in found.items() if code and not bugs.on("M20b")}
-            codes.update({p: for_append(code, abortable=version > 10, add=version >= 12) for p, code in wrong.items()})
+            codes.update(
+                {
+                    p: for_append(code, abortable=version > _last_before_abortable("Produce"), add=version >= 12)
+                    for p, code in wrong.items()
+                }
+            )
         return codes
 
     async def ask_for_admission(
@@ -163,7 +168,10 @@ class TransactionService:
             asking = [p for p in partitions if p not in stale]
             add = version >= _JOINS_SINCE
             found = await asked(self._node, transactional_id, producer_id, epoch, asking, add=add) if asking else {}
-            told = {p: for_append(code, abortable=version > 10, add=add) for p, code in found.items()}
+            told = {
+                p: for_append(code, abortable=version > _last_before_abortable("Produce"), add=add)
+                for p, code in found.items()
+            }
             for where, code in (stale | told).items():
                 codes[where] = code
         return codes
@@ -176,7 +184,7 @@ class TransactionService:
         if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
             return stale
         found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=version >= 5)
-        code = for_append(found[where], abortable=version > 3, add=version >= 5)
+        code = for_append(found[where], abortable=version > _last_before_abortable("TxnOffsetCommit"), add=version >= 5)
         return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
 
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
@@ -185,7 +193,7 @@ class TransactionService:
         if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
             return stale
         code = self._admitted(transactional_id, producer_id, epoch, [where], add=version >= 5)[where]
-        code = for_append(code, abortable=version > 3, add=version >= 5)
+        code = for_append(code, abortable=version > _last_before_abortable("TxnOffsetCommit"), add=version >= 5)
         return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
 
     def _admitted(
@@ -331,6 +339,11 @@ def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
         if read.state is TransactionState.ONGOING and bugs.on("C09"):
             read = replace(read, started_ms=read.updated_ms)
         found[transactional_id] = read
+
+
+def _last_before_abortable(api: str) -> int:
+    """The last version of an API that does not know TRANSACTION_ABORTABLE (120)."""
+    return 10 - bugs.on("T03") if api == "Produce" else 3 - bugs.on("T04")
 
 
 def _nobody(transactional_id: str) -> Transaction:

@@ -68,6 +68,7 @@ leader.imbalance.check.interval.seconds=5
 log.initial.task.delay.ms=500
 log.retention.check.interval.ms=500
 log.cleaner.backoff.ms=500
+producer.id.expiration.check.interval.ms=500
 log.segment.delete.delay.ms=1000
 """
 

@@ -1,0 +1,398 @@
+"""Transactional ids that are followed: what each step makes of them, and all that must be told of each."""
+
+from brokertrial.suites.probe import batch, rebalance
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+APIS = {
+    "AddPartitionsToTxn": 0,
+    "AddOffsetsToTxn": 0,
+    "TxnOffsetCommit": 3,
+    "EndTxn": 0,
+    "DescribeTransactions": 0,
+    "ListTransactions": 0,
+    "DescribeProducers": 0,
+}
+WITHIN_S = 10
+LONG_MS = 3_600_000
+OFFSETS_TOPIC = "__consumer_offsets"
+STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
+TIMEOUTS_MS = (58_000, 59_000, 60_000)
+"""Longer than any transaction is left open; clusters may have a minute at most (transaction.max.timeout.ms)."""
+OLD_MS, EXPIRES_MS = 20_000, 55_000
+STEPS = (
+    *["begin"] * 5, *["offsets"] * 3, *["end"] * 4, "end wrongly", "end again", "end nothing",
+    *["init"] * 2, *["init again"] * 3, "strange",
+)  # fmt: skip
+BUSY = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE)
+
+
+class DrawnId:
+    """A transactional id as it must be."""
+
+    def __init__(self, name, newer):
+        self.name, self.newer = name, newer
+        self.id = self.epoch = self.began_ms = -1
+        self.start: int | None = -1
+        self.before: int | None = -1
+        self.later = False
+        self.before_its_end = None
+        """The epoch under which its last end was asked for, if that raised it and nothing has come since."""
+        self.timeout_ms, self.state = TIMEOUTS_MS[0], "Empty"
+        self.last = None
+        """The epoch from which the present one was asked for; None is unknown."""
+        self.held, self.gone, self.sequences, self.staged = {}, [], {}, {}
+
+
+class DrawnIds:
+    """The ids, a topic, and a group with one member: what each step makes of them."""
+
+    def __init__(self, wire, topic, group, rng):
+        self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
+        newer = wire.transaction_version >= 2
+        self.all = [DrawnId(wire.name(f"x{number}"), newer and number % 2 == 0) for number in range(4)]
+        self.offsets, self.puts = {}, 0
+        """Partition -> the how many-th offset that was staged is in force, and which it is: of two the later one."""
+        self.unknown = {}
+        self.member = wire.member(group, session_timeout_ms=60_000)
+        rebalance(self.member)
+        for one in self.all:
+            self.step_init(one)
+            self.must_be_described(one)
+
+    def end_what_is_old(self):
+        """Before it expires by itself."""
+        for old in self.all:
+            if old.state == "Ongoing" and self.wire.now_ms() > old.began_ms + OLD_MS:
+                self.step_end(old)
+                self.must_be_described(old)
+
+    def come_to_every_state(self):
+        """One that is aborted, one committed, one open with offsets, and one as it was."""
+        for one, commit in zip(self.all[:3], self.rng.sample((True, False, None), 3), strict=True):
+            self.step_offsets(one)
+            if commit is not None:
+                self.step_end(one, commit)
+            self.must_be_described(one)
+
+    def are_read_back(self):
+        """After a restart: an epoch that was asked for from another is not known as that any more, the rest is."""
+        self.wire.await_topic(self.topic)
+        for one in self.all:
+            one.last = None
+            if one.state == "Empty" and self.wire.transaction_version < 2:
+                one.before, one.start = one.start, None  # before 4.0 it may have the start of the last one until then
+
+    # what is asked
+
+    def step_init(self, one):
+        """From nothing: the next epoch, whatever was open is aborted, and the timeout is the new one."""
+        version = self._version("InitProducerId", 0, 5)
+        timeout_ms = self.rng.choice(TIMEOUTS_MS)
+        told = self.wire.init_producer_id(one.name, timeout_ms=timeout_ms, version=version).must_succeed()
+        if one.id >= 0:
+            told.must_have("producer_id", one.id)
+        fenced = one.state == "Ongoing"  # its abort has an epoch of its own, which nobody is given
+        told.must_have("producer_epoch", one.epoch + 1 + fenced)
+        self._begun_anew(one, told, timeout_ms, last=-1)
+
+    def step_init_again(self, one):
+        """From an id and an epoch: the present one goes on, the one before repeats itself, others are fenced."""
+        if one.state == "Ongoing":
+            return
+        version, timeout_ms = self._version("InitProducerId", 3, 5), self.rng.choice(TIMEOUTS_MS)
+        how = self.rng.choice(("now", "now", "retry", "of another", "never had", "half", "over"))
+        over = [epoch for epoch in one.gone if one.last is not None and epoch != one.last]
+        if (how == "retry" and (one.last is None or one.last < 0)) or (how == "over" and not over):
+            how = "now"
+        id_, epoch = {
+            "now": (one.id, one.epoch),
+            "retry": (one.id, one.last),
+            "over": (one.id, self.rng.choice(over[-3:] or [-1])),
+            "of another": (one.id + 1_000_000, one.epoch),
+            "never had": (one.id, one.epoch + self.rng.choice((1, 5))),
+            "half": self.rng.choice(((one.id, -1), (-1, one.epoch))),
+        }[how]
+        told = self.wire.init_producer_id(
+            one.name, timeout_ms=timeout_ms, producer_id=id_, epoch=epoch, version=version
+        )
+        if how == "half":
+            told.must_be_refused(errors.INVALID_REQUEST)
+        elif how in ("of another", "never had", "over"):
+            told.must_be_refused(errors.PRODUCER_FENCED if version >= 4 else errors.INVALID_PRODUCER_EPOCH)
+        else:
+            told.must_have("producer_id", one.id)
+            told.must_have("producer_epoch", one.epoch + (how == "now"))
+            self._begun_anew(one, told, timeout_ms, last=one.epoch if how == "now" else one.last)
+
+    def step_begin(self, one):
+        """Partitions join, by request or by being written to; one that is unknown keeps all others out."""
+        self._is_later(one)
+        partitions = self.rng.sample(range(3), self.rng.choice((1, 2, 3)))
+        if one.newer:
+            self._written(one, partitions[0])
+            return
+        version, bad = self._version("AddPartitionsToTxn", 0, 3), self.rng.random() < 0.3
+        asked = [*partitions, 9] if bad else partitions
+        told = self._add(one, one.id, one.epoch, asked, version)
+        wanted = dict.fromkeys(partitions, errors.OPERATION_NOT_ATTEMPTED if bad else 0)
+        self._must_tell(told, wanted | ({9: errors.UNKNOWN_TOPIC_OR_PARTITION} if bad else {}))
+        if not bad:
+            self._joined(one, self.topic, partitions)
+
+    def step_strange(self, one):
+        """Partitions for an epoch that is over, an epoch to come, or another producer's id."""
+        version = self._version("AddPartitionsToTxn", 0, 3)
+        fenced = errors.PRODUCER_FENCED if version >= 2 else errors.INVALID_PRODUCER_EPOCH
+        id_, epoch, code = self.rng.choice(
+            [
+                *[(one.id, epoch, fenced) for epoch in one.gone[-2:]],
+                (one.id, one.epoch + 1, fenced),
+                (one.id + 1_000_000, one.epoch, errors.INVALID_PRODUCER_ID_MAPPING),
+            ]
+        )
+        self._must_tell(self._add(one, id_, epoch, [0, 2], version), {0: code, 2: code})
+
+    def step_offsets(self, one):
+        """Offsets of the group join; whom the group does not know that way stages nothing, the transaction is open."""
+        self._is_later(one)
+        if not one.newer:
+            version = self._version("AddOffsetsToTxn", 0, 3)
+            self.wire.add_offsets(one.name, one.id, one.epoch, self.group, version=version).must_succeed()
+        who, code = self.rng.choice(
+            [
+                ({}, 0),
+                ({"member_id": self.member.id, "generation": self.member.generation}, 0),
+                ({"member_id": self.member.id, "generation": 7}, errors.ILLEGAL_GENERATION),
+                ({"member_id": "stranger", "generation": self.member.generation}, errors.UNKNOWN_MEMBER_ID),
+            ]
+        )
+        partition, offset = self.rng.randrange(3), self.rng.randrange(1000)
+        version = self._version("TxnOffsetCommit", *((5, 5) if one.newer else (3, 4)))
+        told = self.wire.txn_offset_commit(
+            one.name, one.id, one.epoch, self.group, {(self.topic, partition): offset}, version=version, **who
+        )
+        told.must_have("topics[0].partitions[0].error_code", code)
+        self._joined(one, OFFSETS_TOPIC, [])
+        if not code:
+            self.puts += 1
+            one.staged[partition] = (self.puts, offset)
+
+    def step_end(self, one, commit=None):
+        if one.state != "Ongoing":
+            return
+        if self.wire.now_ms() > one.began_ms + EXPIRES_MS:
+            self.wire.unclear("a transaction was open for so long that it may have expired")
+        commit = self.rng.random() < 0.5 if commit is None else commit
+        version = 5 if one.newer else self._version("EndTxn", 0, 4)
+        told = self.wire.end_txn(one.name, one.id, one.epoch, commit=commit, version=version).must_succeed()
+        if one.newer:
+            told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
+            self._next_epoch(one, one.epoch + 1)
+        self._ended(one, commit)
+        for partition, put in one.staged.items() if commit else ():
+            self.offsets[partition] = max(put, self.offsets.get(partition, put))
+        one.staged = {}
+        self.wire.eventually(self._offsets_must_be, within=WITHIN_S)
+
+    def _ended(self, one, commit):
+        one.state, one.held, one.last = "CompleteCommit" if commit else "CompleteAbort", {}, None
+        one.before_its_end = one.gone[-1] if one.newer else None
+
+    def step_end_again(self, one):
+        """Where each end raises the epoch, one that is said again is told the same, its opposite is refused."""
+        if not one.newer or one.before_its_end is None or one.state not in ("CompleteCommit", "CompleteAbort"):
+            return
+        commit, same = one.state == "CompleteCommit", self.rng.random() < 0.6
+        who = (one.name, one.id, one.before_its_end)
+        told = self.wire.end_txn(*who, commit=commit == same, version=5)
+        if same:
+            told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch)
+        else:
+            told.must_be_refused(errors.INVALID_TXN_STATE)
+
+    def step_end_nothing(self, one):
+        """Where each end raises the epoch, an abort of nothing is legal: an empty transaction ends, in a new epoch."""
+        if not one.newer or one.state == "Ongoing":
+            return
+        self._is_later(one)
+        told = self.wire.end_txn(one.name, one.id, one.epoch, commit=False, version=5)
+        told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
+        self._next_epoch(one, one.epoch + 1)
+        now_ms = self.wire.now_ms()
+        one.before, one.start, one.later, one.began_ms = one.start, None, now_ms > one.began_ms + 20, now_ms
+        self._ended(one, commit=False)
+
+    def step_end_wrongly(self, one):
+        """An end under another epoch or id, or where none is open: the same end again is harmless before KIP-890."""
+        version = 5 if one.newer else self._version("EndTxn", 0, 4)
+        commit = one.newer or self.rng.random() < 0.5
+        fenced = errors.PRODUCER_FENCED if version >= 2 else errors.INVALID_PRODUCER_EPOCH
+        cases = [
+            (one.id, one.epoch + 3, fenced),
+            (one.id + 1_000_000, one.epoch, errors.INVALID_PRODUCER_ID_MAPPING),
+        ]
+        if one.state != "Ongoing":
+            again = not one.newer and one.state == ("CompleteCommit" if commit else "CompleteAbort")
+            cases.append((one.id, one.epoch, 0 if again else errors.INVALID_TXN_STATE))
+        id_, epoch, code = self.rng.choice(cases)
+        told = self.wire.end_txn(one.name, id_, epoch, commit=commit, version=version)
+        told.must_have("error_code", code)
+
+    # what is told
+
+    def must_be_described(self, one):
+        """Everything of one id; an unknown one and an empty one are told beside it, in the order asked."""
+        unknown = self._unknown_beside(one)
+        asked = request("DescribeTransactions", transactional_ids=[one.name, unknown, "", one.name])
+
+        def told():
+            answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(one.name, 1))
+            rows = answer.struct.transaction_states
+            codes = [row.error_code for row in rows]
+            answer.must(
+                codes == [0, errors.TRANSACTIONAL_ID_NOT_FOUND, errors.INVALID_REQUEST, 0],
+                f"the error codes are {codes}",
+            )
+            for row in (rows[0], rows[3]):
+                self._must_fit(answer, one, row)
+
+        self.wire.eventually(told, within=WITHIN_S)
+        self._producers_must_be_told(one)
+
+    def _must_fit(self, answer, one, row):
+        found = (row.transaction_state, row.producer_id, row.producer_epoch, row.transaction_timeout_ms)
+        wanted = (one.state, one.id, one.epoch, one.timeout_ms)
+        answer.must(found == wanted, f"{one.name} has state, id, epoch and timeout {found}; they must be {wanted}")
+        held = {each.topic: set(each.partitions) for each in row.topics}
+        if OFFSETS_TOPIC in one.held and len(held.get(OFFSETS_TOPIC, ())) == 1:
+            one.held[OFFSETS_TOPIC] = one.held[OFFSETS_TOPIC] or held[OFFSETS_TOPIC]
+        answer.must(held == one.held, f"{one.name} holds {held}; it must hold {one.held}")
+        start = row.transaction_start_time_ms
+        if one.start is None:
+            if one.state == "Empty":  # before 4.0 that of the last one stays
+                kept = () if self.wire.transaction_version >= 2 else (one.before,)
+                answer.must(start in (-1, *kept), f"{one.name} is empty and began at {start}")
+            else:
+                answer.must(not one.later or start > one.before, f"{one.name} began at {start}, as the one before it")
+            one.start = start
+        answer.must(start == one.start, f"{one.name} began at {start}; it began at {one.start}")
+
+    def _producers_must_be_told(self, one):
+        """Where its open transaction wrote: its epoch and its newest sequence."""
+        for partition, count in one.sequences.items() if one.state == "Ongoing" else ():
+            told = self.wire.describe_producers(self.topic, partition).must_succeed()
+            rows = {
+                row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset >= 0)
+                for row in told.at("topics[0].partitions[0].active_producers")
+            }
+            found, wanted = rows.get(one.id), (one.epoch, count - 1, True)
+            told.must(found == wanted, f"epoch, sequence, openness of {one.name} are {found}; they must be {wanted}")
+
+    def must_be_listed(self):
+        """A drawn question: of states, of producer ids, of a duration, of a pattern, or of several of them at once."""
+        rng, version = self.rng, self._version("ListTransactions", 0, 2)
+        states = rng.sample(STATES, rng.choice((0, 1, 2))) + rng.choice(([], [], ["Nonsense"]))
+        producers = [one.id for one in rng.sample(self.all, rng.choice((0, 0, 1, 2)))]
+        longer_ms = rng.choice((-1, LONG_MS)) if version >= 1 else -1
+        named = rng.sample(self.all, rng.choice((0, 1, 2))) if version >= 2 else []
+        self._must_list(version, states, producers, longer_ms, named)
+
+    def must_be_listed_by_two_filters(self):
+        """Each id by itself, at any age and at one that no transaction has, in any state and while it is empty."""
+        version = max(self.wire.versions("ListTransactions"))
+        for one in self.all:
+            for longer_ms in (-1, LONG_MS) if version >= 1 else (-1,):
+                for states in ([], ["Empty"]):
+                    self._must_list(version, states, [one.id], longer_ms, [])
+
+    def _must_list(self, version, states, producers, longer_ms, named):
+        asked = {"state_filters": states, "producer_id_filters": producers}
+        if version >= 1:
+            asked["duration_filter"] = longer_ms
+        if version >= 2:
+            asked["transactional_id_pattern"] = "|".join(one.name for one in named) or None
+        answers = [
+            self.wire.ask(request("ListTransactions", **asked), to=node, version=version, retry_on=BUSY).must_succeed()
+            for node in self.wire.nodes
+        ]
+        ours = {one.name for one in self.all}
+        found = sorted(
+            (row.transactional_id, row.producer_id, row.transaction_state)
+            for answer in answers
+            for row in answer.struct.transaction_states
+            if row.transactional_id in ours
+        )
+        wanted = sorted(
+            (one.name, one.id, one.state)
+            for one in self.all
+            if (not states or one.state in states)
+            and (not producers or one.id in producers)
+            and (longer_ms < 0 or one.start == -1)
+            and (not named or one in named)
+        )
+        self.wire.must(found == wanted, f"v{version} with {asked} lists {found}; it must list {wanted}", *answers)
+        for answer in answers:
+            answer.must_have("unknown_state_filters", [name for name in states if name not in STATES])
+
+    # the ways there
+
+    def _is_later(self, one):
+        """So that the next transaction begins at another time than the last one."""
+        due_ms = one.began_ms + 21 if one.state != "Ongoing" else 0
+        self.wire.until(lambda: self.wire.now_ms() > due_ms, within=5, what="it is later than the last one")
+
+    def _begun_anew(self, one, told, timeout_ms, last):
+        if told.epoch != one.epoch:
+            self._next_epoch(one, told.epoch)
+        one.id, one.timeout_ms, one.last = told.producer_id, timeout_ms, last
+        one.before, one.state, one.start, one.held, one.staged = one.start, "Empty", None, {}, {}
+        one.before_its_end = None
+
+    def _next_epoch(self, one, epoch):
+        one.gone += [one.epoch] if one.epoch >= 0 else []
+        one.epoch, one.sequences = epoch, {}
+
+    def _joined(self, one, topic, partitions):
+        if one.state != "Ongoing":
+            now_ms = self.wire.now_ms()
+            one.before, one.state, one.start = one.start, "Ongoing", None
+            one.later, one.began_ms, one.before_its_end = now_ms > one.began_ms + 20, now_ms, None
+        one.held[topic] = one.held.get(topic, set()) | set(partitions)
+
+    def _written(self, one, partition):
+        sequence = one.sequences.get(partition, 0)
+        made = batch(
+            "a", producer_id=one.id, producer_epoch=one.epoch, base_sequence=sequence, transactional=True,
+            timestamp=self.wire.now_ms(),
+        )  # fmt: skip
+        self.wire.produce(self.topic, made, partition, transactional_id=one.name).must_succeed()
+        one.sequences[partition] = sequence + 1
+        self._joined(one, self.topic, [partition])
+
+    def _add(self, one, id_, epoch, partitions, version):
+        places = [(self.topic, partition) for partition in partitions]
+        return self.wire.add_partitions(one.name, id_, epoch, places, version=version)
+
+    def _must_tell(self, told, wanted):
+        rows = told.at("results_by_topic_v3_and_below[0].results_by_partition")
+        found = {row.partition_index: row.partition_error_code for row in rows}
+        told.must(found == wanted, f"the error codes are {found}; they must be {wanted}")
+
+    def _offsets_must_be(self):
+        every = [(self.topic, partition) for partition in range(3)]
+        told = self.wire.committed_all(self.group, every)
+        found = {partition: offset for (_, partition), offset in told.offsets.items()}
+        wanted = {partition: self.offsets.get(partition, (0, -1))[1] for partition in range(3)}
+        told.must(found == wanted, f"the offsets are {found}; they must be {wanted}")
+
+    def _version(self, api, lowest, newest):
+        return self.rng.choice([each for each in self.wire.versions(api) if lowest <= each <= newest])
+
+    def _unknown_beside(self, one):
+        """A name that was never used, of the same coordinator."""
+        node = self.wire.coordinator(one.name, 1)
+        if node not in self.unknown:
+            names = (self.wire.name(f"unknown{number}") for number in range(60))
+            self.unknown[node] = next(name for name in names if self.wire.coordinator(name, 1) == node)
+        return self.unknown[node]

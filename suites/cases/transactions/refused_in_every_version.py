@@ -1,0 +1,244 @@
+"""Each refusal of a transactional request, in each version that a client may speak: with the code that it knows."""
+
+from typing import NamedTuple
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.produce import UNVERIFIED
+from brokertrial.wire import errors
+from brokertrial.wire.messages import ZERO_UUID, request
+
+APIS = {
+    "InitProducerId": 0,
+    "AddPartitionsToTxn": 0,
+    "AddOffsetsToTxn": 0,
+    "TxnOffsetCommit": 0,
+    "EndTxn": 0,
+    "DescribeTransactions": 0,
+}
+NEWEST = {"Produce": 11, "AddPartitionsToTxn": 3, "AddOffsetsToTxn": 4, "EndTxn": 4, "TxnOffsetCommit": 4}
+"""Later ones are between brokers, or join by themselves."""
+VERIFIED_S, LONG = 10, 32_000
+VERIFICATION = "transaction.partition.verification.enable"
+FENCED_SINCE = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProducerId": 4}
+"""PRODUCER_FENCED (90); before it INVALID_PRODUCER_EPOCH (47), as of Produce and TxnOffsetCommit in every version."""
+ABORTABLE_SINCE = {"Produce": 11, "TxnOffsetCommit": 4}
+MAPPED, EPOCH, REQUEST = errors.INVALID_PRODUCER_ID_MAPPING, errors.INVALID_PRODUCER_EPOCH, errors.INVALID_REQUEST
+
+
+class AskedAs(NamedTuple):
+    """Whom a request says that it is from."""
+
+    transactional_id: str
+    id: int
+    epoch: int
+
+
+@case(
+    "transactions/refused-in-every-version",
+    guarantees=["txn-007", "txn-009", "txn-015", "txn-020", "txn-026", "txn-029"],
+    apis=APIS,
+    needs=["partitions"],
+    since="3.8 (KIP-1050)",
+    detects=["T03", "T04"],
+)
+def each_refusal_has_the_code_of_its_version(wire, topic_of, group, rng):
+    """What is refused to a transactional producer MUST be refused in every version that it may speak, with a code that
+    this version knows: an epoch that is over or yet to come (47, or 90 since it is known), another's producer id or an
+    unknown transactional id (49), an empty one (42), a partition or a group that was not added (48, or 120 since it is
+    known), a timeout that is too long or none (50), half of an identity (42), an empty group (24), a partition that
+    there is not (3), metadata that is too long (12), an end of nothing (48). What was open stays as it was.
+    """
+    if wire.setting(VERIFICATION) == "false":
+        wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")
+    VersionedRefusals(wire, topic_of(partitions=2), group, rng).must_all_be_told()
+
+
+class VersionedRefusals:
+    """An id with an open transaction in one partition, one that has nothing open, somebody else's, one with offsets."""
+
+    def __init__(self, wire, topic, group, rng):
+        self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
+        self.open, self.empty, self.other, self.offsets = map(self._begun, ("open", "empty", "other", "offsets"))
+        for _ in range(3):  # another epoch than that of the first
+            told = wire.init_producer_id(self.other.transactional_id, timeout_ms=50_000)
+            self.other = self.other._replace(epoch=told.epoch)
+        version = min(3, max(wire.versions("AddPartitionsToTxn")))
+        wire.add_partitions(*self.open, [(topic, 0)], version=version).must_succeed()
+        wire.add_offsets(*self.offsets, group, version=min(4, max(wire.versions("AddOffsetsToTxn")))).must_succeed()
+
+    def _begun(self, what):
+        """The second epoch of an id: there is one that is over."""
+        name = self.wire.name(what)
+        self.wire.init_producer_id(name, timeout_ms=50_000).must_succeed()
+        told = self.wire.init_producer_id(name, timeout_ms=50_000)
+        return AskedAs(name, told.producer_id, told.epoch)
+
+    def must_all_be_told(self):
+        before = self._told()
+        for api, versions in self._versions().items():
+            for version in versions:
+                for what, code, ask in getattr(self, f"_{api.lower()}")(version):
+                    with self.wire.part(f"{api} v{version}, {what}"):
+                        answer, found = ask()
+                        told = f"it is answered {errors.name(found)}; it must be {errors.name(code)}"
+                        answer.must(found == code, told)
+        after = self._told()
+        self.wire.must(before == after, f"the ids are {after}; before the refusals they were {before}")
+        for partition in range(2):
+            self.wire.list_offsets(self.topic, partition).must_name(offset=0)
+        self.wire.committed(self.group, self.topic).must_be(-1)
+
+    def _versions(self):
+        apis = ("Produce", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn", "InitProducerId")
+        lowest = {"Produce": 3}
+        return {
+            api: [each for each in self.wire.versions(api) if lowest.get(api, 0) <= each <= NEWEST.get(api, 5)]
+            for api in apis
+        }
+
+    def _told(self):
+        """State, producer, epoch, timeout and partitions of each id."""
+        rows = [
+            self.wire.describe_transaction(one.transactional_id).must_succeed().struct.transaction_states[0]
+            for one in (self.open, self.empty, self.other, self.offsets)
+        ]
+        return [
+            (row.transaction_state, row.producer_id, row.producer_epoch, row.transaction_timeout_ms, len(row.topics))
+            for row in rows
+        ]
+
+    # who asks
+
+    def _strangers(self, api, version, one=None):
+        """Each identity that is wrong, and its code."""
+        fenced = errors.PRODUCER_FENCED if version >= FENCED_SINCE.get(api, 99) else EPOCH
+        one = one or self.open
+        return [
+            ("of an epoch that is over", fenced, one._replace(epoch=one.epoch - 1)),
+            ("of an epoch to come", fenced, one._replace(epoch=one.epoch + 1)),
+            ("by another's producer id", MAPPED, one._replace(id=self.other.id, epoch=self.other.epoch)),
+            ("by an unknown id", MAPPED, one._replace(transactional_id=self.wire.name("unknown"))),
+            ("by an empty id", REQUEST, one._replace(transactional_id="")),
+        ]
+
+    def _unadded(self, api, version):
+        return errors.TRANSACTION_ABORTABLE if version >= ABORTABLE_SINCE[api] else errors.INVALID_TXN_STATE
+
+    # what is asked
+
+    def _produce(self, version):
+        for what, code, who in self._strangers("Produce", version):
+            yield what, code, lambda who=who: self._written(who, version, 0)
+        unadded = self._unadded("Produce", version)
+        yield "to a partition that was not added", unadded, lambda: self._written(self.open, version, 1)
+        yield "where nothing is open", unadded, lambda: self._written(self.empty, version, 0)
+
+    def _written(self, who, version, partition):
+        made = batch("a", producer_id=who.id, producer_epoch=who.epoch, base_sequence=0, transactional=True)
+
+        def asked():
+            answer = self.wire.produce(
+                self.topic, made, partition, transactional_id=who.transactional_id, version=version, retry=False
+            )
+            return None if answer.error in UNVERIFIED else answer
+
+        answer = self.wire.until(asked, within=VERIFIED_S, what="the coordinator has verified the partition")
+        return answer, answer.error
+
+    def _addpartitionstotxn(self, version):
+        places = [(self.topic, 0), (self.topic, 1)]
+        for what, code, who in self._strangers("AddPartitionsToTxn", version):
+            yield what, code, lambda who=who: self._added(who, places, version)
+
+    def _added(self, who, places, version):
+        answer = self.wire.add_partitions(*who, places, version=version, retry=False)
+        codes = {
+            row.partition_error_code
+            for each in answer.struct.results_by_topic_v3_and_below
+            for row in each.results_by_partition
+        }
+        answer.must(len(codes) == 1, f"the partitions have the error codes {sorted(codes)}; they must have one")
+        return answer, codes.pop()
+
+    def _addoffsetstotxn(self, version):
+        for what, code, who in self._strangers("AddOffsetsToTxn", version):
+            yield (
+                what,
+                code,
+                lambda who=who: self._plain(self.wire.add_offsets(*who, self.group, version=version, retry=False)),
+            )
+
+    def _endtxn(self, version):
+        for what, code, who in self._strangers("EndTxn", version):
+            yield what, code, lambda who=who: self._end(who, version)
+        yield "of nothing", errors.INVALID_TXN_STATE, lambda: self._end(self.empty, version)
+
+    def _end(self, who, version):
+        commit = self.rng.random() < 0.5
+        return self._plain(self.wire.end_txn(*who, commit=commit, version=version, retry=False))
+
+    def _plain(self, answer):
+        return answer, answer.struct.error_code
+
+    def _txnoffsetcommit(self, version):
+        name = self.topic
+        for what, code, who in self._strangers("TxnOffsetCommit", version):
+            yield what, code, lambda who=who: self._staged(who, version)
+        unadded = self._unadded("TxnOffsetCommit", version)
+        yield "of a group that was not added", unadded, lambda: self._staged(self.open, version)
+        yield "where nothing is open", unadded, lambda: self._staged(self.empty, version)
+        absent = errors.UNKNOWN_TOPIC_OR_PARTITION
+        yield "of a partition that there is not", absent, lambda: self._staged(self.open, version, place=(name, 9))
+        too_large = errors.OFFSET_METADATA_TOO_LARGE
+        yield "with long metadata", too_large, lambda: self._staged(self.offsets, version, metadata="m" * LONG)
+        yield "of no group", errors.INVALID_GROUP_ID, lambda: self._staged(self.open, version, group="")
+
+    def _staged(self, who, version, place=None, metadata="", group=None):
+        topic, partition = place or (self.topic, 0)
+        part = {"partition_index": partition, "committed_offset": 5, "committed_metadata": metadata}
+        asked = request(
+            "TxnOffsetCommit",
+            transactional_id=who.transactional_id,
+            group_id=self.group if group is None else group,
+            producer_id=who.id,
+            producer_epoch=who.epoch,
+            topics=[{"name": topic, "topic_id": ZERO_UUID, "partitions": [part]}],
+        )
+        node = self.wire.coordinator(self.group)
+
+        def told():
+            answer = self.wire.ask(asked, to=node, version=version)
+            code = answer.struct.topics[0].partitions[0].error_code
+            return None if code in UNVERIFIED else (answer, code)
+
+        return self.wire.until(told, within=VERIFIED_S, what="the coordinator has verified the group's partition")
+
+    def _initproducerid(self, version):
+        for timeout_ms in (0, -1, 2**31 - 1):
+            for who in (self.open, self._new()):
+                yield (
+                    f"with a timeout of {timeout_ms} ms",
+                    errors.INVALID_TRANSACTION_TIMEOUT,
+                    lambda timeout_ms=timeout_ms, who=who: self._init(who, version, timeout_ms=timeout_ms),
+                )
+        yield "by an empty id", REQUEST, lambda: self._init(self._new()._replace(transactional_id=""), version)
+        if version < 3:
+            return
+        one = self.empty  # what has a transaction open is asked to try again, whatever its epoch
+        for what, _, who in self._strangers("InitProducerId", version, one)[:3]:
+            fenced = errors.PRODUCER_FENCED if version >= FENCED_SINCE["InitProducerId"] else EPOCH
+            yield what, fenced, lambda who=who: self._init(who, version, who.id, who.epoch)
+        yield "with half an identity", REQUEST, lambda: self._init(one, version, one.id, -1)
+        yield "with the other half", REQUEST, lambda: self._init(one, version, -1, one.epoch)
+
+    def _new(self):
+        return AskedAs(self.wire.name("new"), -1, -1)
+
+    def _init(self, who, version, id_=-1, epoch=-1, timeout_ms=50_000):
+        answer = self.wire.init_producer_id(
+            who.transactional_id, timeout_ms=timeout_ms, producer_id=id_, epoch=epoch, version=version, retry=False
+        )
+        found = (answer.struct.producer_id, answer.struct.producer_epoch)
+        answer.must(found == (-1, -1) or not answer.struct.error_code, f"with the refusal it gives {found}")
+        return self._plain(answer)
