@@ -49,7 +49,7 @@ def _codes(
             node.transactions.add_partitions(transactional_id, producer_id, epoch, there)
         codes = dict.fromkeys(wanted, errors.OPERATION_NOT_ATTEMPTED)
         return codes | dict.fromkeys(missing, errors.UNKNOWN_TOPIC_OR_PARTITION)
-    if verify_only:
+    if verify_only and not bugs.on("T11"):
         found: dict[TopicPartition, int] = node.transactions.verify(transactional_id, producer_id, epoch, wanted)
         return found
     code = node.transactions.add_partitions(transactional_id, producer_id, epoch, wanted)

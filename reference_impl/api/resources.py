@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
@@ -91,7 +92,7 @@ class BrokerResource:
 
     def fault(self, key: str, value: str) -> WrongSetting | None:
         setting = BROKER_SETTINGS.get(key)
-        if setting is not None and not setting.dynamic:
+        if setting is not None and not setting.dynamic and not bugs.on("T09"):
             return WrongSetting(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
         return _value_fault(setting, value, f"Unknown broker config name: {key}")
 

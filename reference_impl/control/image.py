@@ -142,7 +142,7 @@ class Image:
 
     def _on_group_configs(self, record: JsonRecord) -> None:
         self.group_configs[record["name"]] = dict(record["configs"])
-        if not record["configs"]:
+        if not record["configs"] and not bugs.on("T12"):
             del self.group_configs[record["name"]]
 
     def _on_producer_ids(self, record: JsonRecord) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
@@ -42,7 +43,7 @@ class BrokerConfig:
 
     def text(self, name: str) -> str:
         """The value in force as text: altered here or for all brokers, given at the start, or the default."""
-        for altered in (self.dynamic, self.of_all):
+        for altered in (self.of_all, self.dynamic) if bugs.on("T08") else (self.dynamic, self.of_all):
             if name in altered:
                 return altered[name]
         return self.settings.get(name, BROKER_SETTINGS[name].default)

@@ -111,9 +111,9 @@ class FollowedTopics:
         names = (free + [self.wire.name("t") for _ in range(3)])[: max(1, min(3, MOST - len(self.there)))]
         rows = [rows_of.made(rng, name, self.nodes, version) for name in names if len(self.there) < MOST]
         rows += [rows_of.not_made(rng, rows_of.made(rng, self.wire.name("t"), self.nodes, version), self.nodes)]
-        rows += [self._odd(rows_of.made(rng, name, self.nodes, version), NO_NAME) for name in self._bad_names()]
+        rows += [self._odd(self._good_or_bad(name, version), NO_NAME) for name in self._bad_names()]
         rows += [
-            self._odd(rows_of.made(rng, name, self.nodes, version), errors.TOPIC_ALREADY_EXISTS)
+            self._odd(self._good_or_bad(name, version), errors.TOPIC_ALREADY_EXISTS)
             for name in rng.sample(sorted(self.there), min(1, len(self.there)))
         ]
         rows = self._mixed(rows, lambda row: row.name)
@@ -126,6 +126,11 @@ class FollowedTopics:
             elif version >= 5 and row.error:
                 counts = (told[row.name].num_partitions, told[row.name].replication_factor)
                 answer.must(counts == (-1, -1), f"{row.name} is refused and told to have {counts}", "topics")
+
+    def _good_or_bad(self, name, version):
+        """A row whose name is looked at first, whatever else is wrong with it."""
+        row = rows_of.made(self.rng, name, self.nodes, version)
+        return row if self.rng.random() < 0.5 else rows_of.not_made(self.rng, row, self.nodes)
 
     def _take(self, answer, row, told, version):
         made = row.change
@@ -177,6 +182,9 @@ class FollowedTopics:
         ]
         ids = {str(one.id): one.name for one in self.there.values()}
         self._codes(answer, rows, [(ids.get(name, name), code) for name, code in told], "responses")
+        for row in answer.struct.responses if version >= 6 else ():
+            right = row.error_code or row.topic_id == self.there[row.name].id
+            answer.must(right, f"{row.name} is told to have the id {row.topic_id}", "responses")
         for row in rows:
             if not row.error:
                 self._bury(row.name)
@@ -246,7 +254,10 @@ class FollowedTopics:
         if api == "IncrementalAlterConfigs":
             one[0]["config_operation"] = SET
         absent = rng.choice([*self.gone, self.wire.name("absent")])
-        rows.append(rows_of.Row(absent, self._resource(absent, one), NO_TOPIC))
+        error = NO_TOPIC
+        if rng.random() < 0.3:  # its settings are looked at before the topic is
+            one, error = bad(rng, {})
+        rows.append(rows_of.Row(absent, self._resource(absent, one), error))
         if api != "AlterConfigs":  # Kafka up to 4.4.0 never answers one that names a resource twice
             rows = self._mixed(rows, lambda row: row.name)
         asked = {"resources": [row.fields for row in rows], "validate_only": trial}

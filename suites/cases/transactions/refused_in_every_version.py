@@ -229,6 +229,8 @@ class VersionedRefusals:
         for what, _, who in self._strangers("InitProducerId", version, one)[:3]:
             fenced = errors.PRODUCER_FENCED if version >= FENCED_SINCE["InitProducerId"] else EPOCH
             yield what, fenced, lambda who=who: self._init(who, version, who.id, who.epoch)
+        nobody = one._replace(transactional_id=None)
+        yield "with half an identity and no id", REQUEST, lambda: self._init(nobody, version, one.id, -1)
         yield "with half an identity", REQUEST, lambda: self._init(one, version, one.id, -1)
         yield "with the other half", REQUEST, lambda: self._init(one, version, -1, one.epoch)
 

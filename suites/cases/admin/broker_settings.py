@@ -1,0 +1,214 @@
+"""Settings of one broker, of all brokers and of a topic, drawn: which is in force, where each comes from (KIP-226)."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.admin import BROKER, DELETE, SET, TOPIC
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+CHANGE = {"DescribeConfigs": 1, "IncrementalAlterConfigs": 0, "AlterConfigs": 0}
+WITHIN_S, ALL, STATIC = 20, "", "log.retention.check.interval.ms"
+OF_TOPIC, OF_BROKER, OF_ALL = 1, 2, 3
+VALUES = {
+    "message.max.bytes": ("2000", "1500000", "3000000"),
+    "log.cleaner.delete.retention.ms": ("3600000", "7200000"),
+    "log.index.interval.bytes": ("2048", "8192"),
+    "log.retention.bytes": ("1000000000", "2000000000"),
+}
+BAD = {
+    "message.max.bytes": "-5",
+    "log.cleaner.delete.retention.ms": "-1",
+    "log.index.interval.bytes": "often",
+    "log.retention.bytes": "all",
+}
+TYPES = {
+    "message.max.bytes": 3,
+    "log.cleaner.delete.retention.ms": 5,
+    "log.index.interval.bytes": 3,
+    "log.retention.bytes": 5,
+}
+INHERITED = {
+    "message.max.bytes": "max.message.bytes",
+    "log.cleaner.delete.retention.ms": "delete.retention.ms",
+    "log.index.interval.bytes": "index.interval.bytes",
+    "log.retention.bytes": "retention.bytes",
+}
+STEPS = (*["all"] * 4, *["one"] * 3, *["topic"] * 3, "replace", "refused", "trial")
+
+
+@case(
+    "admin/settings-of-brokers-and-topics",
+    guarantees=["adm-008", "adm-009", "adm-010", "adm-004"],
+    apis=CHANGE,
+    needs=["settings", "started", "topic-settings"],
+    detects=["T08", "T09"],
+)
+def the_nearest_setting_is_in_force(wire, topic_of, rng):
+    """A topic's own setting MUST be in force for it before that of its broker, that before the one of all brokers, and
+    that before what the broker was started with, whatever is set, deleted, replaced, tried and refused in between.
+    DescribeConfigs MUST tell of brokers and topics which it is, where it comes from, and what would come after it.
+
+    Four settings, 40 drawn steps; one of them is also looked at by what it does.
+    """
+    with_all_put_back(wire, topic_of, rng, 40)
+
+
+@case(
+    "admin/settings-of-brokers-over-restarts",
+    guarantees=["adm-008", "adm-010"],
+    apis=CHANGE,
+    needs=["settings", "started", "topic-settings", "kill", "terminate", "restart"],
+    detects=["T10"],
+)
+def the_nearest_setting_is_in_force_after_restarts(wire, topic_of, rng, nodes):
+    """The same MUST hold where nodes are stopped in good order and killed in between."""
+    with_all_put_back(wire, topic_of, rng, 20, {6: nodes.stop_and_start, 13: nodes.crash})
+
+
+def with_all_put_back(wire, topic_of, rng, turns, acts=()):
+    layers = SettingLayers(wire, topic_of(), rng)
+    try:
+        layers.follow(turns, acts)
+    finally:
+        for name in (ALL, *map(str, wire.nodes)):
+            changed(wire, name, [(key, DELETE, None) for key in VALUES])
+
+
+def changed(wire, name, rows, validate_only=False):
+    """IncrementalAlterConfigs of all brokers, or of one, which has to be asked itself."""
+    configs = [{"name": key, "config_operation": how, "value": value} for key, how, value in rows]
+    asked = request(
+        "IncrementalAlterConfigs",
+        validate_only=validate_only,
+        resources=[{"resource_type": BROKER, "resource_name": name, "configs": configs}],
+    )
+    return wire.ask(asked, to=int(name) if name else wire.nodes[0])
+
+
+class SettingLayers:
+    """What was set where; below it lies what the brokers had before."""
+
+    def __init__(self, wire, topic, rng):
+        self.wire, self.topic, self.rng = wire, topic, rng
+        self.of_all: dict[str, str] = {}
+        self.of_one: dict[int, dict[str, str]] = {node: {} for node in wire.nodes}
+        self.of_topic: dict[str, str] = {}
+        self.before = {node: self._rows(BROKER, str(node), list(VALUES), node, 1, True) for node in wire.nodes}
+
+    def follow(self, turns, acts):
+        for turn in range(turns):
+            getattr(self, f"_step_{self.rng.choice(STEPS)}")()
+            if turn in acts:
+                acts[turn](self.rng.choice(self.wire.nodes))
+                self.wire.await_topic(self.topic)
+            self.wire.eventually(self.must_be_told, within=WITHIN_S)
+            if turn % 4 == 0:
+                self.wire.eventually(self.must_be_in_force, within=WITHIN_S)
+
+    # what is set
+
+    def _changes(self, layer, names=None):
+        """Some changes, and what the layer is after them."""
+        after, rows = dict(layer), []
+        for key in self.rng.sample(sorted(VALUES), self.rng.randint(1, 3)):
+            value = self.rng.choice((*VALUES[key], None))
+            rows.append(((names or {}).get(key, key), DELETE if value is None else SET, value))
+            after.pop(key, None)
+            after.update({} if value is None else {key: value})
+        return rows, after
+
+    def _step_all(self):
+        rows, self.of_all = self._changes(self.of_all)
+        changed(self.wire, ALL, rows).must_succeed()
+
+    def _step_one(self):
+        node = self.rng.choice(self.wire.nodes)
+        rows, self.of_one[node] = self._changes(self.of_one[node])
+        changed(self.wire, str(node), rows).must_succeed()
+
+    def _step_topic(self):
+        rows, self.of_topic = self._changes(self.of_topic, INHERITED)
+        self.wire.change_configs(TOPIC, self.topic, rows).must_succeed()
+
+    def _step_replace(self):
+        """AlterConfigs of one broker: what it does not name is not set there any more."""
+        node = self.rng.choice(self.wire.nodes)
+        some = self.rng.sample(sorted(VALUES), self.rng.randint(0, 2))
+        self.of_one[node] = {key: self.rng.choice(VALUES[key]) for key in some}
+        configs = [{"name": key, "value": value} for key, value in self.of_one[node].items()]
+        resource = {"resource_type": BROKER, "resource_name": str(node), "configs": configs}
+        self.wire.ask(request("AlterConfigs", resources=[resource]), to=node).must_succeed()
+
+    def _step_refused(self):
+        """A bad value, or a setting that is only read at the start: none of the others is set."""
+        name = self.rng.choice((ALL, str(self.rng.choice(self.wire.nodes))))
+        rows, _ = self._changes({})
+        others = [key for key in BAD if key not in {row[0] for row in rows}]
+        bad = self.rng.choice([*((key, SET, BAD[key]) for key in others), (STATIC, SET, "700")])
+        refused = changed(self.wire, name, [*rows, bad])
+        refused.must_be_refused(errors.INVALID_CONFIG, errors.INVALID_REQUEST)
+
+    def _step_trial(self):
+        name = self.rng.choice((ALL, str(self.rng.choice(self.wire.nodes))))
+        rows, _ = self._changes({})
+        changed(self.wire, name, rows, validate_only=True).must_succeed()
+
+    # what is so
+
+    def _chain(self, node, key):
+        """(value, source) of a broker's setting, the one in force first."""
+        found = [(self.of_one[node][key], OF_BROKER)] if key in self.of_one[node] else []
+        found += [(self.of_all[key], OF_ALL)] if key in self.of_all else []
+        return [*found, *((each.value, each.source) for each in self.before[node][key].synonyms)]
+
+    def must_be_told(self):
+        """Of a drawn broker and of the topic as it is there, in a drawn version and way."""
+        node = self.rng.choice(self.wire.nodes)
+        version = self.rng.choice([each for each in self.wire.versions("DescribeConfigs") if each >= 1])
+        synonyms, everything = self.rng.random() < 0.7, self.rng.choice((None, [], False, False))
+        asked = [*VALUES, STATIC] if everything is False else everything
+        rows = self._rows(BROKER, str(node), asked, node, version, synonyms)
+        self.wire.must(rows[STATIC].read_only, f"{STATIC} is told as one that can be changed")
+        for key in VALUES:
+            self._must_fit(key, rows[key], self._chain(node, key), version, synonyms)
+        asked = list(INHERITED.values()) if everything is False else everything
+        rows = self._rows(TOPIC, self.topic, asked, node, version, synonyms)
+        for key, name in INHERITED.items():
+            own = [(self.of_topic[key], OF_TOPIC)] if key in self.of_topic else []
+            self._must_fit(key, rows[name], [*own, *self._chain(node, key)], version, synonyms)
+        rows = self._rows(BROKER, ALL, list(VALUES), node, version, synonyms)
+        told = {key: row.value for key, row in rows.items() if row.config_source == OF_ALL}
+        self.wire.must(told == self.of_all, f"of all brokers is told {told}; it must be {self.of_all}")
+
+    def _must_fit(self, key, row, chain, version, synonyms):
+        found, wanted = (row.value, row.config_source), chain[0]
+        self.wire.must(found == wanted, f"{row.name} has (value, source) {found}; it must have {wanted}")
+        self.wire.must(not row.read_only and not row.is_sensitive, f"{row.name} is told as read-only or sensitive")
+        if synonyms:
+            rest = [(each.value, each.source) for each in row.synonyms]
+            names = [row.name if each.source == OF_TOPIC else key for each in row.synonyms]
+            told = [each.name for each in row.synonyms]
+            self.wire.must(told == names, f"the values behind {row.name} are those of {told}; they are of {names}")
+            self.wire.must(rest == chain, f"the values behind {row.name} are {rest}; they must be {chain}")
+        else:
+            self.wire.must(not row.synonyms, f"{row.name} is told with synonyms that nobody asked for")
+        if version >= 3:
+            self.wire.must(row.config_type == TYPES[key], f"{row.name} is told to be of type {row.config_type}")
+            self.wire.must(row.documentation is None, f"{row.name} is told with words that nobody asked for")
+
+    def _rows(self, kind, name, keys, node, version, synonyms):
+        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
+        asked = request("DescribeConfigs", resources=[resource], include_synonyms=synonyms)
+        answer = self.wire.ask(asked, to=node, version=version).must_succeed()
+        return {row.name: row for row in answer.struct.results[0].configs}
+
+    def must_be_in_force(self):
+        """Which batches are too large says the setting of the topic at its leader."""
+        leader = self.wire.leader(self.topic)
+        own = self.of_topic.get("message.max.bytes")
+        limit = int(own or self._chain(leader, "message.max.bytes")[0][0])
+        answer = self.wire.produce(self.topic, batch("x" * 5_000))
+        if limit < 5_000:
+            answer.must_be_refused(errors.MESSAGE_TOO_LARGE)
+        else:
+            answer.must_succeed()
