@@ -58,6 +58,10 @@ class FetchSession:
             if known is not None and request.fetch_offset < known.request.fetch_offset and bugs.on("Q11"):
                 continue
             if known is not None:
+                if bugs.on("L03"):
+                    request.current_leader_epoch = known.request.current_leader_epoch
+                if bugs.on("L04"):
+                    request.last_fetched_epoch = known.request.last_fetched_epoch
                 known.request = request
             else:
                 self.partitions[key] = SessionEntry(request)

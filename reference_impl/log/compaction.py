@@ -42,7 +42,7 @@ class Dirt:
 
     def worth_it(self, min_ratio: float) -> bool:
         """Enough of it to pass min.cleanable.dirty.ratio, or too old for max.compaction.lag.ms (KIP-354)."""
-        return self.cleanable_bytes > 0 and (self.overdue or self.ratio > min_ratio)
+        return self.cleanable_bytes > 0 and (self.overdue or self.ratio > min_ratio or bugs.on("L11"))
 
 
 def dirt(log: PartitionLog, ceiling: int, now_ms: int) -> Dirt:
@@ -53,12 +53,13 @@ def dirt(log: PartitionLog, ceiling: int, now_ms: int) -> Dirt:
     end, overdue, clean, cleanable = log.segments[0].base_offset, False, 0, 0
     for segment, following in zip(log.segments, log.segments[1:], strict=False):
         dirty = following.base_offset > first_dirty
-        young = dirty and segment.max_timestamp > now_ms - log.settings.min_compaction_lag_ms
+        newest = (segment.first_timestamp or 0) if bugs.on("L07") else segment.max_timestamp
+        young = dirty and newest > now_ms - log.settings.min_compaction_lag_ms
         if following.base_offset > ceiling or (young and log.settings.min_compaction_lag_ms > 0):
             break
         end = following.base_offset
         cleanable, clean = cleanable + dirty * segment.size, clean + (not dirty) * segment.size
-        began = segment.first_timestamp or 0
+        began = segment.max_timestamp if bugs.on("L08") else segment.first_timestamp or 0
         overdue = overdue or (dirty and 0 < began < now_ms - log.settings.max_compaction_lag_ms)
     return Dirt(first_dirty, end, clean, cleanable, overdue)
 

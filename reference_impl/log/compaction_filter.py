@@ -97,9 +97,14 @@ class BatchFilter:
             kept = [] if spent else [r for r in batch.records() if self._stays(r, header)]
         if not kept:
             return _emptied(header) if self._needed(header) else b""
-        dates = (spent and header.is_control) or any(record.value is None for record in kept)
+        looked_at = kept[:1] if bugs.on("L09") else kept
+        dates = (spent and header.is_control) or any(record.value is None for record in looked_at)
         first_pass = header.max_timestamp if bugs.on("U02") else self.now_ms
-        horizon = first_pass + self.delete_retention_ms if dates and not header.has_delete_horizon else None
+        horizon = (
+            first_pass + self.delete_retention_ms
+            if dates and (not header.has_delete_horizon or bugs.on("L10"))
+            else None
+        )
         if len(kept) == header.record_count and horizon is None:
             return bytes(batch.bytes)
         return _rebuilt(header, kept, horizon)

@@ -69,7 +69,8 @@ class Partition:
                 if taken_over:
                     self._taking_over(mark_before)
                 end = self.log.end_offset
-                self.log.epochs.assign(placement.leader_epoch, end)
+                if not bugs.on("L02"):
+                    self.log.epochs.assign(placement.leader_epoch, end)
                 self.leading = Leading(
                     self._me, placement.replicas, placement.isr, placement.partition_epoch, end, now_s
                 )

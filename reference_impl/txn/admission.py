@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
 from brokertrial.reference_impl.replica.peers import PeerGone
@@ -67,7 +68,7 @@ def for_append(code: int, *, abortable: bool, add: bool) -> int:
     """A coordinator's refusal as a partition's leader tells it to a producer: retriable where it should try again."""
     if code == errors.CONCURRENT_TRANSACTIONS and add:
         return code
-    if code == errors.PRODUCER_FENCED:
+    if code == errors.PRODUCER_FENCED and not bugs.on("L06"):
         return errors.INVALID_PRODUCER_EPOCH
     if code == errors.TRANSACTION_ABORTABLE and not abortable:
         return errors.INVALID_TXN_STATE

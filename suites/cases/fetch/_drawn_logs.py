@@ -68,6 +68,14 @@ class Log:
                 began[held.epoch] = max(held.base, self.start)
         return sorted(began.items())
 
+    def ended(self, asked, now):
+        """The newest epoch up to the one asked for, none of those to come, and where the next one begins."""
+        began = self.epochs(now)
+        if asked == now:
+            return now, self.end
+        known = max((epoch for epoch, _ in began if epoch <= asked), default=asked)
+        return known, min(start for epoch, start in began if epoch > asked)
+
     def take(self, held):
         self.batches.append(held)
         self.end = held.last + 1

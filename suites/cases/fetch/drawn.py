@@ -103,7 +103,7 @@ def _must_be_told(answer, rows, epochs, *, committed, max_bytes):
     version, room, first = answer.version, max_bytes, True
     for row in rows:
         part = answer.of(*row.place)
-        error, diverging = _refusal(row, epochs.get(row.place, -1), version)
+        error, diverging = refusal(row, epochs.get(row.place, -1), version)
         if row.log and row.log.zstd and version < ZSTD_SINCE and part.error == errors.UNSUPPORTED_COMPRESSION_TYPE:
             room = None  # Apache Kafka counts what it read before it refused
             continue
@@ -122,7 +122,7 @@ def _must_be_told(answer, rows, epochs, *, committed, max_bytes):
         room, first = room and max(room - len(part.raw), 0), first and not part.raw
 
 
-def _refusal(row, epoch, version):
+def refusal(row, epoch, version):
     """The error of a row, and where the reader's past and the log part ways; epochs come before offsets."""
     if row.log is None:
         unknown = version >= BY_ID_SINCE and row.place[1] != 99
@@ -134,7 +134,8 @@ def _refusal(row, epoch, version):
     if version >= DIVERGING_SINCE and row.last_epoch >= 0:
         if row.last_epoch > epoch:
             return errors.OFFSET_OUT_OF_RANGE, None
-        return 0, (epoch, row.log.end) if row.offset > row.log.end else None
+        known, end = row.log.ended(row.last_epoch, epoch)
+        return 0, (known, end) if known < row.last_epoch or end < row.offset else None
     return errors.OFFSET_OUT_OF_RANGE if row.offset > row.log.end else 0, None
 
 
