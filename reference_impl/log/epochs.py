@@ -44,6 +44,8 @@ class LeaderEpochs:
 
     def earliest(self, log_start: int) -> int | None:
         """The epoch of the log's first offset, if it is known."""
+        if log_start and bugs.on("L05"):
+            return None
         return self._entries[0][0] if self._entries and self._entries[0][1] <= log_start else None
 
     def of_offset(self, offset: int) -> int | None:

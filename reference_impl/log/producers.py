@@ -254,6 +254,10 @@ class ProducerTable:
         table = cls()
         for entry in cls._entries(data):
             table.entries[entry.producer_id] = entry
+            if bugs.on("L12"):
+                entry.coordinator_epoch = -1
+            if bugs.on("L13"):
+                entry.last_timestamp = -1
             if entry.open_transaction is not None and not (table._open and bugs.on("U05")):
                 table._open[entry.producer_id] = entry.open_transaction
         return table

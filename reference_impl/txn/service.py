@@ -149,7 +149,7 @@ class TransactionService:
         if asked and self._node.config["transaction.partition.verification.enable"]:
             found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
             wrong = {p: code for p, code in found.items() if code and not bugs.on("M20b")}
-            abortable = version > _last_before_abortable("Produce") or bugs.on("L05")
+            abortable = version > _last_before_abortable("Produce")
             codes.update({p: for_append(code, abortable=abortable, add=version >= 12) for p, code in wrong.items()})
         return codes
 

@@ -6,14 +6,17 @@ from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire.records import Record
 
-SEGMENT_HOURS, SEGMENTS = 5, 6
+SEGMENT_HOURS, SEGMENTS, PARTITIONS = 5, 6, 3
 KEYS = (b"k0", b"k1", b"k2", b"k3")
 MIN_LAG, MAX_LAG, RATIO = "min.compaction.lag.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio"
 SOON, NEVER_BY_SHARE = "0.001", "1"
 """A log that was never cleaned has a share of 1, and more than that there is not."""
+FROM_THE_BEGINNING = {"young": {RATIO: SOON, MIN_LAG: str(100_000 * HOUR_MS)}}
+"""All of this log is young until its lag is set. Apache Kafka reads the lag first and the share later: were both set at
+once, it would sometimes take the old lag and the new share (LogCleanerManager.grabFilthiestCompactedLog)."""
 
 
-class Written:
+class LaggedSegment:
     """A segment: its first offset, and of its batches the newest time of the first one and of all, in hours."""
 
     def __init__(self, base, first):
@@ -21,10 +24,10 @@ class Written:
 
 
 class DatedLog:
-    """A topic that is cleaned by settings of its own, and what was written to it."""
+    """A topic that is cleaned by settings of its own, and what was written to one of its partitions."""
 
     def __init__(self, wire, rng, topic):
-        self.wire, self.rng, self.topic = wire, rng, topic
+        self.wire, self.rng, self.topic, self.partition = wire, rng, topic, rng.randrange(PARTITIONS)
         self.records, self.segments = [], []
         self.now, self.clock = wire.now_ms(), -300
 
@@ -32,7 +35,7 @@ class DatedLog:
         """Segments of drawn batches: a first one, then older and younger ones that do not begin another segment."""
         for _ in range(segments):
             first = self.clock = self.clock + self.rng.randint(12, 20)
-            self.segments.append(Written(len(self.records), first))
+            self.segments.append(LaggedSegment(len(self.records), first))
             later = [first + self.rng.randint(2, SEGMENT_HOURS), first - self.rng.randint(1, 60)]
             hours = [first, *self.rng.sample([*later, first - self.rng.randint(1, 9)], 3)]
             self.segments[-1].newest = max(hours)
@@ -47,7 +50,7 @@ class DatedLog:
             Record(self.rng.choice(KEYS), self.rng.choice((b"", self.rng.randbytes(40))), (), self.now + hour * HOUR_MS)
             for hour in hours
         ]
-        self.wire.produce(self.topic, batch(records=made)).must_be_at(len(self.records))
+        self.wire.produce(self.topic, batch(records=made), self.partition).must_be_at(len(self.records))
         self.records += made
 
     def fill(self, size):
@@ -61,9 +64,9 @@ class DatedLog:
 
     def _alone(self, key, value):
         self.clock += 20
-        self.segments.append(Written(len(self.records), self.clock))
+        self.segments.append(LaggedSegment(len(self.records), self.clock))
         made = Record(key, value, (), self.now + self.clock * HOUR_MS)
-        self.wire.produce(self.topic, batch(records=[made])).must_be_at(len(self.records))
+        self.wire.produce(self.topic, batch(records=[made]), self.partition).must_be_at(len(self.records))
         self.records.append(made)
 
     def settle(self, **settings):
@@ -87,20 +90,20 @@ class DatedLog:
         while self._look(wanted).offsets != wanted:
             if self.wire.now_ms() > began + 1_000 * (WITHIN_S + self.wire.slack_s):
                 return False
-            self.wire.fetch(self.topic, offset=len(self.records), max_wait_ms=500, min_bytes=1)
+            self.wire.fetch(self.topic, self.partition, offset=len(self.records), max_wait_ms=500, min_bytes=1)
         return True
 
     def is_begun(self, end):
         """Whether some of it is gone that was there when it was written last."""
         new = set(range(self.segments[-3].base, end)) - set(self.left(end))
-        return bool(new.difference(self.wire.read_all(self.topic).offsets))
+        return bool(new.difference(self.wire.read_all(self.topic, self.partition).offsets))
 
     def must_be(self, end):
         log, wanted = self._look(self.left(end)), self.left(end)
         log.must(log.offsets == wanted, f"the offsets {log.offsets} are left; they must be {wanted}")
 
     def _look(self, wanted):
-        log = self.wire.read_all(self.topic)
+        log = self.wire.read_all(self.topic, self.partition)
         gone = sorted(set(wanted) - set(log.offsets))
         log.must(not gone, f"the offsets {gone} are gone; left must be {wanted}")
         for record in log.records:
@@ -176,8 +179,9 @@ def a_log_is_cleaned_by_its_share_of_dirt(wire, topic_of, rng):
 
 
 def _made(wire, topic_of, rng, what, share):
-    settings = {"segment.ms": str(SEGMENT_HOURS * HOUR_MS), RATIO: share}
-    return DatedLog(wire, rng, cleanable(wire, lambda **how: topic_of(what=what, **how), **settings))
+    settings = {"segment.ms": str(SEGMENT_HOURS * HOUR_MS), RATIO: share} | FROM_THE_BEGINNING.get(what, {})
+    made = cleanable(wire, lambda **how: topic_of(what=what, partitions=PARTITIONS, **how), **settings)
+    return DatedLog(wire, rng, made)
 
 
 def _must_look(wire, other, cleaned):

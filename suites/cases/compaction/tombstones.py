@@ -35,10 +35,13 @@ def a_tombstone_goes_from_wherever_it_lies(wire, topic_of, rng):
         codec, began = rng.choice(CODECS), began + 2 * MINUTE_MS
         for log in logs:
             log.write(records, codec)
-    for places in (dict.fromkeys("abc", b""), dict.fromkeys("defg", b"v")):
-        for key in rng.sample(list(places)[1:], len(places) - 2):
-            places[key] = None  # never the first, and never all
-        records = [Record(key.encode(), value, (), began + at) for at, (key, value) in enumerate(places.items())]
+    for names, value in (("abc", b""), ("defg", b"v")):
+        dead = rng.sample(names[1:], len(names) - 2)  # never the first, and never all
+        alive = [None if name in dead else value for name in names]
+        records = [
+            Record(name.encode(), each, (), began + at)
+            for at, (name, each) in enumerate(zip(names, alive, strict=True))
+        ]
         began += 2 * MINUTE_MS
         for log in logs:
             log.write(records, rng.choice(CODECS))

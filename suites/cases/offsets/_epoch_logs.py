@@ -17,7 +17,7 @@ ROW = "topics[0].partitions[0]"
 UNKNOWN = (-1, -1)
 
 
-class Written:
+class EpochBatch:
     """A batch: its offsets, its times, and the leader epoch that its header shows."""
 
     def __init__(self, base, times):
@@ -68,8 +68,8 @@ class EpochLog:
 class EpochLogs:
     """The partitions of one topic, the steps that write and delete, and the questions."""
 
-    def __init__(self, wire, topic_of, rng, partitions=3):
-        self.wire, self.rng = wire, rng
+    def __init__(self, wire, topic_of, rng, *, partitions=3, always_told=False):
+        self.wire, self.rng, self.always_told = wire, rng, always_told
         self.topic = topic_of(partitions=partitions, configs=APART)
         self.logs = [EpochLog((self.topic, number)) for number in range(partitions)]
         self.clock = wire.now_ms() - 200 * HOUR_MS
@@ -81,7 +81,7 @@ class EpochLogs:
             self.clock += HOUR_MS
             times = [self.clock + 1_000 * at for at in range(self.rng.randint(1, 4))]
             self.wire.produce(self.topic, batch(at=times), log.place[1]).must_be_at(log.end)
-            log.batches.append(Written(log.end, times))
+            log.batches.append(EpochBatch(log.end, times))
             log.end += len(times)
         self._learn(log)
 
@@ -134,11 +134,14 @@ class EpochLogs:
                 self.wire.not_applicable("the broker shows no leader epochs")
             for asked in range(-1, now + 3):
                 self._must_end(log, asked)
-            for at in (EARLIEST, LATEST, NEWEST, EARLIEST_LOCAL, *(time for _, time in log.times())):
-                self._must_name(log, at)
+            self.must_be_named(log)
             if max(self.wire.versions("Fetch"), default=0) >= DIVERGING_SINCE:
                 for asked in range(now + 3):
                     self._must_fit(log, asked)
+
+    def must_be_named(self, log):
+        for at in (EARLIEST, LATEST, NEWEST, EARLIEST_LOCAL, *(time for _, time in log.times())):
+            self._must_name(log, at)
 
     def _must_end(self, log, asked):
         version, shift = self.rng.choice(self.wire.versions("OffsetForLeaderEpoch")), self.rng.choice((None, 0, 1, -1))
@@ -172,7 +175,7 @@ class EpochLogs:
             row = answer.must_succeed().struct.topics[0].partitions[0]
             offset = self._named(log, at)
             epoch = now if at == LATEST else log.epoch_of(offset, now)
-            fitting = (-1,) if version < TOLD_SINCE else (epoch, -1)
+            fitting = (-1,) if version < TOLD_SINCE else (epoch,) if self.always_told else (epoch, -1)
             answer.must(
                 row.offset == offset and row.leader_epoch in fitting,
                 f"of {log.place[1]} at {at} offset and epoch are {row.offset}, {row.leader_epoch}; "

@@ -42,3 +42,31 @@ def every_epoch_is_known_by_what_is_left_of_it(wire, topic_of, rng, nodes):
             act(nodes.of(logs.topic, rng.randrange(3)))
             wire.await_topic(logs.topic)
             logs.must_be_told()
+
+
+@case(
+    "offsets/epochs-told-whatever-comes-next",
+    guarantees=["offs-007", "offs-001"],
+    level="should",
+    apis={"ListOffsets": 4, "DeleteRecords": 0, "Metadata": 7},
+    needs=NEEDS,
+    detects=["L05"],
+)
+def every_offset_comes_with_its_epoch(wire, topic_of, rng, nodes):
+    """Whatever was written, deleted and restarted, each offset that ListOffsets names SHOULD come with the leader epoch
+    that wrote it, the end with the present one: a client that is told none does not notice when a log was cut.
+
+    Three partitions, four leaders after each other; records are deleted in between.
+    """
+    logs = EpochLogs(wire, topic_of, rng, always_told=True)
+    for turn in range(4):
+        for log in logs.logs:
+            logs.write(log, rng.choice((0, 1, 2)) if turn else rng.randint(2, 4))
+            if rng.random() < 0.5:
+                logs.delete(log)
+            logs.must_be_named(log)
+        if turn < 3:
+            nodes.stop_and_start(nodes.of(logs.topic, rng.randrange(3)))
+            wire.await_topic(logs.topic)
+            for log in logs.logs:
+                logs.must_be_named(log)

@@ -28,7 +28,7 @@ APIS = {"Produce": 3, "InitProducerId": 0, "AddPartitionsToTxn": 0, "EndTxn": 0}
     apis=APIS,
     needs=["topic-settings", "partitions"],
     since="3.6 (KIP-890)",
-    detects=["L05", "L06"],
+    detects=["T03", "L06"],
 )
 def each_refusal_has_the_word_of_its_version(wire, topic_of, rng):
     """In every version a Produce MUST be refused for what is wrong with it, by the code that this version knows:

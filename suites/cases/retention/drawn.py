@@ -13,7 +13,7 @@ STEP_MS = 2 * HOUR_MS
 """Between the newest times of two batches: a segment, which begins anew after five hours, holds several."""
 
 
-class Segment:
+class DatedSegment:
     """Where it begins, and of the newest times of its batches the first, the last, and the newest."""
 
     def __init__(self, base, time):
@@ -75,7 +75,7 @@ def _follow(wire, topic_of, rng, before, between):
 
 def _written(wire, topic, rng, partition, clock):
     """Its segments and its end. The first one has its newest record amid older ones."""
-    segments: list[Segment] = []
+    segments: list[DatedSegment] = []
     end = 0
     for number in range(BATCHES):
         newest = clock
@@ -87,7 +87,7 @@ def _written(wire, topic, rng, partition, clock):
         rng.shuffle(times)
         wire.produce(topic, batch(at=times), partition).must_be_at(end)
         if not segments or newest - segments[-1].first > SEGMENT_MS:
-            segments.append(Segment(end, newest))
+            segments.append(DatedSegment(end, newest))
         segments[-1].last, segments[-1].newest = newest, max(segments[-1].newest, newest)
         end += len(times)
     return segments, end
