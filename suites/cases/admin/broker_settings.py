@@ -101,7 +101,8 @@ class SettingLayers:
             if turn in acts:
                 acts[turn](self.rng.choice(self.wire.nodes))
                 self.wire.await_topic(self.topic)
-            self.wire.eventually(self.must_be_told, within=WITHIN_S)
+            how = self._drawn()
+            self.wire.eventually(lambda how=how: self.must_be_told(*how), within=WITHIN_S)
             if turn % 4 == 0:
                 self.wire.eventually(self.must_be_in_force, within=WITHIN_S)
 
@@ -161,11 +162,14 @@ class SettingLayers:
         found += [(self.of_all[key], OF_ALL)] if key in self.of_all else []
         return [*found, *((each.value, each.source) for each in self.before[node][key].synonyms)]
 
-    def must_be_told(self):
-        """Of a drawn broker and of the topic as it is there, in a drawn version and way."""
+    def _drawn(self):
+        """Which broker is asked, in which version, with synonyms or without, and for which settings."""
         node = self.rng.choice(self.wire.nodes)
         version = self.rng.choice([each for each in self.wire.versions("DescribeConfigs") if each >= 1])
-        synonyms, everything = self.rng.random() < 0.7, self.rng.choice((None, [], False, False))
+        return node, version, self.rng.random() < 0.7, self.rng.choice((None, [], False, False))
+
+    def must_be_told(self, node, version, synonyms, everything):
+        """Of that broker and of the topic as it is there."""
         asked = [*VALUES, STATIC] if everything is False else everything
         rows = self._rows(BROKER, str(node), asked, node, version, synonyms)
         self.wire.must(rows[STATIC].read_only, f"{STATIC} is told as one that can be changed")
@@ -200,7 +204,10 @@ class SettingLayers:
         resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
         asked = request("DescribeConfigs", resources=[resource], include_synonyms=synonyms)
         answer = self.wire.ask(asked, to=node, version=version).must_succeed()
-        return {row.name: row for row in answer.struct.results[0].configs}
+        rows = {row.name: row for row in answer.struct.results[0].configs}
+        missing = sorted(set(keys or (VALUES if kind == BROKER else INHERITED.values())) - set(rows))
+        answer.must(not missing or (kind, name) == (BROKER, ALL), f"it does not tell of {missing}", "results")
+        return rows
 
     def must_be_in_force(self):
         """Which batches are too large says the setting of the topic at its leader."""
