@@ -67,6 +67,8 @@ def _alter(wanted: Struct, context: Context, change: Any, *, twice: bool, make: 
         return configs
     if isinstance(found, WrongSetting):
         return found
+    if misfit := found.misfit(configs):
+        return misfit
     if make:
         found.replace(configs)
     return None

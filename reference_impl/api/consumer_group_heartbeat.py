@@ -38,7 +38,7 @@ def consumer_group_heartbeat(request: Struct, context: Context) -> Struct:
     assignment = None if answer.assignment is None else {"topic_partitions": topics_of(answer.assignment)}
     stays = answer.epoch not in (LEFT, LEFT_FOR_A_WHILE)
     interval = (
-        int(node.group_setting(request.group_id, "consumer.heartbeat.interval.ms"))
+        int(node.group_setting("" if bugs.on("D12") else request.group_id, "consumer.heartbeat.interval.ms"))
         if stays and not bugs.on("P31")
         else 0
     )

@@ -67,6 +67,8 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
                 line["error_code"] = errors.UNKNOWN_TOPIC_ID if by_id else errors.UNKNOWN_TOPIC_OR_PARTITION
             elif p.committed_metadata is None and bugs.on("R22"):
                 line["error_code"] = errors.UNKNOWN_SERVER_ERROR
+            elif p.partition_index < 0 and bugs.on("D18"):
+                line["error_code"] = errors.NONE
             elif not 0 <= p.partition_index < topic.partitions and not bugs.on("P15"):
                 line["error_code"] = errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
@@ -102,6 +104,8 @@ def store(
 
 def _length(metadata: str) -> int:
     """As Java counts: UTF-16 units, whatever the setting's name says about bytes."""
+    if bugs.on("D17"):
+        return len(metadata.encode("utf-8", "surrogatepass"))
     return len(metadata.encode("utf-16-le", "surrogatepass")) // 2
 
 

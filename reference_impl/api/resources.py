@@ -46,6 +46,9 @@ class Resource(Protocol):
     def fault(self, key: str, value: str) -> WrongSetting | None:
         """Why this setting cannot be given that value."""
 
+    def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
+        """Why these settings, each of which would do, do not go together."""
+
     def replace(self, configs: dict[str, str]) -> None:
         """Replaces what was given to it, durably."""
 
@@ -72,6 +75,9 @@ class TopicResource:
     def fault(self, key: str, value: str) -> WrongSetting | None:
         return _value_fault(TOPIC_SETTINGS.get(key), value, f"Unknown topic config name: {key}")
 
+    def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
+        return None
+
     def replace(self, configs: dict[str, str]) -> None:
         self._node.configure_topic(self._topic, configs)
 
@@ -95,6 +101,9 @@ class BrokerResource:
         if setting is not None and not setting.dynamic and not bugs.on("T09"):
             return WrongSetting(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
         return _value_fault(setting, value, f"Unknown broker config name: {key}")
+
+    def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
+        return None
 
     def replace(self, configs: dict[str, str]) -> None:
         self._node.configure_broker(self._name, configs)
@@ -120,10 +129,19 @@ class GroupResource:
         if fault := _value_fault(GROUP_SETTINGS.get(key), value, f"Unknown group config name: {key}"):
             return fault
         low, high = BOUNDS[key]
-        if int(value) < self._node.config[low]:
+        if int(value) < self._node.config[low] + bool(bugs.on("D11")):
             return WrongSetting(errors.INVALID_CONFIG, f"{key} must be greater than or equal to {low}")
         if int(value) > self._node.config[high]:
             return WrongSetting(errors.INVALID_CONFIG, f"{key} must be less than or equal to {high}")
+        return None
+
+    def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
+        session, interval = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+        session_ms, interval_ms = (
+            int(configs.get(name) or self._node.config.text(f"group.{name}")) for name in (session, interval)
+        )
+        if session_ms <= interval_ms:
+            return WrongSetting(errors.INVALID_CONFIG, f"{session} must be greater than {interval}")
         return None
 
     def replace(self, configs: dict[str, str]) -> None:

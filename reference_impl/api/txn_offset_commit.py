@@ -1,8 +1,9 @@
 """TxnOffsetCommit 0-6: stages offsets of a group in a transaction; its marker makes them visible or throws them away.
 
 The transaction must hold the group's partition of the offsets topic (AddOffsetsToTxn): 48, or 120 from v4; v5 adds it
-by itself. v6 names topics by id. v3 names member, generation and instance: 25, 22, 82. Other errors: 24 empty group
-id, 47 another epoch, 49 another producer id, 3 no such partition, 12 metadata too long.
+by itself. v6 names topics by id, and tells 69 of an absent group and 113 of a stale epoch (22 before). v3 names
+member, generation and instance: 25, 22, 82. Other errors: 24 empty group id, 47 another epoch, 49 another producer id,
+3 no such partition, 12 metadata too long.
 """
 
 from __future__ import annotations

@@ -206,7 +206,8 @@ class ClassicGroup:
         """Keeps the leader if it joined, else takes one that did; False when nobody did."""
         if self.leader is None:
             return False
-        if self.members[self.leader].join is not None:
+        leader = self.members[self.leader]
+        if leader.join is not None or (leader.instance_id is not None and bugs.on("D13")):
             return True
         joined = next((m.member_id for m in self.members.values() if m.join is not None), None)
         if joined is not None:

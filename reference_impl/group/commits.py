@@ -23,14 +23,17 @@ def commit_refusal(
     if group is None:
         if generation < 0:
             return errors.NONE
-        return errors.GROUP_ID_NOT_FOUND if version >= 9 and not transactional else errors.ILLEGAL_GENERATION
+        known = _is_newest(version, transactional=transactional) or (not transactional and bugs.on("D08"))
+        return errors.GROUP_ID_NOT_FOUND if known else errors.ILLEGAL_GENERATION
     if generation < 0 and group.state is GroupState.EMPTY:
         return errors.NONE
     if isinstance(group, ConsumerGroup):
+        if transactional and not member_id and generation < 0:
+            return errors.NONE
         return _member_refusal(group, member_id, generation, parts, transactional=transactional, version=version)
     if generation >= 0 or member_id or instance_id is not None:
         refusal = group.refusal(member_id, instance_id)
-        if not refusal and generation != group.generation:
+        if not refusal and generation != group.generation and not (transactional and bugs.on("D09")):
             refusal = errors.ILLEGAL_GENERATION
         if refusal and not bugs.on("M23"):
             return refusal
@@ -58,7 +61,13 @@ def _member_refusal(
         return errors.UNSUPPORTED_VERSION
     if epoch == member.epoch or _owned_since(member, epoch, parts) or bugs.on("M24f"):
         return errors.NONE
-    return errors.ILLEGAL_GENERATION if transactional else errors.STALE_MEMBER_EPOCH
+    newest = _is_newest(version, transactional=transactional)
+    return errors.STALE_MEMBER_EPOCH if newest else errors.ILLEGAL_GENERATION
+
+
+def _is_newest(version: int, *, transactional: bool) -> bool:
+    """Whether who asks knows the errors of KIP-848: TxnOffsetCommit v6 and OffsetCommit v9 do."""
+    return version >= (6 if transactional else 9)
 
 
 def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[OwnedPartition]) -> bool:
@@ -68,7 +77,7 @@ def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[OwnedPartit
 
 def fetch_refusal(group: ClassicGroup | ConsumerGroup | None, member_id: str | None, epoch: int) -> int:
     """Who may ask for offsets: anybody who names no member, and members of this epoch (OffsetFetch v9)."""
-    if not isinstance(group, ConsumerGroup) or (not member_id and epoch < 0):
+    if not isinstance(group, ConsumerGroup) or (member_id is None and epoch < 0):
         return errors.NONE
     member = group.members.get(member_id or "")
     if member is None:

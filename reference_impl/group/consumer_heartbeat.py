@@ -262,7 +262,7 @@ def _fence(group: ConsumerGroup, member_id: str) -> list[GroupChange]:
 def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) -> None:
     if member.progress is MemberState.UNREVOKED and not bugs.on("M24i"):
         group.deadlines["rebalance", member.member_id] = now + member.rebalance_timeout_ms
-    else:
+    elif not bugs.on("D16"):
         group.deadlines.pop(("rebalance", member.member_id), None)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.effects import Saved, SavedMember
 from brokertrial.wire.codec import decode, encode
 from brokertrial.wire.messages import Struct, data
@@ -118,7 +119,7 @@ def read_group(group: str, record: bytes) -> Saved:
             m.group_instance_id,
             m.client_id,
             m.client_host,
-            m.session_timeout if m.rebalance_timeout < 0 else m.rebalance_timeout,
+            m.session_timeout if m.rebalance_timeout < 0 or bugs.on("D14") else m.rebalance_timeout,
             m.session_timeout,
             bytes(m.subscription),
             bytes(m.assignment),

@@ -390,6 +390,8 @@ def _sync_refusal(
 ) -> int:  # fmt: skip
     if group.state is GroupState.EMPTY:
         return errors.UNKNOWN_MEMBER_ID
+    if generation != group.generation and bugs.on("D10"):
+        return errors.ILLEGAL_GENERATION
     if refusal := group.refusal(member_id, instance_id):
         return refusal
     if generation != group.generation:

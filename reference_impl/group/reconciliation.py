@@ -56,4 +56,4 @@ def _moved(
 def _still_owns(owned: Parts | None, revoking: Parts) -> bool:
     if owned is None:
         return not bugs.on("R23")
-    return bool(owned & revoking)
+    return owned >= revoking if bugs.on("D15") else bool(owned & revoking)

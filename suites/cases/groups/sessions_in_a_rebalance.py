@@ -4,7 +4,7 @@ from typing import Any
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._living import EARLY, LATE_S, LONG_MS, session_of
-from brokertrial.suites.probe import rebalance
+from brokertrial.suites.probe import join_together, rebalance
 from brokertrial.wire import errors
 
 APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "DescribeGroups": 0, "OffsetCommit": 2}
@@ -14,9 +14,9 @@ CALLED = errors.REBALANCE_IN_PROGRESS
 class Stage:
     """A group of `leads`, whose session is long, and `asks`, whose session is short; `third` may come."""
 
-    def __init__(self, wire, number, session_ms, what):
+    def __init__(self, wire, topic, number, session_ms, what):
         self.wire, self.session_ms, self.group, self.number = wire, session_ms, wire.name("g"), number
-        self.what = what.replace("_", " ")
+        self.topic, self.what = topic, what.replace("_", " ")
         self.leads, self.asks, self.third = (self.member(name) for name in ("leads", "asks", "third"))
         self.asks.settings["session_timeout_ms"] = session_ms
         self.heard_ms = wire.now_ms()
@@ -29,6 +29,11 @@ class Stage:
     def begins(self):
         self.heard_ms = self.wire.now_ms()
         rebalance(self.leads, self.asks)
+
+    def all_wait(self, timeout_ms):
+        """All allow so long for a rebalance, and have long sessions."""
+        for member in (self.leads, self.asks, self.third):
+            member.settings.update(session_timeout_ms=LONG_MS, rebalance_timeout_ms=timeout_ms)
 
     def third_comes(self, *ready):
         """The group rebalances; these join again at once."""
@@ -115,6 +120,14 @@ def beats_in_the_join(one):
     one.begins()
     one.third_comes(one.leads)
     yield from one.goes_on(one.asks.heartbeat, CALLED)
+    one.completes(one.asks, one.leads, one.third)
+    yield from one.goes()
+
+
+def commits_in_the_join(one):
+    one.begins()
+    one.third_comes(one.leads)
+    yield from one.goes_on(lambda: one.asks.commit(one.topic, offset=5))
     one.completes(one.asks, one.leads, one.third)
     yield from one.goes()
 
@@ -214,11 +227,43 @@ def returns_and_is_silent(one):
     yield from one.goes(again)
 
 
+# -- who is not back in time
+
+
+def mute_in_a_stable_generation(one):
+    """Who never asks for what it is given is left behind when the rebalance timeout is over."""
+    one.all_wait(one.session_ms)
+    one.heard_ms = one.wire.now_ms()
+    join_together(one.leads, one.asks)
+    one.leads.sync({}).must_succeed()
+    yield from one.goes()
+    one.leads.heartbeat().must_be_refused(CALLED)
+
+
+def static_leader_that_is_not_back(one):
+    """It stays a member, and another leads (KIP-345)."""
+    one.all_wait(one.session_ms)
+    one.leads.settings["instance_id"] = f"l{one.number}"
+    one.begins()
+    one.third_comes(one.asks)
+    until_ms = one.wire.now_ms() + one.session_ms + one.late_ms()
+    while one.members() and one.told.struct.groups[0].group_state == "PreparingRebalance":
+        if one.wire.now_ms() > until_ms:
+            one.wire.too_late("a rebalance goes on, though its timeout is over")
+        yield
+    joined = [member.finish_join().must_succeed() for member in (one.asks, one.third)]
+    leads = [member for member in (one.asks, one.third) if member.leads]
+    one.wire.must(len(leads) == 1, f"{len(leads)} of the two that joined lead", *joined)
+    found, wanted = set(leads[0].joined.members), {one.leads.id, one.asks.id, one.third.id}
+    leads[0].joined.must(found == wanted, f"the leader is told of {len(found)} members; it must be three", "members")
+
+
 STAGES = (
-    *(beats_in_the_join, silent_in_the_join, waits_in_the_join, new_in_the_join),
+    *(beats_in_the_join, commits_in_the_join, silent_in_the_join, waits_in_the_join, new_in_the_join),
     *(beats_before_the_sync, silent_before_the_sync, waits_before_the_sync),
     *(joins_with_a_shorter_session, joins_with_a_longer_session),
     *(returns_with_a_shorter_session, returns_and_is_silent),
+    *(mute_in_a_stable_generation, static_leader_that_is_not_back),
 )
 
 
@@ -226,19 +271,21 @@ STAGES = (
     "groups/sessions-in-a-rebalance",
     guarantees=["grp-011", "grp-013", "grp-015"],
     apis=APIS,
-    detects=["D05", "D06", "D07"],
+    detects=["D05", "D06", "D07", "D13"],
 )
 def a_session_is_judged_in_each_stage(wire, topic, rng):
     """A member that gives signs of life MUST stay in a group that rebalances, as long as others are awaited to join
     again, and as long as the leader is awaited to bring the assignments; one that waits for an answer itself MUST stay
     without. One that is silent MUST be expelled when its session is over, and not before, in each of these stages and
-    after them; the session is that of its last JoinGroup, also of a static member that returned.
+    after them; the session is that of its last JoinGroup, also of a static member that returned. Who never asks for its
+    assignment MUST be left behind when the rebalance timeout is over, and a static leader that is not back by then MUST
+    stay a member, and another leads.
 
     One group for each stage, all at a time.
     """
     session_ms = session_of(wire)
     waiting = [
-        stage(Stage(wire, number, session_ms, stage.__name__))
+        stage(Stage(wire, topic, number, session_ms, stage.__name__))
         for number, stage in enumerate(rng.sample(STAGES, len(STAGES)))
     ]
     under_way = []

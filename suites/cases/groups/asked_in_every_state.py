@@ -1,0 +1,45 @@
+"""Who is refused, with which code, in whichever state the group is and in whichever version it is asked."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._asked_of_states import QUESTIONS, Asker
+from brokertrial.suites.cases.groups._states import CLASSIC, MODERN, STABLE, all_states
+
+APIS = {
+    "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 0, "OffsetCommit": 7,
+    "OffsetFetch": 2, "OffsetDelete": 0, "DeleteGroups": 0, "TxnOffsetCommit": 3, "AddOffsetsToTxn": 0,
+}  # fmt: skip
+ASKED = 1_000
+
+
+@case(
+    "groups/asked-in-every-state",
+    guarantees=["grp-009", "grp-008", "grp-021", "cmt-011", "cmt-012", "cmt-014", "g848-004"],
+    apis=APIS,
+    needs=["partitions"],
+    detects=["D08", "D09", "D10"],
+)
+def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_id):
+    """Each request of a group MUST be answered as the group is, in each version: without members, awaiting them, with a
+    generation that has no assignments yet, stable, deleted, made again, of the other protocol before; for who is in it,
+    was in it, and never was, without an id, with the instance of another, and in any generation. Who must be refused
+    MUST be with the one code that its client goes on from, and the group MUST be as it was afterwards.
+
+    Up to twelve groups, 1,000 drawn requests; what is to be answered is that of ClassicGroup.validateOffsetCommit and
+    validateMember, and of ConsumerGroup.
+    """
+    read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
+    asker = Asker(wire, rng, (read, other, free), wire.producer(transactional_id))
+    groups = all_states(wire, rng, read, other, modern=asker.modern)
+    for _ in range(ASKED):
+        rng.choice(QUESTIONS)(asker, rng.choice(groups))
+    asker.producer.abort().must_succeed()
+    for one in groups:
+        wire.eventually(
+            lambda one=one: wire.committed(one.name, read, require_stable=True).must_be(one.offset), within=10
+        )
+        for member in one.members if one.state == STABLE else ():
+            if one.kind == CLASSIC:
+                member.heartbeat().must_succeed()
+                member.sync().must_bring(one.given[member.id])
+            elif one.kind == MODERN:
+                member.beat().must_have("member_epoch", one.epochs[member.id])

@@ -1,0 +1,103 @@
+"""What a KIP-848 group may be set to: at the edges of what the brokers allow, and in force at its next heartbeat."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe.admin import DELETE, GROUP, SET
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+SESSION, INTERVAL = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+NAMES = (SESSION, INTERVAL)
+OWN = 8
+"""The source of what a group was given itself."""
+WITHIN_S = 10
+
+
+class SettingBounds:
+    """What the brokers allow, and what is in force where a group has none of its own."""
+
+    def __init__(self, wire):
+        self.low, self.high, self.default = {}, {}, {}
+        for name in NAMES:
+            short = name.removeprefix("consumer.")
+            told = [wire.setting(f"group.consumer.{each}{short}") for each in ("min.", "max.", "")]
+            if any(each is None for each in told):
+                wire.not_applicable(f"the brokers do not tell what {name} may be")
+            self.low[name], self.high[name], self.default[name] = map(int, told)
+
+    def value(self, own, name):
+        return own.get(name, str(self.default[name]))
+
+    def refuse(self, own):
+        """Whether a group may not have these: each in its bounds, the session longer than the interval."""
+        given = {name: self.value(own, name) for name in NAMES}
+        if not all(text.lstrip("-").isdigit() for text in given.values()):
+            return True
+        numbers = {name: int(text) for name, text in given.items()}
+        beyond = any(name in own and not self.low[name] <= numbers[name] <= self.high[name] for name in NAMES)
+        return beyond or numbers[SESSION] <= numbers[INTERVAL]
+
+    def drawn(self, rng, name):
+        low, high = self.low[name], self.high[name]
+        numbers = [low, low + 1, high, high - 1, rng.randint(low, high), self.default[name]]
+        wrong = [str(low - 1), str(high + 1), "0", "-1", "", "many", "1.5", str(2**31)]
+        return rng.choice([*map(str, numbers), *map(str, numbers), *wrong])
+
+
+@case(
+    "groups/settings-of-their-own",
+    guarantees=["g848-012"],
+    apis={"ConsumerGroupHeartbeat": 1, "IncrementalAlterConfigs": 1, "DescribeConfigs": 1},
+    features={"group.version": 1},
+    detects=["D11", "D12"],
+)
+def a_group_has_what_it_may_have(wire, topic, rng):
+    """A group MUST take each session timeout and heartbeat interval that lies within what the brokers allow, the least
+    and the greatest too, and MUST refuse all others (40), a session that is no longer than the interval, and what is no
+    number; a refused change changes nothing, also what came with it. Its members MUST be told the interval that is in
+    force, and what is deleted is that of the brokers again.
+
+    Two groups, 60 drawn changes.
+    """
+    limits = SettingBounds(wire)
+    groups = {wire.name("g"): {} for _ in range(2)}  # type: ignore[var-annotated]
+    members = {}
+    for turn in range(60):
+        name = rng.choice(list(groups))
+        own, changes = dict(groups[name]), []
+        for key in rng.sample(NAMES, rng.randint(1, 2)):
+            if rng.random() < 0.2:
+                own.pop(key, None)
+                changes.append((key, DELETE, None))
+            else:
+                own[key] = limits.drawn(rng, key)
+                changes.append((key, SET, own[key]))
+        answer = wire.change_configs(GROUP, name, changes)
+        if limits.refuse(own):
+            answer.must_be_refused(errors.INVALID_CONFIG)
+        else:
+            answer.must_succeed()
+            groups[name] = own
+        for each, given in groups.items():
+            wire.eventually(lambda each=each, given=given: _must_have(wire, limits, each, given), within=WITHIN_S)
+            if turn > 5 and each not in members:
+                members[each] = ConsumerGroupMember(wire, each, topic)
+                members[each].beat().must_succeed()
+                reconcile(members[each], partitions=1)
+            if each in members:
+                interval = int(limits.value(given, INTERVAL))
+                wire.eventually(
+                    lambda member=members[each], interval=interval: member.beat().must_have(
+                        "heartbeat_interval_ms", interval
+                    ),
+                    within=WITHIN_S,
+                )
+
+
+def _must_have(wire, limits, group, own):
+    keys = {"resource_type": GROUP, "resource_name": group, "configuration_keys": list(NAMES)}
+    asked = request("DescribeConfigs", resources=[keys])
+    told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
+    found = {row.name: (row.value, row.config_source == OWN) for row in told.struct.results[0].configs}
+    wanted = {name: (limits.value(own, name), name in own) for name in NAMES}
+    told.must(found == wanted, f"the group has {found}; it must have {wanted}", "results[0].configs")
