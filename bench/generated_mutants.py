@@ -1,18 +1,20 @@
-"""How many generated bugs of the bundled broker the suite shows: by cases as they are written, and by pairs alone.
+"""How many generated bugs of the bundled broker the wire cases show.
 
     pip install cosmic-ray
-    python -m bench.generated_mutants --sample 20 --seed 1 [--table generated.jsonl]
+    python bench/generated_mutants.py --sample 100 --seed 1 [--table generated.jsonl] [--confirm]
 
-Mutants are made by Cosmic Ray's operators (comparisons, numbers, negation, and/or, loops that are not run) in the
-modules of reference_impl that decide what a client sees, drawn by the seed. Each is a broker of its own; the wire cases
-are put to it plain and in a sample of situations. A kill is a `must` that failed, or a warning of a pair that is not
-proven; brokers that die or that fail over 5 % of the cases are counted apart. What nobody kills may be no bug that a
-client could see: these lines are to be read by a person.
+A mutant is one line of reference_impl that is otherwise (mutation_operators.py), in a module that decides what a client
+sees; kind and place are drawn by the seed. Each is a broker of its own, and all wire cases that one node is enough for
+are put to it in one process, on virtual time (in_process.py): half a minute for one that survives. With `--confirm`
+what accuses there counts only if a run with real processes accuses too. Brokers that die, or that fail over 5 % of the
+cases, are counted apart. What survives may be no bug that a client could see: these lines are to be read by a person.
+A table that holds mutants already is gone on with.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,75 +24,153 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from broker_copy import BROKER, ROOT, broker_copy, looked_at, wire_cases
+from broker_copy import BROAD, BROKER, ROOT, broker_copy, looked_at, wire_cases
+from in_process import Said, accused, entries
 
-FOLDERS = ("api", "group", "txn", "log", "replica", "coordinator")
-OPERATORS = (
-    "ReplaceComparisonOperator_",
-    "AddNot",
-    "ReplaceTrueWithFalse",
-    "ReplaceFalseWithTrue",
-    "ReplaceAndWithOr",
-    "ReplaceOrWithAnd",
-    "NumberReplacer",
-    "ZeroIterationForLoop",
-    "ReplaceBreakWithContinue",
-)
+FOLDERS = ("api", "group", "txn", "log", "replica", "coordinator", "settings")
+SEVERAL_NODES = ("following.py", "fetcher.py", "peers.py", "powercut.py", "spoil.py", "synced.py")
+"""What runs only where there are other nodes, or where power is cut."""
 PLANTED = "bugs.on("
+NO_BEHAVIOUR = ("log.debug", "log.info", "log.warning", "log.exception", "from ", "import ", "Setting(", "@", '"""')
+KILLS = ("killed", "broad", "dead", "survived")
 
 
 class Scored(msgspec.Struct):
     """One mutant and what came of it."""
 
     file: str
-    operator: str
-    line: str
+    line: int
+    kind: str
+    before: str
+    after: str
     kill: str
-    """`plain`, `pair`, `broad`, `dead` or `survived`."""
-    killed_by: list[str]
+    by: list[str]
+    sentence: str = ""
 
 
 def main() -> None:
+    options = _options()
+    table: Path = options.table
+    scores = (
+        [msgspec.json.decode(row, type=Scored) for row in table.read_bytes().splitlines()] if table.exists() else []
+    )
+    known = {(one.file, one.line, one.after) for one in scores}
+    for one, text in drawn(options.sample, Random(options.seed)):
+        if (one.file, one.line, one.after) in known:
+            continue
+        with broker_copy() as copy:
+            (copy / one.file).write_text(text, encoding="utf-8")
+            _score(one, options)
+        scores.append(one)
+        with table.open("ab") as rows:
+            rows.write(msgspec.json.encode(one) + b"\n")
+        print(
+            f"{one.kill:<9} {one.file}:{one.line} {one.kind}: {one.after.strip()[:90]}  {', '.join(one.by[:2])}",
+            flush=True,
+        )
+    for row in _summary(scores):
+        print(row)
+
+
+def _score(one: Scored, options: argparse.Namespace) -> None:
+    most = int(BROAD * len(wire_cases()))
+    accusing = accused(entries(seed=options.seed), 1 if options.first else most + 1)
+    one.by, one.sentence = [said.entry for said in accusing][:6], accusing[0].sentence if accusing else ""
+    one.kill = "broad" if len(accusing) > most else "dead" if _dies(accusing) else "killed" if accusing else "survived"
+    if one.kill == "killed" and options.confirm:
+        found = looked_at(one.by[:4], seed=options.seed, jobs=options.jobs, of=len(wire_cases()))
+        one.kill = "killed" if found.kill == "plain" else found.kill
+
+
+def _dies(accusing: list[Said]) -> bool:
+    return bool(accusing) and all("did not come back" in said.sentence for said in accusing)
+
+
+def drawn(count: int, rng: Random) -> Iterator[tuple[Scored, str]]:
+    """So many mutants, none twice, each with the whole text of its file."""
+    places = {kind: list(found) for kind, found in _places().items()}
+    for found in places.values():
+        rng.shuffle(found)
+    for _ in range(count):
+        kind = rng.choice([kind for kind, found in places.items() if found])
+        path, operator, nth = places[kind].pop()
+        yield _mutant(path, kind, operator, nth)
+
+
+def _places() -> dict[str, Iterator[tuple[Path, object, int]]]:
+    try:
+        from mutation_operators import kinds
+    except ImportError:
+        sys.exit("Cosmic Ray makes the mutants: pip install cosmic-ray")
+    files = sorted(path for folder in FOLDERS for path in (ROOT / BROKER / folder).rglob("*.py"))
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.name not in SEVERAL_NODES}
+    return {kind: _of_kind(texts, operators) for kind, operators in kinds().items()}
+
+
+def _of_kind(texts: dict[Path, str], operators: list[object]) -> Iterator[tuple[Path, object, int]]:
+    from parso import parse
+
+    for path, text in texts.items():
+        passed_over = _passed_over(text)
+        tree = parse(text)
+        for operator in operators:
+            nth = -1
+            for node in _nodes(tree):
+                for start, _ in operator.mutation_positions(node):  # type: ignore[attr-defined]
+                    nth += 1
+                    if start[0] not in passed_over:
+                        yield path, operator, nth
+
+
+def _nodes(node: object) -> Iterator[object]:
+    """As Cosmic Ray walks: a node, then what is below it."""
+    yield node
+    for child in getattr(node, "children", ()):
+        yield from _nodes(child)
+
+
+def _passed_over(text: str) -> set[int]:
+    """Lines that are no behaviour, and those of planted bugs."""
+    lines = text.splitlines()
+    found = {nth for nth, line in enumerate(lines, 1) if PLANTED in line or line.strip().startswith(NO_BEHAVIOUR)}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.If) and PLANTED in ast.unparse(node.test):
+            found.update(nth for each in node.body for nth in range(each.lineno, (each.end_lineno or each.lineno) + 1))
+        elif isinstance(node, ast.IfExp) and PLANTED in ast.unparse(node.test):
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
+
+
+def _mutant(path: Path, kind: str, operator: object, nth: int) -> tuple[Scored, str]:
+    from cosmic_ray.mutating import mutate_code
+
+    text = path.read_text(encoding="utf-8")
+    mutated = mutate_code(text, operator, nth)
+    assert mutated is not None and mutated != text, (path, kind, nth)
+    pairs = enumerate(zip(text.splitlines(), mutated.splitlines(), strict=False), 1)
+    line, before, after = next((number, old, new) for number, (old, new) in pairs if old != new)
+    return Scored(str(path.relative_to(ROOT)), line, kind, before, after, "", []), mutated
+
+
+def _summary(scores: list[Scored]) -> Iterator[str]:
+    for kill in KILLS:
+        yield f"{kill:<9} {sum(one.kill == kill for one in scores):>4} of {len(scores)}"
+    for kind in sorted({one.kind for one in scores}):
+        of_kind = [one for one in scores if one.kind == kind]
+        yield f"{kind:<18} survived {sum(one.kill == 'survived' for one in of_kind)} of {len(of_kind)}"
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--first", action="store_true", help="the first case that fails ends it: none is counted as broad"
+    )
+    parser.add_argument("--confirm", action="store_true", help="a kill counts when a run with real processes fails too")
     parser.add_argument("--table", type=Path, default=Path("generated-mutants.jsonl"))
-    options = parser.parse_args()
-    cases = wire_cases()
-    scores: list[Scored] = []
-    for file, operator, line, text in drawn(options.sample, Random(options.seed)):
-        with broker_copy() as copy:
-            (copy / file).write_text(text, encoding="utf-8")
-            found = looked_at(cases, ("sample",), seed=options.seed, jobs=options.jobs)
-        scores.append(Scored(str(file), operator, line, found.kill, found.by[:6]))
-        with options.table.open("ab") as table:
-            table.write(msgspec.json.encode(scores[-1]) + b"\n")
-        print(f"{found.kill:<9} {scores[-1].file}: {line.strip()[:90]}  {', '.join(found.by[:3])}", flush=True)
-    for kill in ("plain", "pair", "broad", "dead", "survived"):
-        print(f"{kill:<9} {sum(one.kill == kill for one in scores)} of {len(scores)}")
-
-
-def drawn(count: int, rng: Random) -> Iterator[tuple[Path, str, str, str]]:
-    """So many mutants: the file, the operator, the line that differs, and the new text."""
-    try:
-        from cosmic_ray.mutating import mutate_code
-        from cosmic_ray.plugins import get_operator, operator_names
-    except ImportError:
-        sys.exit("Cosmic Ray makes the mutants: pip install cosmic-ray")
-    names = [name for name in operator_names() if name.partition("/")[2].startswith(OPERATORS)]
-    files = sorted(path for folder in FOLDERS for path in (ROOT / BROKER / folder).rglob("*.py"))
-    found = 0
-    while found < count:
-        file, name = rng.choice(files), rng.choice(names)
-        text = file.read_text(encoding="utf-8")
-        mutated = mutate_code(text, get_operator(name)(), rng.randrange(12))
-        if mutated is None or mutated == text:
-            continue
-        changed = [new for old, new in zip(text.splitlines(), mutated.splitlines(), strict=False) if old != new]
-        if changed and PLANTED not in changed[0]:
-            found += 1
-            yield file.relative_to(ROOT), name.partition("/")[2], changed[0], mutated
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
