@@ -9,8 +9,10 @@ from brokertrial.wire.messages import request
 CHANGE = {"DescribeConfigs": 1, "IncrementalAlterConfigs": 0, "AlterConfigs": 0}
 WITHIN_S, ALL, STATIC = 20, "", "log.retention.check.interval.ms"
 OF_TOPIC, OF_BROKER, OF_ALL = 1, 2, 3
+LOOKED_AT = "message.max.bytes"
+"""What is in force shows by which batches are taken."""
 VALUES = {
-    "message.max.bytes": ("2000", "1500000", "3000000"),
+    LOOKED_AT: ("2000", "3000000"),
     "log.cleaner.delete.retention.ms": ("3600000", "7200000"),
     "log.index.interval.bytes": ("2048", "8192"),
     "log.retention.bytes": ("1000000000", "2000000000"),
@@ -33,7 +35,7 @@ INHERITED = {
     "log.index.interval.bytes": "index.interval.bytes",
     "log.retention.bytes": "retention.bytes",
 }
-STEPS = (*["all"] * 4, *["one"] * 3, *["topic"] * 3, "replace", "refused", "trial")
+STEPS = (*["all"] * 4, *["one"] * 3, *["topic"] * 3, *["opposed"] * 2, "replace", "refused", "trial")
 
 
 @case(
@@ -103,15 +105,15 @@ class SettingLayers:
                 self.wire.await_topic(self.topic)
             how = self._drawn()
             self.wire.eventually(lambda how=how: self.must_be_told(*how), within=WITHIN_S)
-            if turn % 4 == 0:
-                self.wire.eventually(self.must_be_in_force, within=WITHIN_S)
+            self.wire.eventually(self.must_be_in_force, within=WITHIN_S)
 
     # what is set
 
     def _changes(self, layer, names=None):
         """Some changes, and what the layer is after them."""
         after, rows = dict(layer), []
-        for key in self.rng.sample(sorted(VALUES), self.rng.randint(1, 3)):
+        keys = {*self.rng.sample(sorted(VALUES), self.rng.randint(1, 2)), *([LOOKED_AT] * self.rng.randint(0, 1))}
+        for key in sorted(keys):
             value = self.rng.choice((*VALUES[key], None))
             rows.append(((names or {}).get(key, key), DELETE if value is None else SET, value))
             after.pop(key, None)
@@ -130,6 +132,15 @@ class SettingLayers:
     def _step_topic(self):
         rows, self.of_topic = self._changes(self.of_topic, INHERITED)
         self.wire.change_configs(TOPIC, self.topic, rows).must_succeed()
+
+    def _step_opposed(self):
+        """The leader says otherwise than all brokers do, and the topic says nothing."""
+        here, values = self.wire.leader(self.topic), self.rng.sample(VALUES[LOOKED_AT], 2)
+        self.of_one[here][LOOKED_AT], self.of_all[LOOKED_AT] = values
+        changed(self.wire, str(here), [(LOOKED_AT, SET, values[0])]).must_succeed()
+        changed(self.wire, ALL, [(LOOKED_AT, SET, values[1])]).must_succeed()
+        self.of_topic.pop(LOOKED_AT, None)
+        self.wire.change_configs(TOPIC, self.topic, [(INHERITED[LOOKED_AT], DELETE, None)]).must_succeed()
 
     def _step_replace(self):
         """AlterConfigs of one broker: what it does not name is not set there any more."""
@@ -212,8 +223,8 @@ class SettingLayers:
     def must_be_in_force(self):
         """Which batches are too large says the setting of the topic at its leader."""
         leader = self.wire.leader(self.topic)
-        own = self.of_topic.get("message.max.bytes")
-        limit = int(own or self._chain(leader, "message.max.bytes")[0][0])
+        own = self.of_topic.get(LOOKED_AT)
+        limit = int(own or self._chain(leader, LOOKED_AT)[0][0])
         answer = self.wire.produce(self.topic, batch("x" * 5_000))
         if limit < 5_000:
             answer.must_be_refused(errors.MESSAGE_TOO_LARGE)
