@@ -55,7 +55,8 @@ def dirt(log: PartitionLog, ceiling: int, now_ms: int) -> Dirt:
         dirty = following.base_offset > first_dirty
         newest = (segment.first_timestamp or 0) if bugs.on("L07") else segment.max_timestamp
         young = dirty and newest > now_ms - log.settings.min_compaction_lag_ms
-        if following.base_offset > ceiling or (young and log.settings.min_compaction_lag_ms > 0):
+        undecided = following.base_offset > ceiling and not bugs.on("L16")
+        if undecided or (young and log.settings.min_compaction_lag_ms > 0):
             break
         end = following.base_offset
         cleanable, clean = cleanable + dirty * segment.size, clean + (not dirty) * segment.size

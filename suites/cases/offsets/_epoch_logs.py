@@ -12,6 +12,8 @@ APART = {"segment.ms": "60000", "retention.ms": "-1"}
 EARLIEST, LATEST, NEWEST, EARLIEST_LOCAL = -2, -1, -3, -4
 SINCE = {EARLIEST: 1, LATEST: 1, NEWEST: 7, EARLIEST_LOCAL: 8}
 TOLD_SINCE, DIVERGING_SINCE = 4, 12
+OF_ITS_RECORD_SINCE = 9
+"""Brokers that serve this version tell the epoch of the newest record; 3.5 told that of the leader."""
 WITHIN_S, RETAINED_WITHIN_S = 20, 60
 ROW = "topics[0].partitions[0]"
 UNKNOWN = (-1, -1)
@@ -176,6 +178,8 @@ class EpochLogs:
             offset = self._named(log, at)
             epoch = now if at == LATEST else log.epoch_of(offset, now)
             fitting = (-1,) if version < TOLD_SINCE else (epoch,) if self.always_told else (epoch, -1)
+            if at == NEWEST and max(self.wire.versions("ListOffsets")) < OF_ITS_RECORD_SINCE:
+                fitting = (*fitting, now)
             answer.must(
                 row.offset == offset and row.leader_epoch in fitting,
                 f"of {log.place[1]} at {at} offset and epoch are {row.offset}, {row.leader_epoch}; "

@@ -270,9 +270,8 @@ class DrawnIds:
         answer.must(held == one.held, f"{one.name} holds {held}; it must hold {one.held}")
         start = row.transaction_start_time_ms
         if one.start is None:
-            if one.state == "Empty":  # before 4.0 that of the last one stays
-                kept = () if self.wire.transaction_version >= 2 else (one.before,)
-                answer.must(start in (-1, *kept), f"{one.name} is empty and began at {start}")
+            if one.state == "Empty":  # up to 4.0.1 that of the last one stays
+                answer.must(start in (-1, one.before), f"{one.name} is empty and began at {start}")
             else:
                 answer.must(not one.later or start > one.before, f"{one.name} began at {start}, as the one before it")
             one.start = start
