@@ -22,6 +22,16 @@ class Row:
         self.place, self.offset, self.log = place, offset, log
         self.epoch, self.last_epoch, self.limit = epoch, last_epoch, limit
 
+    def as_asked(self):
+        """Its part of a Fetch request."""
+        return {
+            "partition": self.place[1],
+            "current_leader_epoch": self.epoch,
+            "fetch_offset": self.offset,
+            "last_fetched_epoch": self.last_epoch,
+            "partition_max_bytes": self.limit,
+        }
+
 
 @case(
     "fetch/log-read-in-every-way",
@@ -75,22 +85,7 @@ def _row(rng, log, epoch):
 def _asked(drawn, rows, nowhere, *, committed, max_bytes):
     wire = drawn.wire
     ids = {row.place[0]: wire.topic_id(row.place[0]) if row.place[0] != nowhere else NOWHERE for row in rows}
-    topics = [
-        {
-            "topic": row.place[0],
-            "topic_id": ids[row.place[0]],
-            "partitions": [
-                {
-                    "partition": row.place[1],
-                    "current_leader_epoch": row.epoch,
-                    "fetch_offset": row.offset,
-                    "last_fetched_epoch": row.last_epoch,
-                    "partition_max_bytes": row.limit,
-                }
-            ],
-        }
-        for row in rows
-    ]
+    topics = [{"topic": row.place[0], "topic_id": ids[row.place[0]], "partitions": [row.as_asked()]} for row in rows]
     asked = request("Fetch", replica_id=-1, max_wait_ms=0, min_bytes=1, session_epoch=-1, topics=topics)
     asked.isolation_level, asked.max_bytes = int(committed), max_bytes
     answer = wire.ask_as(FetchedMany, asked, version=drawn.rng.choice(wire.versions("Fetch")), to=drawn.node)

@@ -120,25 +120,18 @@ class FieldSession:
     def _asked(self, rows, forgotten):
         topic, _ = self.places[0].place
         known = {"topic": topic, "topic_id": self.wire.topic_id(topic)}
-        parts = [
-            {
-                "partition": row.place[1],
-                "current_leader_epoch": row.epoch,
-                "fetch_offset": row.offset,
-                "last_fetched_epoch": row.last_epoch,
-                "partition_max_bytes": row.limit,
-            }
-            for row in rows
-        ]
-        gone = [log.place[1] for log in forgotten]
-        asked = request("Fetch", replica_id=-1, max_wait_ms=50, min_bytes=1, max_bytes=0x7FFFFFFF)
-        asked.session_id, asked.session_epoch = self.id, self.epoch
-        filled = request(
+        parts, gone = [row.as_asked() for row in rows], [log.place[1] for log in forgotten]
+        asked = request(
             "Fetch",
+            replica_id=-1,
+            max_wait_ms=50,
+            min_bytes=1,
+            max_bytes=0x7FFFFFFF,
+            session_id=self.id,
+            session_epoch=self.epoch,
             topics=[{**known, "partitions": parts}] if parts else [],
             forgotten_topics_data=[{**known, "partitions": gone}] if gone else [],
         )
-        asked.topics, asked.forgotten_topics_data = filled.topics, filled.forgotten_topics_data
         to = self.wire.leader(*self.places[0].place)
         answer = self.wire.ask_as(FetchedMany, asked, version=self.version, to=to, may_take_s=0.05)
         answer.topic_names = {known["topic_id"]: topic}

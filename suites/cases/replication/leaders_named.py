@@ -89,7 +89,9 @@ class LedByMany:
         told.must(sorted(rows) == sorted(codes), f"the rows are of {sorted(rows)}; they must be of {sorted(codes)}")
         for place, part in rows.items():
             said, right = part.error_code, codes[place]
-            told.must(said == right, f"{place} is answered with {said} by node {node}; it must be {right}", "responses")
+            told.must(
+                said == right, f"node {node} answers {said} for {place[0]}-{place[1]}; it must be {right}", "responses"
+            )
             if api == "Produce" and right == errors.NONE:
                 self.taken[place] += 1
         if version >= HINTS_SINCE[api]:
@@ -158,7 +160,7 @@ class LedByMany:
             right = (self.wire.leader(*place), self.wire.known_epoch(*place)) if place in moved else NOBODY
             told.must(
                 leader == right,
-                f"of {place}, leader and epoch are said to be {leader}; they must be {right}",
+                f"for {place[0]}-{place[1]} it names leader and epoch {leader}; they are {right}",
                 "responses",
             )
         brokers = {row.node_id: (row.host, row.port, row.rack) for row in self.wire.metadata(to=node).struct.brokers}
