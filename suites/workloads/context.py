@@ -22,6 +22,9 @@ from brokertrial.suites.workloads.operation import RecordedCall, recorded
 ASSIGNED = "rebalance"
 """The kind of the event that tells that a member was given its partitions."""
 
+LONGEST_WAIT_FOR_REPLICAS_MS = 3_000
+"""How long a broker may wait for its replicas, however slow it is: it must answer while it is still isolated."""
+
 
 class RowWriter(Protocol):
     """What clients tell their history: a recorder, or one that is watched."""
@@ -238,7 +241,7 @@ class WorkloadContext:
         return self.settings(
             client,
             **{
-                "request.timeout.ms": int(1_500 * slow),
+                "request.timeout.ms": min(int(1_500 * slow), LONGEST_WAIT_FOR_REPLICAS_MS),
                 "message.timeout.ms": 60_000,
                 "linger.ms": 2,
                 "acks": -1,

@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
@@ -11,7 +12,9 @@ from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
 from brokertrial.histories.rows import Client, Event, Operation, Record
+from brokertrial.suites.cases.partition.isolated_nodes import FOR_S
 from brokertrial.suites.probe.context import CaseContext
+from brokertrial.suites.probe.promptness import CAP_MS
 from brokertrial.suites.workloads.commits import Commits
 from brokertrial.suites.workloads.context import WorkloadContext
 from brokertrial.suites.workloads.reader import Reader
@@ -278,3 +281,9 @@ def test_commits_ask_a_broker_for_no_producer_id(context, rows):
     made = [row for row in rows.rows if isinstance(row, Client)]
     assert len(made) == workload.producers
     assert "InitProducerId" in workload.apis or not any(client.idempotence for client in made)
+
+
+def test_a_slow_broker_that_is_isolated_still_answers_before_it_is_back(context):
+    context.case_context = msgspec.structs.replace(context.case_context, latency_ms=CAP_MS)
+    settings = context.producer_settings("producer-1")
+    assert 1_500 < settings["request.timeout.ms"] < FOR_S * 1_000 / 2 < settings["socket.timeout.ms"]
