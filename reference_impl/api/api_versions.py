@@ -44,7 +44,7 @@ def api_versions(request: Struct, context: Context) -> Struct:
         supported_features=[
             {"name": name, "min_version": low, "max_version": high} for name, (low, high, _) in features.items()
         ],
-        finalized_features_epoch=context.node.image.starts,
+        finalized_features_epoch=_epoch(context.node),
         finalized_features=[
             {"name": name, "max_version_level": level, "min_version_level": level}
             for name, (_, _, level) in features.items()
@@ -53,18 +53,26 @@ def api_versions(request: Struct, context: Context) -> Struct:
     )
 
 
+def _epoch(node: Broker) -> int:
+    if bugs.on("H06") or (node.image.starts > 1 and bugs.on("H08")):
+        return -1 if bugs.on("H06") else 0
+    return node.image.starts
+
+
 def _wrong_address(request: Struct, node: Broker) -> int:
     """Whether the client meant to talk to somebody else (v5+)."""
     if (request.cluster_id is None) != (request.node_id == -1):
         return errors.INVALID_REQUEST
-    if request.cluster_id is None or (request.cluster_id, request.node_id) == (node.cluster_id, node.node_id):
+    if request.cluster_id is None or (
+        request.cluster_id == node.cluster_id and (request.node_id == node.node_id or bugs.on("H09"))
+    ):
         return errors.NONE
     return errors.REBOOTSTRAP_REQUIRED
 
 
 def unsupported_version(node: Broker) -> Struct:
     """The answer to a version that is not served; it goes out in version 0."""
-    own = [entry for entry in _ranges(node) if entry["api_key"] == _API_VERSIONS]
+    own = [entry for entry in _ranges(node) if entry["api_key"] == _API_VERSIONS and not bugs.on("H07")]
     return response("ApiVersions", error_code=errors.UNSUPPORTED_VERSION, api_keys=own)
 
 

@@ -17,6 +17,8 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
+from brokertrial.reference_impl.api.resources import TopicResource
+from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.reference_impl.settings.topic_rules import (
@@ -31,7 +33,6 @@ from brokertrial.reference_impl.settings.topic_rules import (
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
-_DYNAMIC_TOPIC, _DEFAULT = 1, 5
 _AT_ONCE = 20
 
 _METADATA_LOG = "__cluster_metadata"
@@ -138,19 +139,18 @@ def _create(wanted: Struct, node: Broker, *, make: bool) -> dict[str, Any]:
     placed = [by_index[index] for index in sorted(by_index)] or node.spread(count, wanted.replication_factor)
     internal = wanted.name in (CONSUMER_OFFSETS, TRANSACTION_STATE)
     topic_id = node.create_topic(wanted.name, placed, configs, internal=internal).id if make else uuid.uuid4()
+    made = TopicResource(node, TopicImage(wanted.name, topic_id, [], configs))
+    in_force = {name: made.sources(setting)[0] for name, setting in TOPIC_SETTINGS.items()}
     return {
         "name": wanted.name,
         "topic_id": topic_id,
         "error_code": errors.NONE,
         "error_message": None,
         "num_partitions": wanted.num_partitions if bugs.on("A01") else count,
-        "replication_factor": len(placed[0]),
+        "replication_factor": wanted.replication_factor if bugs.on("H23") else len(placed[0]),
         "configs": [
-            {
-                "name": name,
-                "value": node.config.topic_text(configs, name),
-                "config_source": _DYNAMIC_TOPIC if name in configs else _DEFAULT,
-            }
-            for name in TOPIC_SETTINGS
+            {"name": name, "value": first.value, "config_source": first.source}
+            for name, first in in_force.items()
+            if make or not bugs.on("H22")
         ],
     }

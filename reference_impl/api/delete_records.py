@@ -50,7 +50,7 @@ def _delete(name: str, part: Struct, context: Context) -> tuple[Struct, Trimmed 
     low_watermark, trimmed = -1, None
     if topic is None or partition == errors.UNKNOWN_TOPIC_OR_PARTITION:
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
-    elif topic.internal:
+    elif topic.internal and not bugs.on("H25"):
         error = errors.INVALID_TOPIC_EXCEPTION
     elif isinstance(partition, int):
         error = partition

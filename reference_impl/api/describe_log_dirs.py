@@ -17,15 +17,22 @@ from brokertrial.wire.messages import Struct, response
 def describe_log_dirs(request: Struct, context: Context) -> Struct:
     """Sizes by topic and partition."""
     node = context.node
+    wanted: dict[str, list[int]] = {}
     if request.topics is None:
         wanted = {topic.name: list(range(topic.partitions)) for topic in node.topics.all()}
     else:
-        wanted = {topic.topic: list(topic.partitions) for topic in request.topics}
+        for row in request.topics:
+            wanted.setdefault(row.topic, []).extend(row.partitions)
+        if not bugs.on("H15"):
+            wanted = {name: list(dict.fromkeys(indexes)) for name, indexes in wanted.items()}
     topics = []
     for name, indexes in wanted.items():
         found = [(index, p) for index in indexes if (p := node.partition(name, index)) is not None]
         if found:
-            sizes = [{"partition_index": index, "partition_size": p.log.size, "offset_lag": 0} for index, p in found]
+            logs = {index: (found[0][1] if bugs.on("H16") else p).log for index, p in found}
+            sizes = [
+                {"partition_index": index, "partition_size": logs[index].size, "offset_lag": 0} for index, _ in found
+            ]
             topics.append({"name": name, "partitions": sizes})
     if bugs.on("K03"):
         topics += [{"name": topic.name, "partitions": []} for topic in node.topics.all() if topic.name not in wanted]

@@ -24,14 +24,17 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
     """One page of the description."""
     node, cursor = context.node, request.cursor
     asked = {t.name for t in request.topics}
-    names = sorted(asked or {t.name for t in node.topics.all()} | ({cursor.topic_name} if cursor else set()))
+    names = sorted(asked or {t.name for t in node.topics.all()})
     first = 0
-    if cursor is not None and (cursor.partition_index < 0 or cursor.topic_name not in names):
+    early = cursor is not None and cursor.partition_index < 0 and not bugs.on("H20")
+    if early or (cursor is not None and asked and cursor.topic_name not in asked):
         return _page([{"error_code": errors.INVALID_REQUEST, "name": name} for name in names], None)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
-        first = cursor.partition_index if names and names[0] == cursor.topic_name else 0
+        first = max(cursor.partition_index, 0) if names and names[0] == cursor.topic_name else 0
     room = max(min(request.response_partition_limit, node.config["max.request.partition.size.limit"]), 1)
+    if request.response_partition_limit < 1 and bugs.on("H19"):
+        room = node.config["max.request.partition.size.limit"]
     topics: list[dict[str, Any]] = []
     for name in names:
         if room == 0:
@@ -61,7 +64,7 @@ def _topic(node: Broker, name: str, first: int, room: int) -> dict[str, Any]:
         "error_code": errors.NONE,
         "name": name,
         "topic_id": topic.id,
-        "is_internal": topic.internal,
+        "is_internal": topic.internal and not bugs.on("H21"),
         "partitions": [_partition(node, topic, index) for index in range(first, min(first + room, topic.partitions))],
         "topic_authorized_operations": TOPIC_OPERATIONS,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.wire import errors
@@ -34,7 +35,7 @@ def elect_leaders(request: Struct, context: Context) -> Struct:
         asked = [(topic.topic, list(topic.partitions)) for topic in request.topic_partitions]
     results = []
     for name, indexes in asked:
-        lines = [_result(node, name, index, unclean=unclean) for index in indexes]
+        lines = [_result(node, name, index, unclean=unclean) for index in (indexes[:1] if bugs.on("H11") else indexes)]
         if request.topic_partitions is None:
             lines = [line for line in lines if line["error_code"] != errors.ELECTION_NOT_NEEDED]
         if lines or request.topic_partitions is not None:
@@ -48,4 +49,6 @@ def _result(node: Broker, name: str, index: int, *, unclean: bool) -> dict[str, 
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
     else:
         error = node.controller.elect(topic, index, unclean=unclean)
+    if error == errors.ELECTION_NOT_NEEDED and bugs.on("H10"):
+        error = errors.NONE
     return {"partition_id": index, "error_code": error, "error_message": _WHY.get(error)}

@@ -67,7 +67,8 @@ class TopicResource:
     def sources(self, setting: Setting) -> list[SettingSource]:
         found = []
         if setting.name in self._topic.configs:
-            found.append(SettingSource(setting.name, self._topic.configs[setting.name], DYNAMIC_TOPIC))
+            own = setting.shown(self._topic.configs[setting.name])
+            found.append(SettingSource(setting.name, own, DYNAMIC_TOPIC))
         if setting.synonym:
             return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
         return [*found, SettingSource(setting.name, setting.default, DEFAULT)]

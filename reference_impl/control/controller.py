@@ -194,12 +194,12 @@ class Controller:
         placement = topic.placements[index]
         if target is None:
             if not placement.adding and not placement.removing:
-                return errors.NO_REASSIGNMENT_IN_PROGRESS
+                return errors.NONE if bugs.on("H12") else errors.NO_REASSIGNMENT_IN_PROGRESS
             self._write([elections.cancelled(self.image, topic, index)])
             return errors.NONE
         if (
             not target
-            or len(set(target)) != len(target)
+            or (len(set(target)) != len(target) and not bugs.on("H14"))
             or not set(target) <= {*self.image.brokers, *placement.replicas}
         ):
             return errors.INVALID_REPLICA_ASSIGNMENT

@@ -66,6 +66,8 @@ class SpoiledConnection(ClientConnection):
         key, version, _ = _FIRST.unpack_from(frame)
         if key != API_VERSIONS and version > served.max_version and bugs.on("M39j"):
             return self._ask(frame[:2] + served.max_version.to_bytes(2, "big") + frame[4:])
+        if key != API_VERSIONS and version < served.min_version and bugs.on("H04"):
+            return self._ask(frame[:2] + served.min_version.to_bytes(2, "big") + frame[4:])
         if key == API_VERSIONS and bugs.on("M39b"):
             raise CloseConnection(f"{served.api.name} v{version} is not served")
         return super()._unsupported(served, frame)

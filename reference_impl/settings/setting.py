@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from brokertrial.reference_impl import bugs
 
 SettingValue = int | float | bool | str | list[str]
 
 LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)")
 
 # ConfigDef.Type as DescribeConfigs v3 numbers it
 TYPE_CODES = {"boolean": 1, "string": 2, "int": 3, "short": 4, "long": 5, "double": 6, "list": 7, "password": 9}
@@ -42,11 +48,26 @@ class Setting:
         self._check(value, text)
         return value
 
+    def shown(self, text: str) -> str:
+        """How a value is told, whatever it was spelled like."""
+        value = self.parse(text)
+        if bugs.on("H01"):
+            return text
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, list):
+            return ",".join(dict.fromkeys(value) if self.choices else value)
+        return str(value)
+
     def _typed(self, text: str) -> SettingValue:
         if self.kind in ("int", "long", "short"):
+            if not _WHOLE.fullmatch(text) and not bugs.on("H03"):
+                raise ValueError(text)
             return int(text)
         if self.kind == "double":
-            return float(text)
+            if not _DECIMAL.fullmatch(text):
+                raise ValueError(text)
+            return float(text.rstrip("dDfF"))
         if self.kind == "boolean":
             if text.lower() not in ("true", "false"):
                 raise InvalidSetting(
@@ -66,7 +87,7 @@ class Setting:
                 raise InvalidSetting(
                     f"Invalid value {text} for configuration {self.name}: Value must be at least {_plain(self.low)}"
                 )
-            if self.high is not None and value > self.high:
+            if self.high is not None and value > self.high + bool(bugs.on("H02")):
                 raise InvalidSetting(
                     f"Invalid value {text} for configuration {self.name}: "
                     f"Value must be no more than {_plain(self.high)}"

@@ -87,6 +87,7 @@ def not_made(rng, good, nodes):
             ({**by_hand, "assignments": _places({0: [taken], 2: [taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
             ({**by_hand, "assignments": _places({0: [taken, taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
             ({**by_hand, "assignments": _places({0: [taken], 1: []})}, errors.INVALID_REPLICA_ASSIGNMENT),
+            ({**by_hand, "assignments": _places({0: [taken]}) * 2}, errors.INVALID_REPLICA_ASSIGNMENT),
             ({"num_partitions": 1, "assignments": _places({0: [taken]})}, errors.INVALID_REQUEST),
             ({"num_partitions": -1, "replication_factor": 1, "assignments": _places({0: [taken]})}, 42),
         )

@@ -1,0 +1,136 @@
+"""AlterPartitionReassignments and ListPartitionReassignments, drawn: what is refused, and what is told (KIP-455)."""
+
+from brokertrial.suites.case import case
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+NOBODY, WITHIN_S, WITH_FACTOR = 77_777, 30, 1
+REFUSED, NONE_UNDER_WAY = errors.INVALID_REPLICA_ASSIGNMENT, errors.NO_REASSIGNMENT_IN_PROGRESS
+
+
+@case(
+    "admin/moves-asked-for-in-any-way",
+    guarantees=["adm-019", "adm-016"],
+    apis={"AlterPartitionReassignments": 0, "ListPartitionReassignments": 0},
+    needs=["partitions", "leaders"],
+    detects=["H12", "H13", "H14"],
+)
+def each_move_is_judged_for_itself(wire, topic_of, rng):
+    """Of the partitions that one AlterPartitionReassignments names each MUST be judged for itself: nodes that there
+    are, each once, are taken; none at all, one twice or an unknown one is refused (39), calling off what is not under
+    way (85), a partition that there is not (3), another number of nodes where the request forbids that (38). What is
+    refused moves nothing, what is taken is where it was put; ListPartitionReassignments MUST tell what is under way of
+    those that it is asked for, and nothing else.
+
+    25 drawn requests.
+    """
+    moves = AskedMoves(wire, {topic_of(partitions=count, what=f"t{count}"): count for count in (1, 3)}, rng)
+    for _ in range(25):
+        moves.step()
+
+
+class AskedMoves:
+    """Where each partition is to be."""
+
+    def __init__(self, wire, counts, rng):
+        self.wire, self.rng, self.nodes, self.absent = wire, rng, sorted(wire.nodes), wire.name("absent")
+        self.counts = counts
+        self.placed: dict[tuple[str, int], list[int]] = {}
+        for name in counts:
+            self.placed |= self._told(name)
+
+    def step(self):
+        rng = self.rng
+        version = rng.choice(list(self.wire.versions("AlterPartitionReassignments")))
+        strict = version >= WITH_FACTOR and rng.random() < 0.4
+        named = [(name, index) for name in self.counts for index in range(self.counts[name])]
+        named += [(self.absent, 0), (rng.choice(sorted(self.counts)), 99), (rng.choice(sorted(self.counts)), -1)]
+        chosen = rng.sample(named, rng.randint(1, len(named)))
+        rows = {one: self._drawn(one, strict) for one in chosen}
+        topics = [
+            {
+                "name": name,
+                "partitions": [
+                    {"partition_index": index, "replicas": nodes}
+                    for (each, index), (nodes, _) in rows.items()
+                    if each == name
+                ],
+            }
+            for name in dict.fromkeys(name for name, _ in chosen)
+        ]
+        asked = request("AlterPartitionReassignments", topics=topics, timeout_ms=20_000)
+        if version >= WITH_FACTOR:
+            asked.allow_replication_factor_change = not strict
+        answer = self.wire.ask(asked, version=version, to=self.wire.controller(), may_take_s=20)
+        found = {
+            (row.name, part.partition_index): part.error_code
+            for row in answer.struct.responses
+            for part in row.partitions
+        }
+        wanted = {one: code for one, (_, code) in rows.items()}
+        wrong = {
+            one: (found.get(one), wanted.get(one)) for one in {**wanted, **found} if found.get(one) != wanted.get(one)
+        }
+        answer.must(not wrong, f"(error code, as it must be) of {wrong}", "responses")
+        answer.must(answer.struct.error_code == 0, "each partition is judged, and the whole is refused", "error_code")
+        if version >= WITH_FACTOR:
+            answer.must_have("allow_replication_factor_change", not strict)
+        for one, (nodes, code) in rows.items():
+            if code == errors.NONE:
+                self._must_be_under_way(one, nodes)
+        self.placed |= {one: nodes for one, (nodes, code) in rows.items() if code == errors.NONE}
+        self.wire.eventually(self._must_be_placed, within=WITHIN_S)
+        some = [{"topic": name, "partitions": [0, 99]} for name in (*self.counts, self.absent)]
+        asked_for = rng.choice((None, some, some[-1:]))
+        self.wire.eventually(lambda: self._must_list_none(asked_for), within=WITHIN_S)
+
+    def _drawn(self, one, strict):
+        """Nodes for a partition, and the error code that this must have."""
+        rng, there = self.rng, self.placed.get(one)
+        some = rng.sample(self.nodes, rng.randint(1, len(self.nodes)))
+        if there is None:
+            return rng.choice((None, [], some, [NOBODY])), errors.UNKNOWN_TOPIC_OR_PARTITION
+        good = there if rng.random() < 0.4 else some
+        odd = rng.choice((None, [], [good[0], good[0]], [NOBODY], [*good, NOBODY], [-1], *[good] * 5))
+        if odd is None:
+            return odd, NONE_UNDER_WAY
+        if not odd or len(set(odd)) < len(odd) or not set(odd) <= set(self.nodes):
+            # whether the number of nodes is looked at first is the broker's to say
+            return (odd, REFUSED) if not strict or len(odd) == len(there) else (there, errors.NONE)
+        if strict and len(odd) != len(there):
+            return odd, errors.INVALID_REPLICATION_FACTOR
+        return odd, errors.NONE
+
+    def _must_be_under_way(self, one, nodes):
+        """As long as it is listed: who comes is not there yet, who goes is not to stay."""
+        name, index = one
+        rows = self._listed([{"topic": name, "partitions": [index]}])
+        for row in rows.get(one, []):
+            before = set(self.placed[one])
+            told = (set(row.adding_replicas), set(row.removing_replicas))
+            wanted = (set(nodes) - before, before - set(nodes))
+            self.wire.must(told == wanted, f"the nodes that come and go are {told}; they must be {wanted}")
+
+    def _must_be_placed(self):
+        found: dict[tuple[str, int], list[int]] = {}
+        for name in self.counts:
+            found |= self._told(name)
+        self.wire.must(found == self.placed, f"the partitions are on {found}; they must be on {self.placed}")
+
+    def _must_list_none(self, asked_for):
+        ours = sorted(one for one in self._listed(asked_for) if one[0] in (*self.counts, self.absent))
+        self.wire.must(not ours, f"under way are told {ours}; nothing is")
+
+    def _listed(self, topics):
+        rows = topics and [{"name": row["topic"], "partition_indexes": row["partitions"]} for row in topics]
+        asked = request("ListPartitionReassignments", topics=rows, timeout_ms=20_000)
+        answer = self.wire.ask(asked, to=self.wire.controller(), may_take_s=20).must_succeed()
+        found: dict[tuple[str, int], list[object]] = {}
+        for topic in answer.struct.topics:
+            for part in topic.partitions:
+                found.setdefault((topic.name, part.partition_index), []).append(part)
+        return found
+
+    def _told(self, name):
+        answer = self.wire.metadata(name).must_succeed()
+        return {(name, row.partition_index): list(row.replica_nodes) for row in answer.struct.topics[0].partitions}
