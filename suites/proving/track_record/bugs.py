@@ -22,6 +22,7 @@ class ReleasedBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests: str
     has: str
     mended: str
+    """Empty while no release is without it."""
     areas: tuple[str, ...]
     guarantees: tuple[str, ...]
     checked: Literal["requests", "source"]
@@ -30,7 +31,7 @@ class ReleasedBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not (self.issue and self.suffers and self.requests and self.areas):
             raise ValueError(f"{self.id}: issue, suffers, requests and areas must be there")
-        if self.has == self.mended or ":" not in self.has or ":" not in self.mended:
+        if self.has == self.mended or not all(":" in target for target in (self.has, self.mended) if target):
             raise ValueError(f"{self.id}: has and mended are two targets")
 
 

@@ -58,7 +58,8 @@ def _row(row: ReleasedBug, record: ReleaseRecord, found: Sequence[FoundBy], miss
     why = [f"**missed**: {each.why}" for each in missed if each.bug == row.id]
     said = ", ".join(by or why) or "not scored yet"
     run = str(len(record.decided(row.has, row.areas)))
-    cells = (row.id, issue, row.suffers, f"`{row.has}`", f"`{row.mended}`", run, said)
+    mended = f"`{row.mended}`" if row.mended else "open"
+    cells = (row.id, issue, row.suffers, f"`{row.has}`", mended, run, said)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 

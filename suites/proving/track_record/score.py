@@ -42,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             areas = {area for bug in bugs() if bug.has == target for area in bug.areas}
             _run(record, target, _asked(areas, options.case))
         for bug in chosen:
-            _run(record, bug.mended, record.failed(bug.has, _asked(bug.areas, options.case)))
+            if bug.mended:
+                _run(record, bug.mended, record.failed(bug.has, _asked(bug.areas, options.case)))
     found, missed = findings()
     options.to.write_text(page(bugs(), record, found, missed), encoding="utf-8")
     wrong = problems(bugs(), record, found, missed)
