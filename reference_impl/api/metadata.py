@@ -32,7 +32,9 @@ def metadata(request: Struct, context: Context) -> Struct:
     node = context.node
     if request.topics is None or (not request.topics and (context.version == 0 or bugs.on("P60"))):
         topics = [_present(node, topic) for topic in node.topics.all()]
-    elif context.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in request.topics):
+    elif context.version < (10 if bugs.on("H26") else 12) and any(
+        t.name is None or t.topic_id != ZERO_UUID for t in request.topics
+    ):
         refused = [{"error_code": errors.INVALID_REQUEST, "name": t.name or ""} for t in request.topics]
         return response("Metadata", topics=refused)
     else:
@@ -60,7 +62,7 @@ def metadata(request: Struct, context: Context) -> Struct:
 
 
 def _wanted(node: Broker, wanted: Struct, creations: Iterator[int]) -> dict[str, object]:
-    if wanted.name is None or (wanted.topic_id != ZERO_UUID and wanted.name == ""):
+    if wanted.name is None or (wanted.topic_id != ZERO_UUID and (wanted.name == "" or not bugs.on("H27"))):
         topic = node.topics.by_id(wanted.topic_id)
         if topic is None:
             lost = errors.UNKNOWN_TOPIC_OR_PARTITION if bugs.on("S06") else errors.UNKNOWN_TOPIC_ID
@@ -109,7 +111,7 @@ def described(node: Broker, topic: TopicImage, index: int) -> dict[str, object]:
         "error_code": errors.NONE if leader != NOBODY else errors.LEADER_NOT_AVAILABLE,
         "partition_index": index,
         "leader_id": leader,
-        "leader_epoch": placement.leader_epoch,
+        "leader_epoch": 0 if bugs.on("H29") else placement.leader_epoch,
         "replica_nodes": [*placement.replicas, 99] if bugs.on("P59") else placement.replicas,
         "isr_nodes": placement.isr,
         "offline_replicas": [one for one in placement.replicas if one not in live],

@@ -205,4 +205,6 @@ def find(node: Broker, kind: int, name: str) -> Resource | WrongSetting:
         if name == "":
             return WrongSetting(errors.INVALID_REQUEST, "Default group resources are not allowed.")
         return GroupResource(node, name)
+    if bugs.on("H28"):
+        return GroupResource(node, name)
     return WrongSetting(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")

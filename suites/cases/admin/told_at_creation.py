@@ -5,6 +5,8 @@ from brokertrial.suites.probe.admin import TOPIC
 from brokertrial.wire.messages import ZERO_UUID, request
 
 WITHIN_S, WITH_IDS = 20, 7
+HIDDEN = ("remote.", "local.retention.")
+"""Kafka did not describe these before they had an effect (KIP-405)."""
 SETTINGS = {
     "retention.ms": "7654321",
     "max.message.bytes": "2000000",
@@ -72,7 +74,9 @@ def _settings(rows):
 def _must_be_so(wire, name, told):
     listed = wire.metadata(name).must_succeed().struct.topics[0].partitions
     described = wire.describe_configs(TOPIC, name).must_succeed()
-    now = len(listed), len(listed[0].replica_nodes), _settings(described.struct.results[0].configs)
+    found = _settings(described.struct.results[0].configs)
+    found |= {key: row for key, row in told[2].items() if key not in found and key.startswith(HIDDEN)}
+    now = len(listed), len(listed[0].replica_nodes), found
     described.must(now == told, f"{name}: {_differ(told, now)} now", "results[0].configs")
 
 
