@@ -142,11 +142,14 @@ async def _wait(
         partition.watch(news.set)
     try:
         reading = _read(asked, request, context)  # this task began later than the first look: it may have missed news
+        first = reading
         while not timed_out and not _is_enough(reading, asked, request, context):
             await news.wait()
             news.clear()
             reading = _read(asked, request, context, woken=not timed_out)
-        return answer(reading)
+            if any(one.deleted for one in partitions) and not bugs.on("F01"):
+                reading.failed = True  # what it waited for is gone
+        return answer(first if timed_out and bugs.on("F02") else reading)
     finally:
         timer.cancel()
         for partition in partitions:
@@ -253,6 +256,8 @@ def _failed(key: SessionPartition, error: int, partition: Partition | None, cont
     part = _Part(partition_index=key.partition, error_code=error, high_watermark=-1, records=b"")
     if partition is not None:
         part.aborted_transactions = None
+        if bugs.on("F04"):
+            part.log_start_offset = partition.log.start_offset
     if error in _MOVED and context.version >= _HINTS_SINCE:
         topics = context.node.topics
         topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)

@@ -84,8 +84,8 @@ class Log:
 class DrawnLogs:
     """Three logs of one leader, two transactional producers, and the steps that write to them."""
 
-    def __init__(self, wire, topic_of, rng, *, times=(0, 0, 1, 500, 1_000)):
-        self.wire, self.rng, self.times, self.turn = wire, rng, times, 0
+    def __init__(self, wire, topic_of, rng, *, times=(0, 0, 1, 500, 1_000), small=SMALL, **how):
+        self.wire, self.rng, self.times, self.turn, self.cuts = wire, rng, times, 0, True
         self.began = wire.now_ms() - 20 * HOUR_MS
         codec = rng.choice(REWRITTEN)
         settings: tuple[dict[str, str], ...] = (
@@ -94,13 +94,13 @@ class DrawnLogs:
             {"message.timestamp.type": "LogAppendTime"},
         )
         made = [
-            topic_of(what=what, partitions=len(wire.nodes), configs={**SMALL, **more})
+            topic_of(what=what, partitions=len(wire.nodes), configs={**small, **more}, **how)
             for what, more in zip(("t", "r", "s"), settings, strict=True)
         ]
         self.node = wire.leader(made[0])
         kinds: tuple[dict[str, Any], ...] = ({}, {"rewritten": codec}, {"stamped": True, "codecs": (*CODECS, "zstd")})
         self.logs = [Log(self._led(topic), **kind) for topic, kind in zip(made, kinds, strict=True)]
-        self.producers = [wire.producer(wire.name(f"x{number}"), timeout_ms=120_000) for number in range(2)]
+        self.producers = [wire.producer(wire.name(f"x{number}"), timeout_ms=600_000) for number in range(2)]
 
     def _led(self, topic):
         """The partition of a topic that the node of the first one leads; each node leads one."""
@@ -135,7 +135,7 @@ class DrawnLogs:
                 self._sent(log, self.producers[number])
             elif step in ("commit", "abort"):
                 self.finish(number, step == "commit")
-            elif log.stable > log.start:
+            elif log.stable > log.start and self.cuts:
                 self._cut(log)
 
     def _cut(self, log):
@@ -158,6 +158,13 @@ class DrawnLogs:
         self.finish(0, False)
         self._sent(self.logs[0], second)
         self._plain(self.logs[0])
+
+    def come_back(self, act):
+        """The node is stopped or killed, and starts again: all that was acknowledged is there, and what is open is."""
+        act(self.node)
+        for log in self.logs:
+            self.wire.await_topic(log.place[0])
+        self.wire.eventually(lambda: [self._must_be_stable(log) for log in self.logs], within=WITHIN_S)
 
     def finish(self, number, commit):
         """The transaction of a producer ends, if it has one; each of its partitions gets one marker."""
