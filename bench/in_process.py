@@ -34,8 +34,15 @@ class Said(msgspec.Struct):
     sentence: str = ""
 
 
-def entries(situations: tuple[str, ...] = (), seed: int = 1) -> list[str]:
-    """The wire cases that one node is enough for, or the pairs of these that a run would choose; in a drawn order."""
+def entries(situations: tuple[str, ...] = (), seed: int = 1, nodes: int = 1) -> list[str]:
+    """The wire cases that one node is enough for, or the pairs of these that a run would choose; in a drawn order.
+
+    With several nodes: all wire cases, those first that need them, and no pairs.
+    """
+    if nodes > 1:
+        everything = [one for one in own_cases() if one.kind == "wire" and "zookeeper" not in one.needs]
+        here, there = ([one for one in everything if needs_them(one) is both] for both in (True, False))
+        return [*_mixed(here, seed), *_mixed(there, seed)]
     cases = [one for one in own_cases() if one.kind == "wire" and not ELSEWHERE.intersection(one.needs)]
     if situations:
         pairs = chosen_pairs(cases, situations, seed, record(), lambda case: healthy_s(case, "full"))
@@ -43,10 +50,15 @@ def entries(situations: tuple[str, ...] = (), seed: int = 1) -> list[str]:
     return _mixed(cases, seed)
 
 
-def accused(chosen: Iterable[str], enough: int) -> list[Said]:
+def needs_them(case: Case) -> bool:
+    """Whether a case is for several nodes alone."""
+    return bool(mutants.CLUSTER_NEEDS.intersection(case.needs))
+
+
+def accused(chosen: Iterable[str], enough: int, nodes: int = 1) -> list[Said]:
     """The first entries that fail, up to `enough`; the broker is the one that PYTHONPATH names first."""
     found: list[Said] = []
-    for said in _answers(chosen):
+    for said in _answers(chosen, nodes):
         if said.verdict == Verdict.FAIL:
             found.append(said)
             if len(found) == enough:
@@ -60,14 +72,14 @@ def _mixed(cases: list[Case], seed: int) -> list[str]:
     return names
 
 
-def _answers(chosen: Iterable[str]) -> Iterator[Said]:
+def _answers(chosen: Iterable[str], nodes: int) -> Iterator[Said]:
     """One process for all; where it dies of an entry, that entry has failed and a new one goes on behind it."""
     waiting = list(chosen)
     while waiting:
         with tempfile.TemporaryDirectory(prefix="in-process-", dir=MEMORY if MEMORY.is_dir() else None) as folder:
             listed = Path(folder, "entries")
             listed.write_text("\n".join(waiting), encoding="utf-8")
-            words = [sys.executable, "-P", str(WORKER), folder, str(listed)]
+            words = [sys.executable, "-P", str(WORKER), folder, str(listed), str(nodes)]
             worker = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             assert worker.stdout is not None
             try:

@@ -1,8 +1,8 @@
 """Puts wire cases to the broker in this process, on virtual time; in_process.py starts it with another broker.
 
-    python -P bench/in_process_worker.py FOLDER ENTRIES    # a file, one a line: a case, or a pair
+    python -P bench/in_process_worker.py FOLDER ENTRIES [NODES]    # a file, one a line: a case, or a pair
 
-A line of JSON an entry comes back as it is decided.
+On three nodes a case only. A line of JSON an entry comes back as it is decided.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from brokertrial.suites.running.disturbance import Disturbance
 from brokertrial.suites.situations import situation_of
 from brokertrial.suites.situations.pairs import case_named
 from tests.suites.in_process import NODE, NOW_MS, InProcess
+from tests.suites.in_process_cluster import tried_in_cluster
 
 LONGEST_S = 120
 """Of the machine's time: a broker in this process that never comes back would take this process with it."""
@@ -38,7 +39,7 @@ AGAIN_S = 1.0
 """What is raised while the event loop is in a callback ends that callback alone, and is raised again."""
 
 
-class TooLong(BaseException):
+class TooLong(SystemExit):
     """The broker did not come back."""
 
 
@@ -46,18 +47,19 @@ def main() -> None:
     """Answers each entry, in this order."""
     signal.signal(signal.SIGALRM, _too_long)
     folder, entries = map(Path, sys.argv[1:3])
+    nodes = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     for name in entries.read_text(encoding="utf-8").splitlines():
         case = case_named(name)
         assert case is not None, name
-        print(msgspec.json.encode(_said(case, folder / "data")).decode(), flush=True)
+        print(msgspec.json.encode(_said(case, folder / "data", nodes)).decode(), flush=True)
 
 
-def _said(case: Case, data: Path) -> Said:
+def _said(case: Case, data: Path, nodes: int) -> Said:
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
     signal.setitimer(signal.ITIMER_REAL, LONGEST_S, AGAIN_S)
     try:
-        outcome = _tried(case, data)
+        outcome = _tried(case, data) if nodes == 1 else tried_in_cluster(case, data, look=closing_look)
     except TooLong:
         return Said(case.id, Verdict.FAIL, f"the broker did not come back within {LONGEST_S} s")
     except Exception as error:  # noqa: BLE001 - the broker is in this process: what it raises ends the attempt

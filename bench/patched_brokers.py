@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from broker_copy import Found, broker_copy, looked_at, wire_cases
 from in_process import accused, entries
 
+IN_PROCESS = {"reference": 1, "reference:3": 3}
+"""Targets that there are in one process too, and their nodes."""
 STAGES = {"plain": (), "sample": ("sample",), "deep": ("deep",)}
 CONTROL = "unpatched"
 FOUND = ("plain", "pair")
@@ -71,8 +73,9 @@ def _scored(options: argparse.Namespace, patch: str, stage: str, target: str) ->
 
 def _found(options: argparse.Namespace, patch: str, situations: tuple[str, ...], target: str) -> Found:
     run = partial(looked_at, target=target, seed=options.seed, jobs=options.jobs)
-    if target == "reference" and patch != CONTROL:
-        suspects = accused(entries(situations, options.seed), ENOUGH)
+    nodes = IN_PROCESS.get(target, 0)
+    if nodes and patch != CONTROL:
+        suspects = accused(entries(situations, options.seed, nodes), ENOUGH, nodes)
         if suspects:
             found = run([one.entry for one in suspects], of=len(wire_cases()))
             if found.kill != "survived":

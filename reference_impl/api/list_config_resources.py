@@ -22,7 +22,7 @@ def list_config_resources(request: Struct, context: Context) -> Struct:
         return response("ListConfigResources", error_code=errors.UNSUPPORTED_VERSION)
     node = context.node
     found = [(topic.name, TOPIC) for topic in node.topics.all()] + [
-        (str(node.node_id), kind) for kind in (BROKER, BROKER_LOGGER)
+        (str(broker), kind) for broker in node.live_brokers() for kind in (BROKER, BROKER_LOGGER)
     ]
     found += [(group_id, GROUP) for group_id in node.image.group_configs]
     return response(

@@ -83,6 +83,7 @@ def unclean_now(image: Image, topic: TopicImage, index: int) -> JsonRecord | Non
         return None
     leader = next((one for one in alive if one in placement.isr), alive[0])
     isr = [one for one in placement.isr if one in alive] if leader in placement.isr else [leader]
+    isr += placement.isr if bugs.on("X10") else []
     return change(topic, index, leader=leader, leader_epoch=next_epoch(placement), isr=isr)
 
 
@@ -111,7 +112,7 @@ def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -
 def cancelled(image: Image, topic: TopicImage, index: int) -> JsonRecord:
     """A reassignment is called off: those who were to be added go."""
     placement = topic.placements[index]
-    before = [one for one in placement.replicas if one not in placement.adding]
+    before = [one for one in placement.replicas if one not in placement.adding or bugs.on("X08")]
     return _completed(image, topic, index, before, placement.isr)
 
 
@@ -121,7 +122,7 @@ def _completed(image: Image, topic: TopicImage, index: int, target: list[int], i
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
     if placement.leader not in target:
         leader = next((one for one in target if one in isr and _eligible(image, one)), NOBODY)
-        fields |= {"leader": leader, "leader_epoch": next_epoch(placement)}
+        fields |= {"leader": leader, "leader_epoch": next_epoch(placement) - bugs.on("X09")}
     return change(topic, index, **fields)
 
 

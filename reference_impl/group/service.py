@@ -78,12 +78,14 @@ class GroupService:
     def resigned(self, index: int) -> None:
         """Another node coordinates them now: what is known here is forgotten, and who waits is sent there."""
         self.loads.give_up(index)
+        if bugs.on("X11"):
+            return
         self._offsets.pop(index, None)
         topic = self._node.topics.get(CONSUMER_OFFSETS)
         count = topic.partitions if topic is not None else 1
         for name in [one for one in self._groups if partition_for(one, count) == index]:
             group = self._groups[name]
-            if isinstance(group, ClassicGroup):
+            if isinstance(group, ClassicGroup) and not bugs.on("X13"):
                 self._carry_out(group, given_up(group))
             self.consumer.resigned(name)
             del self._groups[name]
@@ -120,7 +122,8 @@ class GroupService:
     def partition_of(self, group_id: str) -> int:
         """The partition of the offsets topic that holds this group; the topic is made if there is none."""
         topic = self._node.ensure_internal(CONSUMER_OFFSETS)
-        return partition_for(group_id, topic.partitions if topic is not None else 1)
+        count = self._node.config["offsets.topic.num.partitions"] if topic is None else topic.partitions
+        return partition_for(group_id, count)
 
     def fresh_member_id(self, prefix: str) -> str:
         """An id nobody had before, not even before a restart."""

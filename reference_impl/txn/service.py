@@ -63,7 +63,7 @@ class TransactionService:
     def resigned(self, index: int) -> None:
         """Another node coordinates them now; what is known here is forgotten."""
         self.loads.give_up(index)
-        for name in self._of(index):
+        for name in () if bugs.on("X12") else self._of(index):
             del self._transactions[name]
 
     def _of(self, index: int) -> list[str]:
@@ -233,7 +233,8 @@ class TransactionService:
 
     def _partition_of(self, transactional_id: str) -> int:
         topic = self._node.ensure_internal(TRANSACTION_STATE)
-        return partition_for(transactional_id, topic.partitions if topic is not None else 1)
+        count = self._node.config["transaction.state.log.num.partitions"] if topic is None else topic.partitions
+        return partition_for(transactional_id, count)
 
     def _finish_soon(self, transactional_id: str, delay_s: float = 0) -> None:
         self._node.clock.call_later(delay_s, functools.partial(self._finish, transactional_id))

@@ -22,6 +22,8 @@ def resources_are_listed_by_their_kinds(wire, topic_of, group):
     topic, every broker, each group that has settings of its own and as long as it has some; of a kind that there is
     not it is refused (35). Settings of a broker, topic or group that cannot be MUST be refused (42), and described
     neither.
+
+    Whichever node is asked, the brokers are those of the whole cluster.
     """
     topics = {topic_of(), topic_of(what="other")}
     stranger = str(max(wire.nodes) + 1_000)

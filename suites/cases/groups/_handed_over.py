@@ -1,0 +1,55 @@
+"""A coordinator of groups hands them to another node and gets them back, while both live."""
+
+from brokertrial.suites.cases.replication._handing_over import OFFSETS_TOPIC, hand_over, must_not_be_known_to
+from brokertrial.wire.messages import request
+
+WITHIN_S = 30
+
+
+def handed_over(nodes, wire, groups, rng, meanwhile):
+    """The coordinator of the first of these groups hands over all that it coordinates: each of them that is among it
+    is told `reloaded(answered=True)` and gone on with by `meanwhile`, at another node, and again when the first has
+    them back. What waits for an answer is told to look elsewhere.
+    """
+    first = nodes.of_group(groups[0].name)
+    moved = [each for each in groups if nodes.of_group(each.name) == first]
+    second = rng.choice([node for node in wire.nodes if node != first])
+    beside = [each for each in groups if nodes.of_group(each.name) == second]
+    for former, to in ((first, second), (second, first)):
+        hand_over(wire, OFFSETS_TOPIC, former, to)
+        gone = moved if former == first else [*moved, *beside]
+        for each in gone:
+            _must_be_at(wire, each.name, former, to)
+        for each in gone:
+            each.reloaded(answered=True)
+        for each in gone:
+            meanwhile(each)
+
+
+def _must_be_at(wire, name, former, to):
+    """The new coordinator is named by each node and alone has it, and the one before refuses to tell of it."""
+    wire.forget_coordinator(name)
+    for node in wire.nodes:
+        wire.until(
+            lambda node=node: _named(wire, name, node) == to,
+            within=WITHIN_S,
+            what=f"node {node} names node {to} as the coordinator",
+        )
+    must_not_be_known_to(
+        wire, former, request("DescribeGroups", groups=[name]), lambda told: [row.error_code for row in told.groups]
+    )
+    wire.eventually(lambda: _must_not_be_listed(wire, name, to), within=WITHIN_S)
+
+
+def _named(wire, name, node):
+    told = wire.find_coordinator(name, to=node)
+    row = told.struct.coordinators[0] if told.version >= 4 else told.struct
+    return None if row.error_code else row.node_id
+
+
+def _must_not_be_listed(wire, name, to):
+    for node in wire.nodes:
+        if node != to:
+            answer = wire.list_groups(to=node).must_succeed()
+            there = name in [row.group_id for row in answer.struct.groups]
+            answer.must(not there, f"node {node} lists a group that node {to} coordinates", "groups")

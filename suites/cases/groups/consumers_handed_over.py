@@ -1,0 +1,59 @@
+"""KIP-848 groups whose members say whatever is drawn while their coordinators hand them over, and nobody stops."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._consumers_kept import (
+    AWAY,
+    CALM,
+    CHANGED,
+    DEAD,
+    EMPTY,
+    UNSETTLED,
+    brings,
+    lengthen_sessions,
+)
+from brokertrial.suites.cases.groups._consumers_steps import comes
+from brokertrial.suites.cases.groups._handed_over import handed_over
+from brokertrial.suites.cases.groups._turning import TurningGroup
+from brokertrial.suites.cases.groups.consumers_over_restarts import _goes_on, _group, _meanwhile
+from brokertrial.suites.cases.replication._handing_over import APIS as MOVES
+
+STEPS = 4
+MET = (((UNSETTLED, CALM), (AWAY, DEAD)), ((UNSETTLED, CALM), (CHANGED, EMPTY)))
+
+
+@case(
+    "groups/consumers-say-whatever-while-handed-over",
+    guarantees=["grp-016", "g848-002", "g848-003", "g848-005", "g848-007", "g848-011", "g848-015", "cmt-002"],
+    apis={
+        "ConsumerGroupHeartbeat": 1,
+        "ConsumerGroupDescribe": 0,
+        "JoinGroup": 5,
+        "ListGroups": 5,
+        "OffsetCommit": 9,
+        "OffsetFetch": 9,
+        "DeleteGroups": 0,
+        **MOVES,
+    },
+    features={"group.version": 1},
+    needs=["started", "three-nodes", "leaders", "partitions", "kill", "restart"],
+    detects=["X11"],
+)
+def all_that_was_answered_goes_along(wire, topic_of, rng, nodes):
+    """A KIP-848 group whose coordinator hands it to another node, and gets it back, MUST be what it was, in the midst
+    of a change too, whatever became of it at the other; members MUST go on in their epoch. The node that coordinated it
+    before MUST NOT tell of it nor list it.
+
+    All nodes live. Two groups of up to four members, and one that turns.
+    """
+    groups = [_group(wire, topic_of, rng, what) for what in ("a", "b")]
+    turning = TurningGroup(wire, wire.name("turns"), topic_of(what="t"), rng)
+    lengthen_sessions(wire, turning.name)
+    for one in groups:
+        comes(one)
+    for number, both in enumerate(rng.sample(MET, 2)):
+        for turn in range(STEPS):
+            _goes_on(rng.choice(groups), number * 100 + turn)
+        turning.turn()
+        for one, condition in zip(groups, rng.sample([rng.choice(each) for each in both], 2), strict=True):
+            brings(one, condition)
+        handed_over(nodes, wire, [*rng.sample(groups, 2), turning], rng, _meanwhile)

@@ -1,0 +1,48 @@
+"""Partitions that are given other replicas, some of which are dead: what is on the move, called off, and done."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._placements import MovedPartitions
+
+WHOLE = ("write", "move", "move", "leave", "elect", "refuse", "call off")
+IN_PART = ("write", "write", "move", "leave", "begin", "elect", "elect", "call off")
+
+
+@case(
+    "replication/reassigned-while-a-node-is-away",
+    guarantees=["repl-001", "repl-002", "repl-007", "repl-009", "repl-017", "adm-007"],
+    needs=["three-nodes", "leaders", "partitions", "topic-settings", "kill", "restart"],
+    apis={
+        "CreateTopics": 5,
+        "Metadata": 7,
+        "AlterPartitionReassignments": 0,
+        "ListPartitionReassignments": 0,
+        "ElectLeaders": 1,
+        "Fetch": 11,
+    },
+    detects=["X08", "X09"],
+)
+def replicas_are_those_that_were_asked_for(wire, nodes, rng):
+    """A partition that is reassigned MUST be held by the replicas asked for, in this order, once all of them are in
+    sync, and led by one of them in a higher epoch where the leader is not; until then by those and by the ones that are
+    to go, and it MUST be listed with who is to come and who is to go. Called off, it MUST be as it was before. Each
+    replica MUST hold every record then, nobody else MUST tell of it, and what cannot be done MUST be refused.
+
+    Five partitions and drawn steps: with all nodes alive, with one dead, and when that one is back.
+    """
+    moved = MovedPartitions(wire, rng)
+    _steps(moved, WHOLE)
+    dead = rng.choice(wire.nodes)
+    nodes.kill(dead)
+    moved.loses(dead)
+    _steps(moved, IN_PART, first=("begin", "write", "call off", "begin"))
+    nodes.start(dead)
+    moved.gets_back()
+    _steps(moved, WHOLE[:4])
+
+
+def _steps(moved, steps, first=()):
+    moved.must_be_as_placed()
+    for step in (*first, *moved.rng.sample(steps, len(steps))):
+        getattr(moved, f"step_{step.replace(' ', '_')}")()
+        moved.must_be_as_placed()
+    moved.must_be_held_by_all()

@@ -1,0 +1,95 @@
+"""A leader that does not have everything, elected because an administrator asks for it (KIP-460, KIP-106)."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, placed
+from brokertrial.suites.cases.replication.elections import leads_again
+from brokertrial.suites.probe import batch
+from brokertrial.wire import errors
+from brokertrial.wire.messages import request
+
+PREFERRED, UNCLEAN = 0, 1
+RESULT = "replica_election_results[0].partition_result[0].error_code"
+ABSENT = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
+
+
+@case(
+    "replication/unclean-when-asked",
+    guarantees=["repl-005", "repl-006", "repl-007", "repl-009"],
+    needs=["three-nodes", "leaders", "topic-settings", "kill", "restart"],
+    apis={"CreateTopics": 5, "ElectLeaders": 1, "OffsetForLeaderEpoch": 2},
+    detects=["X10"],
+)
+def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
+    """A replica that is not in sync MUST lead only when an unclean election is asked for and nobody leads, however a
+    preferred one is asked for: in a higher epoch, alone in sync, with what it has. What only the former leader had
+    MUST be gone then from every replica, also when that one is back and leads again, and each epoch MUST end where the
+    next begins.
+    """
+    one, other = rng.sample(wire.nodes, 2)
+    topic = placed(wire, "kept", [one, other], **{"min.insync.replicas": "1"})
+    all_in_sync(wire, topic)
+    common = _written(wire, topic, [], rng.randint(1, 4))
+    _elect(wire, topic, UNCLEAN).must_have(RESULT, errors.ELECTION_NOT_NEEDED)
+    nodes.kill(other)
+    wire.until(lambda: other not in partition(wire, topic).isr_nodes, within=WITHIN_S, what=f"{other} is out of sync")
+    alone = _written(wire, topic, common, rng.randint(1, 3), acks=1)
+    nodes.kill(one)
+    nodes.start(other)
+    wire.until(lambda: _nobody_leads(wire, topic, other), within=WITHIN_S, what="nobody leads, with one replica alive")
+    before = partition(wire, topic)
+    for _ in range(2):
+        _elect(wire, topic, PREFERRED).must_have(RESULT, errors.PREFERRED_LEADER_NOT_AVAILABLE)
+        wire.produce(topic, batch("x"), to=other, retry=False).must_be_refused(*ABSENT)
+        wire.must(_nobody_leads(wire, topic, other), f"node {other} leads, and lacks what node {one} acknowledged")
+
+    _elect(wire, topic, UNCLEAN).must_have(RESULT, errors.NONE)
+    wire.until(lambda: partition(wire, topic).leader_id == other, within=WITHIN_S, what=f"node {other} leads")
+    row = partition(wire, topic)
+    wire.must(
+        row.leader_epoch > before.leader_epoch and row.isr_nodes == [other],
+        f"node {other} leads in epoch {row.leader_epoch} with {row.isr_nodes} in sync; "
+        f"before it was {before.leader_epoch}, and it alone is",
+    )
+    _elect(wire, topic, UNCLEAN).must_have(RESULT, errors.ELECTION_NOT_NEEDED)
+    _must_hold(wire, topic, common)
+    values = _written(wire, topic, common, rng.randint(1, len(alone) - len(common) + 1), "new ")
+    _must_hold(wire, topic, values)
+
+    nodes.start(one)
+    wire.await_topic(topic)
+    all_in_sync(wire, topic)
+    wire.until(lambda: leads_again(wire, topic, one), within=WITHIN_S, what=f"node {one} leads again")
+    values = _written(wire, topic, values, 1, "last ")
+    _must_hold(wire, topic, values)
+
+
+def _written(wire, topic, values, count, what="", acks=-1):
+    """So many more records, each at its offset; of what may be lost later only the leader says that it has it."""
+    held = list(values)
+    for _ in range(count):
+        value = f"{what}{len(held)}"
+        wire.produce(topic, batch(value), acks=acks).must_be_at(len(held))
+        held.append(value)
+    return held
+
+
+def _must_hold(wire, topic, values):
+    log = wire.read_all(topic).must_have_offsets(range(len(values))).must_hold(*values)
+    wire.list_offsets(topic).must_name(offset=len(values))
+    ends = {part.header.leader_epoch: part.header.last_offset + 1 for part in log.batches}
+    for epoch, end in ends.items():
+        told = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()
+        row = told.struct.topics[0].partitions[0]
+        told.must((row.leader_epoch, row.end_offset) == (epoch, end), f"epoch {epoch} ends at {row.end_offset}")
+
+
+def _elect(wire, topic, kind):
+    rows = [{"topic": topic, "partitions": [0]}]
+    asked = request("ElectLeaders", election_type=kind, topic_partitions=rows, timeout_ms=10_000)
+    return wire.ask(asked, to=wire.controller)
+
+
+def _nobody_leads(wire, topic, alive):
+    """As the one that is alive shows it, which is among the brokers again."""
+    told = wire.metadata(topic, to=alive).struct
+    return alive in [row.node_id for row in told.brokers] and told.topics[0].partitions[0].leader_id == NOBODY

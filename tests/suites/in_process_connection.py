@@ -1,0 +1,80 @@
+"""A connection in memory between two nodes of one process, each of which has an event loop, or a node and a case."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.suites.in_process_cluster import NodeLoop
+
+
+class End(asyncio.Transport):
+    """One end of a connection: of a node, or (without a loop) of the case, which reads `data` itself."""
+
+    def __init__(self, loop: NodeLoop | None, protocol: Any = None) -> None:
+        super().__init__()
+        self.loop, self.protocol = loop, protocol
+        self.other: End | None = None
+        self.data = bytearray()
+        self.closed = self.lost = self._held = False
+
+    def joined(self, other: End) -> None:
+        self.other, other.other = other, self
+
+    def write(self, data: Any) -> None:
+        if not self.closed:
+            self.other.take(bytes(data))
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.write(b"".join(list_of_data))
+
+    def take(self, data: bytes) -> None:
+        """Something comes from the other end."""
+        self.data += data
+        self._soon(self._deliver)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        if self.loop is not None and not self.loop.dead:
+            self.loop.call_soon(act)
+
+    def _deliver(self) -> None:
+        if self.data and not (self._held or self.closed or self.lost):
+            data, self.data = bytes(self.data), bytearray()
+            self.protocol.data_received(data)
+
+    def pause_reading(self) -> None:
+        self._held = True
+
+    def resume_reading(self) -> None:
+        self._held = False
+        self._soon(self._deliver)
+
+    def other_is_gone(self) -> None:
+        if self.loop is None:
+            self.lost = True
+        else:
+            self._soon(self._lose)
+
+    def _lose(self) -> None:
+        if not self.lost:
+            self.lost = self.closed = True
+            self.protocol.connection_lost(None)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.other.other_is_gone()
+            self._soon(self._lose)
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 1) if name == "peername" else default

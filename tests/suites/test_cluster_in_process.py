@@ -1,0 +1,39 @@
+"""Wire cases that need several nodes against a cluster in this process: the healthy one passes, planted bugs show."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokertrial.suites.case import all_cases
+from brokertrial.suites.proving import mutants
+from tests.suites.in_process import told
+from tests.suites.in_process_cluster import tried_in_cluster
+
+ASKING = [
+    case
+    for case in all_cases()
+    if case.kind == "wire" and mutants.CLUSTER_NEEDS.intersection(case.needs) and "zookeeper" not in case.needs
+]
+SHOWN = [
+    (word, case, mutant)
+    for mutant in mutants.mutants().values()
+    for word, case in mutants.catchers(mutant.id)
+    if case in ASKING and "died" not in mutant.shows  # it would take this process with it
+]
+
+
+def test_there_are_enough_of_them_to_mean_something():
+    assert len({mutant.id for _, _, mutant in SHOWN}) >= 20
+    assert len(ASKING) >= 20
+
+
+@pytest.mark.parametrize("case", ASKING, ids=lambda case: case.id)
+def test_the_healthy_cluster_passes(case, tmp_path):
+    outcome = tried_in_cluster(case, tmp_path)
+    assert outcome.verdict in ("pass", "not applicable"), told(outcome)
+
+
+@pytest.mark.parametrize(("word", "case", "mutant"), SHOWN, ids=[f"{word}-{case.id}" for word, case, _ in SHOWN])
+def test_a_planted_bug_shows_in_a_case_that_needs_several_nodes(word, case, mutant, tmp_path):
+    outcome = tried_in_cluster(case, tmp_path, word)
+    assert mutants.known_by(mutant, outcome), told(outcome)
