@@ -33,6 +33,7 @@ from brokertrial.reference_impl.replica import serving
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, child, response
+from brokertrial.wire.records import batches
 
 _ZSTD_SINCE = 10
 _BY_ID_SINCE, _REPLICA_STATE_SINCE, _HINTS_SINCE = 13, 15, 16
@@ -49,6 +50,8 @@ class PartitionPass:
 
     answers: list[tuple[SessionPartition, Struct, Struct]] = field(default_factory=list)  # key, request, answer
     size: int = 0
+    counted: int = 0
+    """Towards min_bytes: Kafka reads up to its limits, and counts the batch that they cut."""
     failed: bool = False
 
 
@@ -89,8 +92,9 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
 def _is_enough(
     reading: PartitionPass, asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context
 ) -> bool:
-    wanted = min(request.min_bytes, request.max_bytes, context.node.fetch_max_bytes)
-    return reading.failed or not asked or reading.size >= wanted
+    most = min(request.max_bytes, context.node.fetch_max_bytes)
+    wanted = request.min_bytes if bugs.on("F05") else min(request.min_bytes, most)
+    return reading.failed or not asked or reading.counted >= wanted
 
 
 def _serve_follower(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
@@ -201,6 +205,8 @@ def _read(
             reading.failed = True
         else:
             part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
+            if reading.counted + len(part.records) < request.min_bytes:
+                reading.counted += _cut(partition, wanted, request, room, part.records)
             if context.version >= _FOLLOWERS_SERVE_SINCE and request.rack_id and bugs.on("R11"):
                 part.preferred_read_replica, part.records = context.node.node_id, b""
             if part.records and context.version < _BY_ID_SINCE and bugs.on("N53"):
@@ -209,6 +215,7 @@ def _read(
                 part = _failed(key, errors.CORRUPT_MESSAGE, partition, context)
         size = len(part.records)
         reading.size += size
+        reading.counted += size
         room = max(room - size, 0)
         reading.answers.append((key, wanted, part))
     if asked and all(_partition(key, context) is None for key, _ in asked):
@@ -293,6 +300,13 @@ def _data(
             for entry in partition.aborted(wanted.fetch_offset, data)
         ]
     return part
+
+
+def _cut(partition: Partition, wanted: Struct, request: Struct, room: int, data: bytes) -> int:
+    """How much of the batch behind what was read is below the limit that cut it off."""
+    end = max((each.header.last_offset + 1 for each in batches(data)), default=wanted.fetch_offset)
+    more = end < partition.readable_end(committed=request.isolation_level == 1)
+    return max(min(wanted.partition_max_bytes, room) - len(data), 0) if more else 0
 
 
 def _incomplete(partition: Partition, offset: int, limit: int) -> bool:
