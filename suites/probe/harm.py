@@ -120,10 +120,11 @@ class Ledger:
         for place, _, held in found:
             if place not in told:
                 continue
-            if asked.request.transactional_id is not None:
+            # A batch that is sent again is answered with its first offset: what lies there was said before.
+            known = following[place] in self.written[place]
+            if asked.request.transactional_id is not None and not known:
                 self._open[asked.request.transactional_id].add((place, following[place]))
             for content in held:
-                # A batch that is sent again is answered with its first offset: what lies there was said before.
                 self.written[place].setdefault(following[place], Written(content, asked))
                 following[place] += 1
 

@@ -233,9 +233,26 @@ def test_a_record_delivered_though_aborted(names_it, level):
         wire.end_txn("x", 7, 0, commit=False, via="main")
         wire.read_all(TOPIC, isolation=COMMITTED).must_hold("nothing of the kind")
 
-    log = Ends()
-    aborts.__doc__ = "Something SHOULD hold."
-    tried = Case("tests/case", aborts, (SHOULD,), (), {}, {}, False, None)
+    assert _severity_of(aborts, Ends()) == level
+
+
+def test_what_is_sent_again_belongs_to_the_transaction_that_wrote_it():
+    """Before transaction.version 2 a batch of the transaction before is known in the next, and told where it lies."""
+
+    def sends_again(wire):
+        made = batch("a", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+        wire.produce(TOPIC, made, transactional_id="x")
+        wire.end_txn("x", 7, 0, commit=True, via="main")
+        wire.produce(TOPIC, made, transactional_id="x").must_be_at(0)
+        wire.end_txn("x", 7, 0, commit=False, via="main")
+        wire.read_all(TOPIC, isolation=COMMITTED).must_hold("nothing of the kind")
+
+    assert _severity_of(sends_again, Log()) == "should"
+
+
+def _severity_of(function, log):
+    function.__doc__ = "Something SHOULD hold."
+    tried = Case("tests/case", function, (SHOULD,), (), {}, {}, False, None)
     wire, exchanger = wire_to(
         Produce=log.produce, Fetch=log.fetch, ListOffsets=log.list_offsets,
         EndTxn=lambda asked: response("EndTxn", producer_id=7, producer_epoch=1),
@@ -243,8 +260,7 @@ def test_a_record_delivered_though_aborted(names_it, level):
             "FindCoordinator", coordinators=[{"key": "x", "node_id": 1, "host": "h", "port": 9}]
         ),
     )  # fmt: skip
-    outcome = attempt(tried, wire, exchanger, {}, lambda: True)
-    assert severity(tried.level, outcome) == level, outcome
+    return severity(tried.level, attempt(tried, wire, exchanger, {}, lambda: True))
 
 
 class Told:
