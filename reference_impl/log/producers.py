@@ -137,7 +137,9 @@ class ProducerTable:
                 errors.INVALID_PRODUCER_EPOCH, f"epoch {batch.producer_epoch} after epoch {entry.epoch}"
             )
         awaited = self._awaited.get(batch.producer_id)
-        lowest = first if awaited is None else 0 if awaited.from_zero and not entry.batches else awaited.lowest
+        lowest = first if awaited is None or bugs.on("Y32") else awaited.lowest
+        if awaited is not None and awaited.from_zero and not entry.batches and not bugs.on("Y33"):
+            lowest = 0
         if first > lowest:
             return RejectedBatch(errors.OUT_OF_ORDER_SEQUENCE_NUMBER, f"sequence {first} before {lowest}")
         if entry.epoch == -1:
