@@ -304,7 +304,9 @@ def _data(
 
 def _cut(partition: Partition, wanted: Struct, request: Struct, room: int, data: bytes) -> int:
     """How much of the batch behind what was read is below the limit that cut it off."""
-    end = max((each.header.last_offset + 1 for each in batches(data)), default=wanted.fetch_offset)
+    if not data:
+        return 0
+    end = max(each.header.last_offset + 1 for each in batches(data))
     more = end < partition.readable_end(committed=request.isolation_level == 1)
     return max(min(wanted.partition_max_bytes, room) - len(data), 0) if more else 0
 
