@@ -8,6 +8,7 @@ that is frozen is not run until it goes on, and what comes for it waits.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import selectors
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Outcome
 from brokertrial.suites.targets.reference import replicated
 from tests.suites.in_process import NOW_MS
-from tests.suites.in_process_connection import End
+from tests.suites.in_process_connection import End, MemoryServer
 
 CONTROLLER, CONTROLLER_ID = 0, 100
 NODES = 3
@@ -54,7 +55,12 @@ class NodeLoop(asyncio.SelectorEventLoop):
     def __init__(self, cluster: InProcessCluster, member: Member) -> None:
         self.cluster, self.member = cluster, member
         self.frozen = self.dead = False
+        self.servers: list[MemoryServer] = []
         super().__init__(Deaf())
+
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
+        self.servers.append(MemoryServer(port or next(self.cluster.ports)))
+        return self.servers[-1]
 
     def time(self) -> float:
         return self.cluster.now_s
@@ -172,9 +178,6 @@ class Member:
         for end in self.ends:
             end.closed = True
             end.other.other_is_gone()
-        for server in self._node.listener._servers:
-            for socket in server.sockets:
-                socket._sock.close()
         self._cluster.left_behind.append((loop, [end.protocol for end in self.ends]))
         self.ends.clear()
 
@@ -186,7 +189,7 @@ class Member:
 
     def accepts(self, end: End) -> bool:
         """Whether it takes a connection."""
-        if self.loop is None or self.loop.dead or not any(one.is_serving() for one in self._node.listener._servers):
+        if self.loop is None or self.loop.dead or not any(one.serving for one in self.loop.servers):
             return False
         mine = End(self.loop, self._node.listener.connection())
         mine.joined(end)
@@ -202,7 +205,7 @@ class InProcessCluster:
         self.data = data
         told = (one.removeprefix("--set=").partition("=") for one in replicated(NODES))
         self.settings = {key: value for key, _, value in told} | settings
-        self.rng = Random(7)
+        self.rng, self.ports = Random(7), itertools.count(20_001)
         self.now_s, self._ns = 0.0, 0
         self.tape: list[TranscriptEntry] = []
         self.left_behind: list[tuple[NodeLoop, list[Any]]] = []

@@ -1,4 +1,4 @@
-"""A connection in memory between two nodes of one process, each of which has an event loop, or a node and a case."""
+"""Connections in memory between nodes of one process, each of which has an event loop, or a node and a case."""
 
 from __future__ import annotations
 
@@ -78,3 +78,20 @@ class End(asyncio.Transport):
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return ("127.0.0.1", 1) if name == "peername" else default
+
+
+class MemoryServer:
+    """What a node listens with: its port is a name, and no socket is bound to it."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.serving = port, False
+        self.sockets = (self,)
+
+    def getsockname(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
+
+    async def start_serving(self) -> None:
+        self.serving = True
+
+    def close(self) -> None:
+        self.serving = False

@@ -8,18 +8,14 @@ from brokertrial.suites.case import all_cases
 from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told
 from tests.suites.in_process_cluster import tried_in_cluster
+from tests.suites.planted import shown_by
 
 ASKING = [
     case
     for case in all_cases()
     if case.kind == "wire" and mutants.CLUSTER_NEEDS.intersection(case.needs) and "zookeeper" not in case.needs
 ]
-SHOWN = [
-    (word, case, mutant)
-    for mutant in mutants.mutants().values()
-    for word, case in mutants.catchers(mutant.id)
-    if case in ASKING and "died" not in mutant.shows  # it would take this process with it
-]
+SHOWN = shown_by(ASKING)
 
 
 def test_there_are_enough_of_them_to_mean_something():
