@@ -41,18 +41,13 @@ def entries(situations: tuple[str, ...] = (), seed: int = 1, nodes: int = 1) -> 
     """
     if nodes > 1:
         everything = [one for one in own_cases() if one.kind == "wire" and "zookeeper" not in one.needs]
-        here, there = ([one for one in everything if needs_them(one) is both] for both in (True, False))
-        return [*_mixed(here, seed), *_mixed(there, seed)]
+        for_clusters = [one for one in everything if mutants.CLUSTER_NEEDS.intersection(one.needs)]
+        return [*_mixed(for_clusters, seed), *_mixed([one for one in everything if one not in for_clusters], seed)]
     cases = [one for one in own_cases() if one.kind == "wire" and not ELSEWHERE.intersection(one.needs)]
     if situations:
         pairs = chosen_pairs(cases, situations, seed, record(), lambda case: healthy_s(case, "full"))
         cases = [pair for pair in pairs if not ELSEWHERE.intersection(pair.needs)]
     return _mixed(cases, seed)
-
-
-def needs_them(case: Case) -> bool:
-    """Whether a case is for several nodes alone."""
-    return bool(mutants.CLUSTER_NEEDS.intersection(case.needs))
 
 
 def accused(chosen: Iterable[str], enough: int, nodes: int = 1) -> list[Said]:

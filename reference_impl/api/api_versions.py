@@ -54,9 +54,9 @@ def api_versions(request: Struct, context: Context) -> Struct:
 
 
 def _epoch(node: Broker) -> int:
-    if bugs.on("H06") or (node.image.starts > 1 and bugs.on("H08")):
-        return -1 if bugs.on("H06") else 0
-    return node.image.starts
+    if bugs.on("H06"):
+        return -1
+    return 0 if bugs.on("H08") and node.image.starts > 1 else node.image.starts
 
 
 def _wrong_address(request: Struct, node: Broker) -> int:
