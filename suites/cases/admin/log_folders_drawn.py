@@ -73,7 +73,7 @@ class ToldFolders:
     def _must_fit(self, answer, wanted, everything):
         found: dict[tuple[str, int], int] = {}
         folders = [folder.log_dir for folder in answer.struct.results]
-        answer.must(len(set(folders)) == len(folders), f"a folder is told twice: {folders}", "results")
+        answer.must(len(set(folders)) == len(folders), f"a folder is reported twice: {folders}", "results")
         for folder in answer.struct.results:
             answer.must(folder.error_code == 0, f"a folder has error {folder.error_code}", "results")
             if answer.version >= WITH_ROOM:
@@ -83,14 +83,28 @@ class ToldFolders:
             for topic in folder.topics:
                 for part in topic.partitions:
                     one = topic.name, part.partition_index
-                    answer.must(one not in found, f"{one} is told twice", "results")
-                    answer.must(not part.is_future_key, f"{one} is told as one that moves to another folder", "results")
-                    answer.must(part.offset_lag == 0, f"{one} is told with a lag of {part.offset_lag}", "results")
+                    answer.must(one not in found, f"{_named(one)} is reported twice", "results")
+                    answer.must(
+                        not part.is_future_key, f"{_named(one)} is reported as moving to another folder", "results"
+                    )
+                    answer.must(
+                        part.offset_lag == 0, f"{_named(one)} is reported with a lag of {part.offset_lag}", "results"
+                    )
                     found[one] = part.partition_size
         others = sorted(set(found) - wanted) if not everything else []
         missing = sorted(wanted - set(found))
-        answer.must(not missing and not others, f"it does not tell of {missing}, and of {others} too much", "results")
+        answer.must(
+            not missing and not others, f"it leaves out {_all(missing)}; it should not name {_all(others)}", "results"
+        )
         for one in sorted(wanted):
             least, size = self.bytes[one], found[one]
             fits = least <= size <= 2 * least + SLACK
-            answer.must(fits, f"{one} has {least} bytes of batches, and is told to have {size}", "results")
+            answer.must(fits, f"{_named(one)} has {least} bytes of batches; its reported size is {size}", "results")
+
+
+def _named(place):
+    return "{}-{}".format(*place)
+
+
+def _all(places):
+    return ", ".join(map(_named, places)) or "nothing"

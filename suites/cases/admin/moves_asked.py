@@ -123,7 +123,7 @@ class AskedMoves:
 
     def _must_list_none(self, asked_for):
         ours = sorted(one for one in self._listed(asked_for) if one[0] in (*self.counts, self.absent))
-        self.wire.must(not ours, f"under way are told {ours}; nothing is")
+        self.wire.must(not ours, f"{ours} are reported as under way; nothing is")
 
     def _listed(self, topics):
         rows = topics and [{"name": row["topic"], "partition_indexes": row["partitions"]} for row in topics]

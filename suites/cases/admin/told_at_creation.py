@@ -57,10 +57,10 @@ def _told(wire, rows, version, *, trial):
     asked = request("CreateTopics", topics=rows, timeout_ms=20_000, validate_only=trial)
     answer = wire.ask(asked, version=version, to=wire.controller(), may_take_s=20).must_succeed()
     names = sorted(row.name for row in answer.struct.topics)
-    answer.must(names == sorted(row["name"] for row in rows), f"it tells of {names}", "topics")
+    answer.must(names == sorted(row["name"] for row in rows), f"it names the topics {names}", "topics")
     found = {}
     for row in answer.struct.topics:
-        answer.must(row.topic_config_error_code == 0, f"the settings of {row.name} are not told", "topics")
+        answer.must(row.topic_config_error_code == 0, f"the settings of {row.name} are not reported", "topics")
         wrong = version >= WITH_IDS and not trial and row.topic_id == ZERO_UUID
         answer.must(not wrong, f"{row.name} is made without an id", "topics")
         found[row.name] = (row.num_partitions, row.replication_factor, _settings(row.configs or ()))
@@ -84,4 +84,4 @@ def _differ(told, other):
     """The first thing that is told in two ways."""
     pairs = [("the partitions", told[0], other[0]), ("the replicas", told[1], other[1])]
     pairs += [(key, told[2].get(key), other[2].get(key)) for key in sorted({*told[2], *other[2]})]
-    return next((f"{what}: told {one}, and {two}" for what, one, two in pairs if one != two), "no difference")
+    return next((f"{what}: {one} and {two}" for what, one, two in pairs if one != two), "no difference")

@@ -102,15 +102,17 @@ class SpelledSettings:
         told = self._told(keys, version, **how)
         wanted = set(keys) - {NO_SUCH} if keys else set(self.names)
         here = wanted ^ {name for name in told if name in self.names}
-        self.wire.must(not here, f"asked for {keys} it tells of too much or too little: {sorted(here)}")
+        self.wire.must(not here, f"asked for {keys} it names too much or too little: {sorted(here)}")
         strange = sorted(name for name in told if keys and name not in keys)
-        self.wire.must(not strange, f"it tells of {strange}, which nobody asked for")
+        self.wire.must(not strange, f"it names {strange}, which nobody asked for")
         for name in sorted(wanted):
             row, own = told[name], name in self.own
             found = (row.value, row.config_source == OF_TOPIC)
             must = (self.own[name], True) if own else (self.before[name][0], False)
             self.wire.must(found == must, f"{name} has (value, own) {found}; it must have {must}")
-            self.wire.must(not row.read_only and not row.is_sensitive, f"{name} is told as read-only or as a secret")
+            self.wire.must(
+                not row.read_only and not row.is_sensitive, f"{name} is reported as read-only or as a secret"
+            )
             first = [(each.value, each.source) for each in row.synonyms[:1]]
             right = [(row.value, row.config_source)] if how["synonyms"] and own else first if how["synonyms"] else []
             self.wire.must(first == right, f"the first value behind {name} is {first}; it must be {right}")
@@ -118,7 +120,7 @@ class SpelledSettings:
                 type_ = SPELLINGS[GOOD_AND_BAD[name].kind].code
                 self.wire.must(row.config_type == type_, f"{name} has the type {row.config_type}; it must be {type_}")
                 fits = how["words"] or row.documentation is None
-                self.wire.must(fits, f"{name} is told with words that nobody asked for")
+                self.wire.must(fits, f"{name} has a documentation that nobody asked for")
 
     def _told(self, keys, version, *, synonyms, words):
         resource = {"resource_type": TOPIC, "resource_name": self.topic, "configuration_keys": keys}
@@ -126,5 +128,5 @@ class SpelledSettings:
         answer = self.wire.ask(asked, version=version).must_succeed()
         rows = answer.struct.results[0].configs
         names = [row.name for row in rows]
-        answer.must(len(set(names)) == len(names), "a setting is told twice", "results[0].configs")
+        answer.must(len(set(names)) == len(names), "a setting is reported twice", "results[0].configs")
         return {row.name: row for row in rows}

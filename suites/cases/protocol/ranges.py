@@ -162,7 +162,7 @@ def _supported(answer):
 def _must_have_features(wire, told, first, epochs, node):
     finalized, supported = _finalized(told), _supported(told)
     for rows, kinds in ((told.struct.finalized_features, finalized), (told.struct.supported_features, supported)):
-        told.must(len(rows) == len(kinds), "a feature is told twice")
+        told.must(len(rows) == len(kinds), "a feature is reported twice")
     same = finalized == _finalized(first)
     told.must(same, f"the finalized features are {finalized}, and elsewhere {_finalized(first)}")
     if told.version >= WITH_ALL_FEATURES:

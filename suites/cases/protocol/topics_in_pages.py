@@ -82,7 +82,9 @@ class ToldPages:
             wrong = next(
                 (pair for pair in zip([*found, None], [*wanted, None], strict=False) if pair[0] != pair[1]), None
             )
-            last.must(found == wanted, f"from {start} on it tells {wrong and wrong[0]}; it must {wrong and wrong[1]}")
+            last.must(
+                found == wanted, f"from {start} on it names {wrong and wrong[0]}; it must name {wrong and wrong[1]}"
+            )
 
         self.wire.eventually(told, within=WITHIN_S)
 
@@ -102,7 +104,7 @@ class ToldPages:
             )
             for row in page.struct.topics:
                 told = row.topic_authorized_operations != NOT_TOLD
-                page.must(told or row.error_code, f"what may be done on {row.name} is not told", "topics")
+                page.must(told or row.error_code, f"what may be done on {row.name} is not reported", "topics")
                 shown = (row.name, row.error_code, str(row.topic_id), row.is_internal)
                 found += [(*shown, _shown(part)) for part in row.partitions] or [(*shown, None)]
                 listed += len(row.partitions)
@@ -159,7 +161,7 @@ class ToldPages:
             codes == [errors.INVALID_REQUEST], f"from {lost} on: error codes {codes}; they must be 42", "topics"
         )
         listed = [row.name for row in answer.struct.topics if row.partitions]
-        answer.must(not listed, f"from {lost} on it tells partitions of {listed}", "topics")
+        answer.must(not listed, f"from {lost} on it names partitions of {listed}", "topics")
 
 
 def _shown(part):

@@ -179,7 +179,7 @@ class MovedPartitions:
         }
         wanted = {index: self._election(index, kind, before[index]) for index in chosen}
         wanted[ABSENT] = {errors.UNKNOWN_TOPIC_OR_PARTITION}
-        told.must(found.keys() == wanted.keys(), f"it tells of {sorted(found)}; it must of {sorted(wanted)}")
+        told.must(found.keys() == wanted.keys(), f"it names {sorted(found)}; it must name {sorted(wanted)}")
         for index, codes in wanted.items():
             told.must(
                 found[index] in codes,
@@ -226,7 +226,7 @@ class MovedPartitions:
         rows = {row.partition_index: row for each in told.struct.responses for row in each.partitions}
         told.must(
             not told.struct.error_code and sorted(rows) == sorted(wanted),
-            f"error {told.struct.error_code}, rows of {sorted(rows)}; it must tell of {sorted(wanted)}",
+            f"error {told.struct.error_code}, rows of {sorted(rows)}; it must name {sorted(wanted)}",
         )
         return told, rows
 

@@ -240,4 +240,4 @@ class DrawnDeletions:
         below.must_be_refused(errors.OFFSET_OUT_OF_RANGE)
         row = below.at("responses[0].partitions[0]")
         told = (row.high_watermark, row.last_stable_offset, row.log_start_offset, len(row.records or b""))
-        below.must(told == (-1, -1, -1, 0), f"refused, it tells end, stable offset, start and bytes {told}")
+        below.must(told == (-1, -1, -1, 0), f"refused, it reports end, stable offset, start and bytes {told}")
