@@ -28,7 +28,7 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
     first = 0
     early = cursor is not None and cursor.partition_index < 0 and not bugs.on("H20")
     if early or (cursor is not None and asked and cursor.topic_name not in asked):
-        return _page([{"error_code": errors.INVALID_REQUEST, "name": name} for name in names], None)
+        return _page([{"error_code": errors.INVALID_REQUEST, "name": name} for name in sorted(asked)], None)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
         first = max(cursor.partition_index, 0) if names and names[0] == cursor.topic_name else 0
