@@ -30,17 +30,11 @@ from brokertrial.histories.reader import History
 from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.session import ROWS_OF_A_PART, find_java, open_session
 from brokertrial.spark_analysis.tables import rows_in
+from brokertrial.wire.ports import free_ports
 
 LOOPBACK = "127.0.0.1"
 START_S = 300.0
 MIB = 1 << 20
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = START_S) -> None:
@@ -111,7 +105,7 @@ def settings_for(folder: Path, rows: int) -> dict[str, str]:
 
 def on_cluster(scratch: Path, folder: Path, history: History) -> tuple[list[Anomaly], bool]:
     """What a cluster of two workers finds of which one is killed, and whether it was."""
-    port = free_port()
+    port = free_ports(1)[0]
     master = f"spark://{LOOPBACK}:{port}"
     place = ("--host", LOOPBACK, "--port", str(port), "--webui-port", "0")
     worker = ("org.apache.spark.deploy.worker.Worker", "--host", LOOPBACK, "-c", "1", "-m", "2g", "--webui-port", "0")

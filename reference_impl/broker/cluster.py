@@ -11,12 +11,13 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from brokertrial.wire.ports import free_ports
 
 READY_WITHIN_S = 90.0  # half a second when the machine has time
 _PYTHON = (sys.executable, "-P", "-m", "brokertrial.reference_impl")
@@ -74,11 +75,13 @@ class Cluster:
     def start(self) -> None:
         """Returns when every broker may lead; raises ClusterFailed and leaves the rest to `stop`."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        controller_port = self.controller_port = _free_port()  # chosen here, so that all can start at once
+        # Chosen here, so that all can start at once.
+        controller_port, *free = free_ports(1 + self._nodes)
+        self.controller_port = controller_port
         shared = [*_replicated(min(3, self._nodes)), *self._rest]
         self._commands[0] = ["controller", "--node-id", "100", "--port", str(controller_port), *shared]
         for node in range(1, self._nodes + 1):
-            port = self._first_port + node - 1 if self._first_port else _free_port()
+            port = self._first_port + node - 1 if self._first_port else free[node - 1]
             where = ["--node-id", str(node), "--port", str(port), "--controller", f"127.0.0.1:{controller_port}"]
             self._commands[node] = ["node", *where, *shared]
         for node in self._commands:
@@ -170,9 +173,3 @@ def _close(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

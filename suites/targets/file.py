@@ -13,10 +13,10 @@ from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import NodeLogLine, TargetNotReady, UnknownTarget
 from brokertrial.suites.targets.brokerfile import EXAMPLE, LEAVE, RESTART, BrokerFile, fill
 from brokertrial.suites.targets.command_node import CommandNode, run
-from brokertrial.suites.targets.ports import free_ports, is_free
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget
 from brokertrial.wire.addresses import all_parsed, all_written, reached
+from brokertrial.wire.ports import free_ports, is_free
 
 BEFORE_RAN = "before-ran"
 """A file in the folder of a target, from `before` to `after`: where its nodes are."""

@@ -19,9 +19,9 @@ from brokertrial.suites.targets.brokerfile import BrokerFile, fill
 from brokertrial.suites.targets.containers import recipes
 from brokertrial.suites.targets.containers.recipes import Told
 from brokertrial.suites.targets.containers.target import ContainerTarget
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.reference import replicated
 from brokertrial.wire.addresses import all_written
+from brokertrial.wire.ports import free_ports
 
 if TYPE_CHECKING:
     from brokertrial.suites.targets.containers.node import ContainerPlan

@@ -18,9 +18,9 @@ from brokertrial.suites.targets.apache import jars, jvm, offered, settings, stor
 from brokertrial.suites.targets.apache.zookeeper import ZooKeeperServer
 from brokertrial.suites.targets.base import UnknownTarget
 from brokertrial.suites.targets.network.node_network import Listeners
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget
+from brokertrial.wire.ports import free_ports
 
 
 class Kafka(ProcessTarget):

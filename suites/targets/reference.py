@@ -18,9 +18,9 @@ from brokertrial.suggestion import nearest_or_all
 from brokertrial.suites.since import number
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget, python
+from brokertrial.wire.ports import free_ports
 
 CONTROLLER = 0
 _LARGEST = 9

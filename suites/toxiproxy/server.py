@@ -12,8 +12,8 @@ from brokertrial.faults.toxiproxy.toxic import ToxiproxyFailed
 from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.base import TargetNotReady
 from brokertrial.suites.targets.logs import LogWatch
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
+from brokertrial.wire.ports import free_ports
 
 STARTED_WITHIN_S = 20.0
 TRIES = 3

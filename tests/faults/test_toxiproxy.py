@@ -253,6 +253,14 @@ def test_a_reader_that_stands_still_does_not_block_the_heal(lines: NodeLines, fa
         assert time.monotonic() - began < 10 and lines.renewed == 0
 
 
+def freeze(server: ToxiproxyServer) -> None:
+    """Returns when each of its threads stands still: one that runs when the signal is sent may answer once more."""
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGSTOP)
+    tasks = Path(f"/proc/{server.pid}/task")
+    wait_for(lambda: all(one.read_text().rpartition(")")[2].split()[0] == "T" for one in tasks.glob("*/stat")))
+
+
 def test_a_server_that_is_stuck_is_said_in_time_and_started_anew(
     server: ToxiproxyServer, lines: NodeLines, monkeypatch: Any
 ) -> None:
@@ -260,8 +268,7 @@ def test_a_server_that_is_stuck_is_said_in_time_and_started_anew(
     lines.apply("w", [1], [Toxic("latency", "downstream", {"latency": 300})])
     lines.apply("stays", [1], [Toxic("latency", "downstream", {"latency": 200})])
     place = lines.reach
-    assert server.pid is not None
-    os.kill(server.pid, signal.SIGSTOP)
+    freeze(server)
     with pytest.raises(ToxiproxyFailed, match=r"did not answer within 0.5 s"):
         lines.left()
     with pytest.raises(ToxiproxyFailed, match="did not answer"):
@@ -277,13 +284,13 @@ def test_a_server_that_is_stuck_is_said_in_time_and_started_anew(
 def test_a_stuck_server_of_others_stays_so(server: ToxiproxyServer, echo: Echo, monkeypatch: Any) -> None:
     with NodeLines(server.client, {1: echo.address}, {}) as lines:
         lines.apply("w", [1], [Toxic("latency", "downstream", {"latency": 300})])
-        assert server.pid is not None
-        os.kill(server.pid, signal.SIGSTOP)
+        freeze(server)
         monkeypatch.setattr(client, "CALL_WITHIN_S", 0.5)
         try:
             with pytest.raises(ToxiproxyFailed, match="did not answer"):
                 lines.heal("w")
         finally:
+            assert server.pid is not None
             os.kill(server.pid, signal.SIGCONT)
             monkeypatch.undo()
 

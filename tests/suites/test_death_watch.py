@@ -15,7 +15,7 @@ from brokertrial.suites.probe.traffic import Traffic
 from brokertrial.suites.running import death_watch
 from brokertrial.suites.running.death_watch import DeathWatch
 from brokertrial.suites.targets.listeners import all_gone, listeners
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 
 
 class Listener:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from brokertrial.suites.targets import TargetNotReady, open_target, readiness
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.processes import ProcessTarget
+from brokertrial.wire.ports import free_ports
 from tests.targets.conftest import TINY, MakeTarget, tiny
 
 # Starts the tiny broker in a session of its own with its pid in a file, and signals it: `elsewhere ACTION PORT`.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brokertrial.suites.targets import TargetNotReady, bootstrap, open_target, protocol_sniffer
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 from tests.targets.conftest import MakeTarget
 from tests.targets.impostors import chatty, closing, endless, garbage, http, http_by_lines, listening, silent, tls
 

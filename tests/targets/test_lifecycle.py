@@ -286,7 +286,7 @@ def test_a_port_taken_between_choice_and_use_is_chosen_again(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([[taken.getsockname()[1]]])
         from brokertrial.suites.targets import file
-        from brokertrial.suites.targets.ports import free_ports
+        from brokertrial.wire.ports import free_ports
 
         monkeypatch.setattr(file, "free_ports", lambda count: next(ports, None) or free_ports(count))
         with file_target() as target:

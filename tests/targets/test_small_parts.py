@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from pathlib import Path
@@ -11,20 +10,7 @@ import pytest
 
 from brokertrial.suites.targets.cache import make_once
 from brokertrial.suites.targets.logs import LogWatch, last_lines
-from brokertrial.suites.targets.ports import free_ports, is_free
 from brokertrial.wire.addresses import reached
-
-
-def test_free_ports_are_free_different_and_below_those_of_clients() -> None:
-    ports = free_ports(20)
-    assert len(set(ports)) == 20 and all(is_free(port) for port in ports)
-    lowest_of_clients = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    assert max(ports) < lowest_of_clients
-
-
-def test_a_port_with_a_listener_is_not_free() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert not is_free(taken.getsockname()[1])
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from brokertrial.suites.targets.apache.jars import KafkaRelease
 from brokertrial.suites.targets.apache.jvm import FLAGS, Java
 from brokertrial.suites.targets.apache.settings import ClusterMember
 from brokertrial.suites.targets.base import TargetNotReady
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 
 _FORMAT_WITHIN_S = 120
 _ARCHIVES_KEPT = 12

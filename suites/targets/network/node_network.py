@@ -25,7 +25,7 @@ from brokertrial.suites.targets import reaper
 from brokertrial.suites.targets.network import packet_rules, shaping
 from brokertrial.suites.targets.network.namespaces import Namespace
 from brokertrial.suites.targets.network.packet_rules import PORTS, FoundRule
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 
 GATEWAY = "10.77.0.254"
 CONTROLLER_0 = 200

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 from tests.e2e.failure_modes.runs import COMMAND, begun, ended, only_run, until
 
 SOON_S = 25.0

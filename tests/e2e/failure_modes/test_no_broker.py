@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.targets.ports import free_ports
+from brokertrial.wire.ports import free_ports
 from tests.e2e.failure_modes.runs import brokertrial, one_line
 from tests.targets.impostors import endless, http_by_lines, listening, silent, tls
 

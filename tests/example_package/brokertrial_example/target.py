@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from brokertrial.suites.targets.address import Address
-from brokertrial.suites.targets.ports import free_ports
 from brokertrial.suites.targets.process import LaunchPlan
 from brokertrial.suites.targets.processes import ProcessTarget, python
+from brokertrial.wire.ports import free_ports
 
 
 class Example(ProcessTarget):
