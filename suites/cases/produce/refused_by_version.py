@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.verification import code_of_its_own
 from brokertrial.wire import errors
 from brokertrial.wire.records import NO_TIMESTAMP, Record
 
@@ -120,7 +121,12 @@ class Refusals:
     def must_be_refused(self, version, topic, partition, made, transactional_id, codes, named=()):
         how = {"transactional_id": transactional_id, "version": version, "retry": False}
         node = self.wire.leader(topic if topic in self.held else self.plain, partition if partition < 2 else 0)
-        answer = self.wire.produce(topic, made, partition, to=node, **how).must_be_refused(*codes)
+
+        def asked():
+            answer = self.wire.produce(topic, made, partition, to=node, **how)
+            return answer, answer.error
+
+        answer = code_of_its_own(asked, codes[0])[0].must_be_refused(*codes)
         answer.must_have(f"{ROW}.base_offset", -1)
         if version >= RECORDS_NAMED_SINCE:
             told = [row.batch_index for row in answer.at(f"{ROW}.record_errors")]

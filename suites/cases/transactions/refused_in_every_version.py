@@ -5,6 +5,7 @@ from typing import NamedTuple
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.produce import UNVERIFIED
+from brokertrial.suites.probe.verification import code_of_its_own
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, request
 
@@ -80,7 +81,7 @@ class VersionedRefusals:
             for version in versions:
                 for what, code, ask in getattr(self, f"_{api.lower()}")(version):
                     with self.wire.part(f"{api} v{version}, {what}"):
-                        answer, found = ask()
+                        answer, found = code_of_its_own(ask, code)
                         told = f"it is answered {errors.name(found)}; it must be {errors.name(code)}"
                         answer.must(found == code, told)
         after = self._told()
