@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from brokertrial.faults.journal import FaultJournal, heal
-from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.node_control import NodeControl, TakesSettings
 
 
 @contextmanager
@@ -68,6 +68,11 @@ class JournaledVictim:
         self._node_control.restart()
         self._journal.undone(self._entry("down"))
         self._journal.undone(self._entry("paused"))  # a frozen process that was ended is not frozen any more
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        if not isinstance(self._node_control, TakesSettings):
+            raise TypeError(f"node {self.node_id} cannot be started with other settings")
+        self._node_control.choose(settings)
 
     def alive(self) -> bool:
         return self._node_control.alive()

@@ -1,5 +1,6 @@
 """What a target must be able to do with one of its nodes so that a schedule can disturb it."""
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 
@@ -48,6 +49,14 @@ class NodeControl(Protocol):
 
     def paused(self) -> bool:
         """Whether it stands still."""
+
+
+@runtime_checkable
+class TakesSettings(Protocol):
+    """A node whose broker can be started with other settings than it had."""
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        """What it is started with from its next start on, besides its own; replaces what was chosen before."""
 
 
 @runtime_checkable

@@ -70,6 +70,10 @@ CAPABILITIES: dict[str, Capability] = {
         "changing topic and broker settings",
         "settings of the broker, or of a topic that is there, can be changed",
     ),
+    "chosen-settings": Capability(
+        "starting the brokers again with other settings",
+        "a node can be started again with settings that a case chooses",
+    ),
     "logs": Capability("the broker's log lines", "the broker's own log lines can be shown"),
     "zookeeper": Capability(
         "a ZooKeeper that can be read", "its cluster keeps its state in a ZooKeeper that can be read"

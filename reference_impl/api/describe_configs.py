@@ -1,8 +1,8 @@
 """DescribeConfigs (KIP-133, KIP-226, KIP-569): the settings of topics and of this broker, with where each comes from.
 
 Versions 1-4. Unknown topic: 3; a name that no topic can have: 17; another broker's id, or another kind of resource:
-INVALID_REQUEST. A list of keys asks for these alone; keys that do not exist are left out. Gaps: no broker loggers,
-client metrics; documentation is empty.
+INVALID_REQUEST. A list of keys asks for these alone; keys that do not exist are left out. Gaps: no broker loggers;
+documentation is empty.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.api.resources import DEFAULT, GROUP, TOPIC, Resource, find
+from brokertrial.reference_impl.api.resources import CLIENT_METRICS, DEFAULT, GROUP, TOPIC, Resource, find
 from brokertrial.reference_impl.settings.setting import TYPE_CODES, Setting
 from brokertrial.reference_impl.settings.topic_rules import WrongSetting, name_fault
 from brokertrial.wire import errors
@@ -32,7 +32,7 @@ def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, An
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
     keys = (request.resources[0] if bugs.on("Q15") else wanted).configuration_keys
     chosen = [s for s in found.settings.values() if not keys or s.name in keys]
-    topic = wanted.resource_type in (TOPIC, GROUP)
+    topic = wanted.resource_type in (TOPIC, GROUP, CLIENT_METRICS)
     entries = [_entry(found, setting, request, topic=topic) for setting in chosen]
     return {**answer, "error_code": errors.NONE, "error_message": "", "configs": entries}
 

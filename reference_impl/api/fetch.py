@@ -94,6 +94,8 @@ def _is_enough(
 ) -> bool:
     most = min(request.max_bytes, context.node.fetch_max_bytes)
     wanted = request.min_bytes if bugs.on("F05") else min(request.min_bytes, most)
+    if bugs.on("V68") and reading.size:
+        return True
     return reading.failed or not asked or reading.counted >= wanted
 
 
@@ -150,7 +152,8 @@ async def _wait(
         while not timed_out and not _is_enough(reading, asked, request, context):
             await news.wait()
             news.clear()
-            reading = _read(asked, request, context, woken=not timed_out)
+            before = reading.size if bugs.on("V67") else 0
+            reading = _read(asked, request, context, woken=not timed_out, used=before)
             if any(one.deleted for one in partitions) and not bugs.on("F01"):
                 reading.failed = True  # what it waited for is gone
         return answer(first if timed_out and bugs.on("F02") else reading)
@@ -188,10 +191,15 @@ def _response(mode: object, context: Context, reading: PartitionPass) -> Struct:
 
 
 def _read(
-    asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context, *, woken: bool = False
+    asked: list[tuple[SessionPartition, Struct]],
+    request: Struct,
+    context: Context,
+    *,
+    woken: bool = False,
+    used: int = 0,
 ) -> PartitionPass:
     reading = PartitionPass()
-    room = min(request.max_bytes, context.node.fetch_max_bytes, context.node.response_room)
+    room = max(0, min(request.max_bytes, context.node.fetch_max_bytes, context.node.response_room) - used)
     for key, wanted in asked:
         partition = _partition(key, context)
         error = _absent(key, context, woken) if partition is None else _error(partition, wanted, request, context)

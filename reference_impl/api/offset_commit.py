@@ -4,7 +4,7 @@ A lower offset is as good as a higher one. Allowed to members of the current gen
 anybody while the group is empty or absent. v10 names topics by id. Errors by partition: 3 no such partition, 100 no
 such topic id, 12 metadata above offset.metadata.max.bytes; for all that remain: 22, 25, 27, 82, and 69 for an absent
 group (from v9; 22 before).
-Gaps: retention_time_ms (v2-4) is not kept; offsets.retention.minutes rules.
+v2-4 may say how long an offset is kept; else offsets.retention.minutes rules.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
     topics: list[dict[str, Any]] = []
     wanted: list[WantedOffset] = []
     now_ms = context.node.clock.now_ms()
+    keep_ms = getattr(request, "retention_time_ms", -1)
+    expires_ms = -1 if keep_ms < 0 else now_ms + keep_ms
     for asked in request.topics:
         topic = context.node.topics.by_id(asked.topic_id) if by_id else context.node.topics.get(asked.name)
         named = {"topic_id": asked.topic_id} if by_id else {"name": asked.name}
@@ -77,7 +79,7 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
                     before = context.node.groups.committed(request.group_id).get((topic.name, p.partition_index))
                     metadata = before.metadata if before else ""
                 offset = int(float(p.committed_offset)) if bugs.on("R61") else p.committed_offset
-                value = CommittedOffset(min(offset, LARGEST), p.committed_leader_epoch, metadata, now_ms)
+                value = CommittedOffset(min(offset, LARGEST), p.committed_leader_epoch, metadata, now_ms, expires_ms)
                 wanted.append(WantedOffset(topic.name, topic.id, p.partition_index, value, line))
         topics.append({**named, "partitions": lines})
     return topics, wanted

@@ -8,6 +8,7 @@ from typing import Protocol
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import TopicImage
+from brokertrial.reference_impl.settings import client_metrics
 from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
@@ -18,7 +19,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
-DYNAMIC_GROUP = 8
+DYNAMIC_CLIENT_METRICS, DYNAMIC_GROUP = 7, 8
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = 1, 2, 3, 4, 5
 
 
@@ -149,6 +150,33 @@ class GroupResource:
         self._node.configure_group(self._group_id, configs)
 
 
+class ClientMetricsResource:
+    """A subscription to metrics of clients, which is there as long as it has settings."""
+
+    settings = client_metrics.CLIENT_METRICS_SETTINGS
+
+    def __init__(self, node: Broker, name: str) -> None:
+        self._node, self._name = node, name
+
+    def own(self) -> dict[str, str]:
+        return dict(self._node.image.client_metrics.get(self._name, {}))
+
+    def sources(self, setting: Setting) -> list[SettingSource]:
+        own = self.own()
+        found = [SettingSource(setting.name, own[setting.name], DYNAMIC_CLIENT_METRICS)] if setting.name in own else []
+        return [*found, SettingSource(setting.name, setting.default, DEFAULT)]
+
+    def fault(self, key: str, value: str) -> WrongSetting | None:
+        wrong = client_metrics.fault(key, value)
+        return wrong._replace(error=errors.UNKNOWN_SERVER_ERROR) if wrong and bugs.on("V69") else wrong
+
+    def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
+        return None
+
+    def replace(self, configs: dict[str, str]) -> None:
+        self._node.configure_client_metrics(self._name, configs)
+
+
 def broker_sources(config: BrokerConfig, setting: Setting, own: dict[str, str] | None = None) -> list[SettingSource]:
     """Altered for this broker, altered for all, given at the start, default: whichever there are, in this order."""
     found = []
@@ -207,4 +235,8 @@ def find(node: Broker, kind: int, name: str) -> Resource | WrongSetting:
         return GroupResource(node, name)
     if bugs.on("H28"):
         return GroupResource(node, name)
+    if kind == CLIENT_METRICS:
+        if name == "":
+            return WrongSetting(errors.INVALID_REQUEST, "Subscription name can't be empty")
+        return ClientMetricsResource(node, name)
     return WrongSetting(errors.INVALID_REQUEST, f"Unsupported resource type: {kind}")

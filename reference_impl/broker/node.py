@@ -308,6 +308,10 @@ class Node:
         """Replaces what a group was given of its own; they hold from its next heartbeat on."""
         self.journal.write({"kind": "group_configs", "name": group_id, "configs": configs})
 
+    def configure_client_metrics(self, name: str, configs: dict[str, str]) -> None:
+        """Replaces the settings of a subscription to metrics of clients."""
+        self.journal.write({"kind": "client_metrics", "name": name, "configs": configs})
+
     def group_setting(self, group_id: str, name: str) -> str:
         """A group setting in force: the group's own, else the broker's."""
         own = self.image.group_configs.get(group_id, {})

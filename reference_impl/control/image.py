@@ -81,6 +81,7 @@ class Image:
     by_id: dict[uuid.UUID, TopicImage] = field(default_factory=dict)
     broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    client_metrics: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def live(self) -> list[int]:
         """The brokers that may hold and lead partitions, in the order of their ids."""
@@ -144,6 +145,11 @@ class Image:
         self.group_configs[record["name"]] = dict(record["configs"])
         if not record["configs"] and not bugs.on("T12"):
             del self.group_configs[record["name"]]
+
+    def _on_client_metrics(self, record: JsonRecord) -> None:
+        self.client_metrics[record["name"]] = dict(record["configs"])
+        if not record["configs"] and not bugs.on("V70"):
+            del self.client_metrics[record["name"]]
 
     def _on_producer_ids(self, record: JsonRecord) -> None:
         self.next_producer_id = record["next"]

@@ -16,7 +16,7 @@ from brokertrial.wire.codec import decode, encode
 from brokertrial.wire.messages import Struct, data
 
 _OFFSET, _GROUP = 1, 2
-_VALUE_VERSION = 3
+_VALUE_VERSION, _EXPIRING_VALUE_VERSION = 3, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class CommittedOffset:
     leader_epoch: int
     metadata: str
     committed_ms: int
+    expires_ms: int = -1
+    """When it goes, where an old client said so itself (OffsetCommit v2-4)."""
 
 
 def prefixed(number: int, message: Struct, version: int) -> bytes:
@@ -64,8 +66,10 @@ def offset_value(value: CommittedOffset) -> bytes:
         leader_epoch=value.leader_epoch,
         metadata=value.metadata,
         commit_timestamp=value.committed_ms,
+        expire_timestamp=value.expires_ms,
     )
-    return prefixed(_VALUE_VERSION, message, _VALUE_VERSION)
+    version = _VALUE_VERSION if value.expires_ms < 0 or bugs.on("V60") else _EXPIRING_VALUE_VERSION
+    return prefixed(version, message, version)
 
 
 def group_key(group: str) -> bytes:
@@ -108,7 +112,8 @@ def read_key(record: bytes) -> OffsetKey | GroupKey | None:
 
 def read_offset(record: bytes) -> CommittedOffset:
     value = decode("OffsetCommitValue", "data", leading(record), record[2:])
-    return CommittedOffset(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp)
+    epoch, expires_ms = getattr(value, "leader_epoch", -1), getattr(value, "expire_timestamp", -1)
+    return CommittedOffset(value.offset, epoch, value.metadata, value.commit_timestamp, expires_ms)
 
 
 def read_group(group: str, record: bytes) -> Saved:

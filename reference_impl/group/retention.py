@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.classic import CONSUMER, ClassicGroup, GroupState
 from brokertrial.reference_impl.group.consumer import ConsumerGroup
 from brokertrial.reference_impl.group.layout import OffsetKey
@@ -9,7 +10,8 @@ from brokertrial.reference_impl.group.offsets import Offsets
 
 
 def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, keep_ms: int) -> list[OffsetKey]:
-    """What to drop: its age counts from when the group emptied, else from the commit; never if staged or subscribed."""
+    """What to drop: at the time that came with the commit, else by its age, which counts from when the group emptied,
+    else from the commit; never if staged or subscribed."""
     members = group.protocol_type is not None and group.state is not GroupState.EMPTY
     if members and not (
         group.protocol_type == CONSUMER and group.topics is not None and group.state is GroupState.STABLE
@@ -18,10 +20,12 @@ def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, 
     emptied = group.protocol_type is not None and group.state is GroupState.EMPTY
     found = []
     for (topic, partition), value in offsets.of_group(group.group_id).items():
-        base_ms = max(group.since_ms, 0) if emptied and group.since_ms >= 0 else value.committed_ms
-        if members and group.subscribes(topic):
+        counts = emptied and group.since_ms >= 0 and not bugs.on("V64")
+        base_ms = max(group.since_ms, 0) if counts else value.committed_ms
+        if members and group.subscribes(topic) and not bugs.on("V61"):
             continue
-        if now_ms - base_ms >= keep_ms and not offsets.unstable(group.group_id, topic, partition):
+        is_old = now_ms >= value.expires_ms if value.expires_ms >= 0 else now_ms - base_ms >= keep_ms
+        if is_old and (bugs.on("V62") or not offsets.unstable(group.group_id, topic, partition)):
             found.append(OffsetKey(group.group_id, topic, partition))
     return found
 
@@ -31,5 +35,5 @@ def spent(group: ClassicGroup | ConsumerGroup, offsets: Offsets) -> bool:
     return (
         group.state is GroupState.EMPTY
         and not offsets.of_group(group.group_id)
-        and not offsets.has_staged(group.group_id)
+        and (bugs.on("V63") or not offsets.has_staged(group.group_id))
     )

@@ -104,7 +104,8 @@ class GroupService:
 
     def limits(self) -> GroupLimits:
         config = self._node.config
-        return GroupLimits(config["group.initial.rebalance.delay.ms"], config["group.max.size"])
+        most = 2**31 - 1 if bugs.on("V66") else config["group.max.size"]
+        return GroupLimits(config["group.initial.rebalance.delay.ms"], most)
 
     # -- groups --------------------------------------------------------------------------------------------------
 

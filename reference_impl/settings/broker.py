@@ -55,6 +55,13 @@ _ROWS = [
     Setting("group.consumer.min.heartbeat.interval.ms", "int", "50", low=1, doc="fast: Kafka's default is 5000"),
     Setting("group.consumer.max.heartbeat.interval.ms", "int", "15000", low=1),
     Setting("group.consumer.max.size", "int", str(INT_MAX), low=1),
+    Setting(
+        "group.consumer.migration.policy",
+        "string",
+        "disabled",
+        choices=("disabled",),
+        doc="no other is built; Kafka's default is bidirectional",
+    ),
     Setting("group.version", "short", "1", low=0, high=1, doc="finalized feature level; not in Kafka's file"),
     # transactions
     Setting("transaction.state.log.num.partitions", "int", "50", low=1),

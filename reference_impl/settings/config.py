@@ -46,6 +46,8 @@ class BrokerConfig:
         for altered in (self.of_all, self.dynamic) if bugs.on("T08") else (self.dynamic, self.of_all):
             if name in altered:
                 return altered[name]
+        if (self.dynamic or self.of_all) and bugs.on("V65"):
+            return BROKER_SETTINGS[name].default
         return self.settings.get(name, BROKER_SETTINGS[name].default)
 
     def __getitem__(self, name: str) -> Any:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.control.image import NOBODY
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
@@ -100,6 +101,8 @@ class MarkerSender:
             if topic is None or index >= topic.partitions:
                 continue  # deleted meanwhile: nothing is left to be ended there
             leader = topic.placements[index].leader
+            if leader == NOBODY and bugs.on("V71"):
+                continue
             (left.add((name, index)) if leader == NOBODY else by_leader.setdefault(leader, []).append((name, index)))
         rounds = [self._ask(leader, transaction, wanted, epoch, commit) for leader, wanted in by_leader.items()]
         for answered in await asyncio.gather(*rounds):

@@ -19,6 +19,7 @@ from brokertrial.suites.probe.target_condition import CROWDED
 from brokertrial.suites.result import Evidence
 
 T = TypeVar("T")
+AUTHORIZER = "authorizer.class.name"
 LONG_S, MOST_LONG_PARTS = 5.0, 2
 """How long a part may take to fail, and how many parts of a case may take longer."""
 
@@ -66,7 +67,8 @@ class CaseConditions:
         self.case_context = case_context
         self._exchanger = exchanger
         self._open_answers: list[Response] = []
-        self.permissions = Permissions(case_context.permitted, case_context.required)
+        no_authorizer = case_context.our_timers and AUTHORIZER not in case_context.chosen
+        self.permissions = Permissions(case_context.permitted, case_context.required, nobody_judges=no_authorizer)
         self._long_parts = 0
         self.noted: list[str] = []
         """What a report is to say beside the verdict."""

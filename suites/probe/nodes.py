@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.node_control import NodeControl, TakesSettings
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, Unclear
 from brokertrial.suites.probe.log_tail import damage
@@ -19,6 +19,12 @@ DONE = "done"
 def _told(node_control: NodeControl, measure: Callable[[int], int | None]) -> str:
     found = None if (pid := node_control.pid) is None else measure(pid)
     return "" if found is None else str(found)
+
+
+def _choose(settings: Mapping[str, str], node_control: NodeControl) -> None:
+    if not isinstance(node_control, TakesSettings):
+        raise TypeError("it cannot be started with other settings")
+    node_control.choose(settings)
 
 
 MEMORY = "memory"
@@ -43,6 +49,7 @@ class Nodes:
         """Whether the case stopped or froze one."""
         self._down: list[int] = []
         self._paused: list[int] = []
+        self._chosen: list[int] = []
 
     @property
     def ids(self) -> list[int]:
@@ -101,6 +108,19 @@ class Nodes:
         self.terminate(node)
         self.start(node)
 
+    def start_with(self, settings: Mapping[str, str]) -> None:
+        """Stops every node in good order and starts it with these settings besides its own; the end of the case takes
+        them back."""
+        said = " ".join(f"{name}={value}" for name, value in settings.items())
+        for node in self.ids:
+            self.terminate(node)
+            if settings and node not in self._chosen:
+                self._chosen.append(node)
+            self._do(f"choose {said}", node, partial(_choose, settings))
+            self.start(node)
+            if not settings:
+                self._chosen.remove(node)
+
     def damage_tail(self, node: int, log_dirs: list[str], topic: str, how: str) -> None:
         """Spoils the newest batch of a topic on the disk of a node that is down (`DAMAGES` in log_tail.py)."""
         if why_not := self._exchanger.act(f"damage {node}", partial(damage, log_dirs, topic, 0, how)):
@@ -131,8 +151,14 @@ class Nodes:
         self.zookeeper.heal()
         for node in list(self._paused):
             self.resume(node)
+        chosen, self._chosen = self._chosen, []
+        for node in chosen:
+            self._do("choose", node, partial(_choose, {}))
+        again = [node for node in chosen if node not in self._down]
         for node in list(self._down):
             self.start(node)
+        for node in again:  # one at a time: the others are the cluster that it comes back to
+            self.stop_and_start(node)
 
     def _do(self, what: str, node: int, act: Callable[[NodeControl], None], must_work: bool = True) -> str:
         outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))

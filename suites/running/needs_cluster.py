@@ -13,7 +13,19 @@ from brokertrial.suites.case import Case
 from brokertrial.suites.probe.prerequisites import OWNERS
 
 HURTS = frozenset(
-    {"kill", "terminate", "pause", "restart", "settings", "logs", NETWORK, "netem", "bandwidth", "latency"}
+    {
+        "kill",
+        "terminate",
+        "pause",
+        "restart",
+        "settings",
+        "chosen-settings",
+        "logs",
+        NETWORK,
+        "netem",
+        "bandwidth",
+        "latency",
+    }
 )
 """Needs of a case, or of its faults, that a neighbour would feel, or that a neighbour would disturb."""
 DECLARED: Mapping[str, str] = {}

@@ -59,7 +59,7 @@ class Kafka(ProcessTarget):
             self.capabilities |= {"nodes"}
         if self._zookeepers:
             self.capabilities |= {"zookeeper"}
-        self.capabilities |= {"version"}
+        self.capabilities |= {"version", "chosen-settings"}
         self._servers: tuple[ZooKeeperServer, ...] = ()
         self._release: jars.KafkaRelease | None = None
         self._finalized: Mapping[str, int] | None = None  # known once it serves
@@ -114,7 +114,7 @@ class Kafka(ProcessTarget):
 
     def _broker(self, run: list[str], member: settings.ClusterMember) -> LaunchPlan:
         command = [*run, "kafka.Kafka", str(storage.folder(self.data, member) / "server.properties")]
-        plan = self.plan(member.node_id, command, member.address)
+        plan = replace(self.plan(member.node_id, command, member.address), setting=("--override", "{}"))
         if not self._servers:
             return plan
         return replace(

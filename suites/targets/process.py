@@ -36,6 +36,7 @@ class LaunchPlan:
     stop_within_s: float = 30.0
     start_within_s: float = 60.0
     before_restart: Callable[[], None] | None = None  # waits until it may be started again
+    setting: Sequence[str] = ()  # words of the command that give it a setting more: "{}" is NAME=VALUE
 
 
 class ProcessNode:
@@ -48,6 +49,7 @@ class ProcessNode:
         self.node_id = node_id
         self.plan = plan
         self.ended_when_asked: bool | None = None
+        self._chosen: Mapping[str, str] = {}
         self._serves = serves
         self._process: subprocess.Popen[bytes] | None = None
         self._group: int | None = None
@@ -85,11 +87,12 @@ class ProcessNode:
             if self._process is not None and self.plan.before_restart is not None:
                 self.plan.before_restart()
             self._paused = False
+            command = [*self.plan.command, *self._chosen_words()]
             self.plan.folder.mkdir(parents=True, exist_ok=True)
             with self.plan.stdout.open("ab") as out, self.plan.stderr.open("ab") as err:
                 try:
                     self._process = subprocess.Popen(
-                        self.plan.command,
+                        command,
                         cwd=self.plan.run_in,
                         env={**os.environ, **self.plan.environment},
                         stdin=subprocess.DEVNULL,
@@ -101,7 +104,17 @@ class ProcessNode:
                     raise TargetNotReady(f"`{self.plan.command[0]}` cannot be run: {error.strerror}") from error
             self._group = self._process.pid
             reaper.watch(self._group)
-            self._note("node is started", command=self.plan.command)
+            self._note("node is started", command=command)
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        """What the broker is started with from its next start on, besides what its plan says."""
+        if settings and not self.plan.setting:
+            raise TargetNotReady(f"node {self.node_id} cannot be started with other settings")
+        self._chosen = dict(settings)
+
+    def _chosen_words(self) -> list[str]:
+        given = [f"{name}={value}" for name, value in self._chosen.items()]
+        return [word.format(each) for each in given for word in self.plan.setting]
 
     def wait_until_it_serves(self) -> None:
         """Returns when the node serves; a process that ends before that is TargetNotReady at once."""

@@ -9,6 +9,7 @@ import importlib.util
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
@@ -50,7 +51,7 @@ class Reference(ProcessTarget):
         super().__init__(address, workdir)
         self._count = _count(address)
         self._options = address.options
-        self.capabilities = self.capabilities | {"version"} | ({"nodes"} if self._count > 1 else set())
+        self.capabilities |= {"version", "chosen-settings"} | ({"nodes"} if self._count > 1 else set())
         self._controller = ("127.0.0.1", 0)
 
     @property
@@ -108,7 +109,7 @@ class Reference(ProcessTarget):
             command += ["--advertised", "{}:{}".format(*address)]
         if self._count > 1:
             command += ["--controller", "{}:{}".format(*self._controller)]
-        return self.plan(node, [*command, *self._told()], address)
+        return replace(self.plan(node, [*command, *self._told()], address), setting=("--set={}",))
 
     def _told(self) -> list[str]:
         """What the user wants of every process, and how a cluster replicates."""

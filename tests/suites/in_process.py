@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -70,6 +70,7 @@ class InProcess:
 
     def __init__(self, data: Path, **settings: str) -> None:
         self._data, self._settings = data, settings
+        self._chosen: Mapping[str, str] = {}
         self._loop = asyncio.new_event_loop()
         self._past_s = 0.0
         self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
@@ -80,7 +81,8 @@ class InProcess:
 
     def _begin(self, now_ms: int) -> None:
         self._now = ManualClock(now_ms)
-        self._node = Node(BrokerConfig(self._data, node_id=NODE, settings=self._settings), self._now, self._rng)
+        config = BrokerConfig(self._data, node_id=NODE, settings={**self._settings, **self._chosen})
+        self._node = Node(config, self._now, self._rng)
         self._run(self._node.start)
 
     # the Exchanger
@@ -147,6 +149,9 @@ class InProcess:
     def restart(self) -> None:
         self._past_s += self._now.monotonic()
         self._begin(self._now.now_ms())
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        self._chosen = dict(settings)
 
     def end(self) -> None:
         """Closes everything."""

@@ -49,6 +49,13 @@ def test_a_refusal_is_not_applicable_by_the_permission_that_is_missing(code: int
     assert list(wire.permissions.denied) == ["DescribeCluster"]
 
 
+def test_brokers_without_an_authorizer_refuse_nobody() -> None:
+    ours = msgspec.structs.replace(SCENE, our_timers=True)
+    assert tried(describes, ours, DescribeCluster=refused(CLUSTER))[0].verdict is Verdict.FAIL
+    chosen = msgspec.structs.replace(ours, chosen=("authorizer.class.name",))
+    assert tried(describes, chosen, DescribeCluster=refused(CLUSTER))[0].verdict is Verdict.NOT_APPLICABLE
+
+
 def test_another_error_is_a_failure() -> None:
     assert tried(describes, DescribeCluster=refused(errors.POLICY_VIOLATION))[0].verdict is Verdict.FAIL
 
