@@ -57,7 +57,7 @@ def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice
         partition = context.node.partition(name, index) or partition
     if twice:
         error = errors.INVALID_REQUEST
-    elif time < 0 and context.version < _SINCE.get(time, 1 << 15):
+    elif time < 0 and context.version < _SINCE.get(time, 1 << 15) and not bugs.on("K14"):
         error = errors.UNSUPPORTED_VERSION
     elif isinstance(partition, int):
         error = partition

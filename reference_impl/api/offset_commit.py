@@ -100,6 +100,10 @@ def store(
         elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
             offsets.append((each.topic, each.partition, each.value))
     in_part = producer[0] >= 0 and 0 < len(offsets) < len(wanted)
+    if sum(_length(value.metadata) for _, _, value in offsets) > 1 << 14 and bugs.on("K17"):
+        for each in wanted:
+            each.line["error_code"] = errors.UNKNOWN_SERVER_ERROR
+        return
     if offsets and not (in_part and bugs.on("K12")):
         context.node.groups.commit(group_id, offsets, producer)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.consumer import NOTHING, OwnedPartition, Parts
 
 
@@ -30,7 +31,8 @@ def uniform(members: Mapping[str, Candidate]) -> dict[str, Parts]:
     taken: set[OwnedPartition] = set()
     order = sorted(members, key=lambda m: members[m].order)
     for member in order:
-        given[member] = set((members[member].had & members[member].may_own) - taken)
+        had = NOTHING if bugs.on("K15") else members[member].had
+        given[member] = set((had & members[member].may_own) - taken)
         taken |= given[member]
     for part in sorted(_all(members) - taken):
         able = [m for m in order if part in members[m].may_own]

@@ -2,7 +2,8 @@
 
 The producer is told its new epoch with the answer. A retry is recognised by the epoch that it was sent under: one
 below the present one, whoever raised that. When epochs run out, the transaction completes into a new producer id,
-epoch 0.
+epoch 0. Where the coordinator has fenced the last epoch, no epoch is left to tell: the end is refused, and the producer
+begins anew.
 
     EndTxn(epoch 4) -> PrepareCommit(5) -> CompleteCommit(5)      the answer says 5
     EndTxn(epoch 4) again, the answer was lost                    0, and says 5
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.txn.state import LAST_EPOCH, NONE, Transaction, TransactionState, Transition
 from brokertrial.wire import errors
 
@@ -24,7 +26,10 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
     bumped = t.epoch == epoch + 1
     if t.producer_id != producer_id and not overflowed:
         return Transition(t, errors.INVALID_PRODUCER_ID_MAPPING)
-    if not (bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))):
+    fenced_in_the_last = t.epoch > LAST_EPOCH and t.next_producer_id == NONE and not bugs.on("K16")
+    if fenced_in_the_last or not (
+        bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))
+    ):
         return Transition(t, errors.PRODUCER_FENCED)
     if t.state is TransactionState.ONGOING:
         return Transition(_prepared(t, commit, now, new_id))

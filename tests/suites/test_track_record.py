@@ -9,6 +9,8 @@ import pytest
 from brokertrial.suites.case import own_cases
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.proving.track_record.bugs import bugs
+from brokertrial.suites.proving.track_record.page import counted, page
+from brokertrial.suites.proving.track_record.record import Missed, ReleaseRecord
 
 ROW = """[[bug]]
 id = "one"
@@ -48,3 +50,10 @@ def test_a_row_that_is_not_whole_is_refused(tmp_path: Path, text: str, says: str
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=says):
         bugs(path)
+
+
+def test_a_page_keeps_the_counts_of_notes_that_are_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "bugs.toml"
+    path.write_text(ROW.format(mended="kafka:2.0"), encoding="utf-8")
+    written = page(bugs(path), ReleaseRecord(tmp_path), [], [Missed("one", "nothing is found")], {"one": 17})
+    assert counted(written) == {"one": 17}

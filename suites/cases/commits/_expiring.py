@@ -40,7 +40,7 @@ class ExpiringGroup:
         """By an old client, which says how long the offset is kept; a member of KIP-848 cannot be one."""
         if place in self.staged or (self.kind == MODERN and self.member is not None):
             return
-        self.wire.committed_all(self.name, [place]).must_succeed()  # its coordinator has loaded what it knows
+        self._await_coordinator()
         self.next += 1
         topic, partition = place
         row = {"partition_index": partition, "committed_offset": self.next, "committed_metadata": ""}
@@ -62,6 +62,7 @@ class ExpiringGroup:
 
     def join(self):
         """One member, which reads one of the two topics."""
+        self._await_coordinator()
         if self.kind == MODERN:
             self.member = ConsumerGroupMember(self.wire, self.name, self.used)
             reconcile(self.member, partitions=2)
@@ -74,6 +75,10 @@ class ExpiringGroup:
             member.join().must_succeed()
             member.sync({member.id: b"given"}).must_succeed()
             self.member = member
+
+    def _await_coordinator(self):
+        """Until it has loaded what it knows: a question is asked again until then, a join or a commit is not."""
+        self.wire.committed_all(self.name, self.places[:1]).must_succeed()
 
     def leave(self):
         if self.member is not None:

@@ -1,12 +1,8 @@
 """A producer id whose epochs are used up: the transactional id goes on with a new one (KIP-98, KIP-360, KIP-890)."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.transactions._last_epoch import FENCED, LAST_EPOCH, use_up
 from brokertrial.suites.probe import COMMITTED
-from brokertrial.wire import errors
-
-LAST_EPOCH, TOGETHER, WITHIN_S = 32_766, 250, 10
-"""Epoch 32767 is kept for fencing: who has 32766 is given another producer id next."""
-FENCED = (errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH, errors.INVALID_PRODUCER_ID_MAPPING)
 
 
 @case(
@@ -24,7 +20,7 @@ def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
     """
     producer = wire.producer(transactional_id)
     first = producer.id
-    _use_up(wire, producer)
+    use_up(wire, producer)
     how = rng.choice(("committed", "fenced", "idle"))
     if how != "idle":
         producer.send(topic, "in the last epoch").must_be_at(0)
@@ -58,21 +54,6 @@ def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
     wire.await_settled(topic)
     committed = ["in the last epoch"] if how == "committed" else []
     wire.read_all(topic, isolation=COMMITTED).must_hold(*committed, "by the new one")
-
-
-def _use_up(wire, producer):
-    """All epochs of the id, many requests under way at once: each gives the next."""
-    name, producer_id, epoch = producer.transactional_id, producer.id, producer.epoch
-    while epoch < LAST_EPOCH:
-        count = min(TOGETHER, LAST_EPOCH - epoch)
-        for told in [wire.init_producer_id(name, retry=False, wait=False) for _ in range(count)]:
-            row = told.struct
-            if row.error_code == errors.CONCURRENT_TRANSACTIONS:
-                continue  # a broker may take them side by side
-            epoch += 1
-            found = (row.error_code, row.producer_id, row.producer_epoch)
-            told.must(found == (0, producer_id, epoch), f"it is {found}; it must be {(0, producer_id, epoch)}")
-    producer.epoch = epoch
 
 
 def _goes_on(wire, producer, transactional_id, rng):

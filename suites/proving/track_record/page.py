@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from brokertrial.suites.proving.track_record.bugs import ReleasedBug
 from brokertrial.suites.proving.track_record.record import FoundBy, Missed, ReleaseRecord
@@ -26,8 +26,20 @@ a verdict on the release that has it: where that is a few, only those were tried
 """
 
 
-def page(rows: Sequence[ReleasedBug], record: ReleaseRecord, found: Sequence[FoundBy], missed: Sequence[Missed]) -> str:
-    """The whole text."""
+def counted(text: str) -> dict[str, int]:
+    """How many cases a page says came to a verdict on each bug: notes stay where they were made, the page does not."""
+    cells = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {row[0].removeprefix("| "): int(row[-2]) for row in cells if len(row) == 7 and row[-2].isdecimal()}
+
+
+def page(
+    rows: Sequence[ReleasedBug],
+    record: ReleaseRecord,
+    found: Sequence[FoundBy],
+    missed: Sequence[Missed],
+    before: Mapping[str, int],
+) -> str:
+    """The whole text; `before` is how many cases an earlier one counted for a bug, whose notes may be elsewhere."""
     at_first = {each.bug for each in found if not each.new}
     now = {each.bug for each in found}
     scored = [row for row in rows if row.id in now | {each.bug for each in missed}]
@@ -40,7 +52,7 @@ def page(rows: Sequence[ReleasedBug], record: ReleaseRecord, found: Sequence[Fou
         + (f"\nNot scored yet: {', '.join(left)}.\n" if left else "")
         + "\n## Each bug\n"
         + "| bug | issue | what a client meets | has it | mended | cases | found by |\n|---|---|---|---|---|---|---|\n"
-        + "".join(_row(row, record, found, missed) for row in rows)
+        + "".join(_row(row, record, found, missed, before) for row in rows)
         + "\n## The shortest way to each\n| bug | promise | requests | reproduced |\n|---|---|---|---|\n"
         + "".join(_way(row) for row in rows)
     )
@@ -51,13 +63,19 @@ def _count(what: str, rows: Sequence[ReleasedBug], at_first: set[str], now: set[
     return f"| {what} | {len(rows)} | {first} | {later} |\n"
 
 
-def _row(row: ReleasedBug, record: ReleaseRecord, found: Sequence[FoundBy], missed: Sequence[Missed]) -> str:
+def _row(
+    row: ReleasedBug,
+    record: ReleaseRecord,
+    found: Sequence[FoundBy],
+    missed: Sequence[Missed],
+    before: Mapping[str, int],
+) -> str:
     parts = row.issue.split(", ")
     issue = ", ".join(f"[{part}]({JIRA}{part})" if part.startswith("KAFKA-") else part for part in parts)
     by = [f"`{each.case}`{' (new)' if each.new else ''}" for each in found if each.bug == row.id]
     why = [f"**missed**: {each.why}" for each in missed if each.bug == row.id]
     said = ", ".join(by or why) or "not scored yet"
-    run = str(len(record.decided(row.has, row.areas)))
+    run = str(max(len(record.decided(row.has, row.areas)), before.get(row.id, 0)))
     mended = f"`{row.mended}`" if row.mended else "open"
     cells = (row.id, issue, row.suffers, f"`{row.has}`", mended, run, said)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"

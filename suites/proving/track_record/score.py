@@ -22,7 +22,7 @@ from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.proving.notes import noted_run
 from brokertrial.suites.proving.track_record.bugs import bugs
 from brokertrial.suites.proving.track_record.kfake import target_of
-from brokertrial.suites.proving.track_record.page import page
+from brokertrial.suites.proving.track_record.page import counted, page
 from brokertrial.suites.proving.track_record.record import ReleaseRecord, findings, problems
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.targets.cache import cache_folder
@@ -45,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if bug.mended:
                 _run(record, bug.mended, record.failed(bug.has, _asked(bug.areas, options.case)))
     found, missed = findings()
-    options.to.write_text(page(bugs(), record, found, missed), encoding="utf-8")
+    before = counted(options.to.read_text(encoding="utf-8")) if options.to.exists() else {}
+    options.to.write_text(page(bugs(), record, found, missed, before), encoding="utf-8")
     wrong = problems(bugs(), record, found, missed)
     print("\n".join(wrong) or f"{len(bugs())} bugs: what found.toml says is so ({options.to})")
     return 1 if wrong else 0

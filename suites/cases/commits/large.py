@@ -1,0 +1,70 @@
+"""Commits of many partitions with much metadata, alone and several of a group at the same time."""
+
+from brokertrial.suites.case import case
+from brokertrial.wire.messages import request
+
+LIMIT, SHORTEST, AT_ONCE = "offset.metadata.max.bytes", 1_000, 8
+CHARACTERS = "".join(map(chr, range(33, 127)))
+PARTITIONS = (2, 12, 48)
+
+
+@case(
+    "commits/large-ones-together",
+    guarantees=["cmt-001", "cmt-010"],
+    apis={"OffsetCommit": 2, "OffsetFetch": 2},
+    needs=["partitions"],
+    detects=["K17"],
+)
+def large_commits_are_taken_whole(wire, topic_of, group, rng):
+    """A commit of many partitions with as much metadata as is allowed MUST be taken, alone and together with others of
+    its group, and each partition MUST have the offset and the metadata of one of those that came together.
+
+    Of 2, 12 and 48 partitions, then eight of 48 at once; nothing of the metadata can be compressed by much.
+    """
+    longest = int(wire.setting(LIMIT) or SHORTEST)
+    if not longest >= SHORTEST:
+        wire.not_applicable(f"{LIMIT} is {longest}", "refused-by-settings")
+    topic = topic_of(partitions=PARTITIONS[-1])
+    length = min(longest, 4_000)
+    for count in PARTITIONS:
+        with wire.part(f"{count} partitions"):
+            _commit(wire, group, topic, _rows(rng, length, count, count)).must_succeed()
+    together = [_rows(rng, length, PARTITIONS[-1], 100 + number) for number in range(AT_ONCE)]
+    under_way = [_commit(wire, group, topic, rows, via=f"c{number}") for number, rows in enumerate(together)]
+    for number, answer in enumerate(under_way):
+        with wire.part(f"number {number} of those together"):
+            answer.must_succeed()
+    asked = [(topic, index) for index in range(PARTITIONS[-1])]
+    told = wire.committed_all(group, asked, version=min(7, max(wire.versions("OffsetFetch")))).must_succeed()
+    put = {_key(row) for rows in together for row in rows}
+    for row in told.struct.topics[0].partitions:
+        found = (row.partition_index, row.committed_offset, row.metadata)
+        told.must(found in put, f"of partition {row.partition_index} it has what nobody committed: {str(found)[:80]}")
+
+
+def _commit(wire, group, topic, rows, via="main"):
+    asked = request(
+        "OffsetCommit",
+        group_id=group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        topics=[{"name": topic, "partitions": rows}],
+    )
+    version = min(9, max(wire.versions("OffsetCommit")))
+    return wire.ask(asked, to=wire.coordinator(group), version=version, via=via, wait=via == "main")
+
+
+def _rows(rng, length, count, offset):
+    """Each partition with metadata of its own."""
+    return [
+        {
+            "partition_index": index,
+            "committed_offset": offset,
+            "committed_metadata": "".join(rng.choices(CHARACTERS, k=length)),
+        }
+        for index in range(count)
+    ]
+
+
+def _key(row):
+    return (row["partition_index"], row["committed_offset"], row["committed_metadata"])
