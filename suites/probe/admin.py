@@ -248,7 +248,7 @@ class AdminFamily(Core):
             raise NotApplicable("no-permission", f"no permission: {why}")
         if self._settings_failed is not None:
             raise self._settings_failed
-        told = f"the brokers do not tell {name}" if value is None else f"{name} is {value} on this cluster"
+        told = f"the brokers do not report {name}" if value is None else f"{name} is {value} on this cluster"
         if self.case_context.our_timers and name not in self.case_context.chosen and self.versions("DescribeConfigs"):
             raise StatementFalse(f"{told}, and they were started with at most {at_most}")
         raise NotApplicable("too-slow-here", f"{told}; the case needs at most {at_most}")

@@ -113,7 +113,7 @@ class Member:
             return answer if answer.error else None
 
         answer: Response | None = self.wire.until(
-            called, within=within, what=f"{self.name} is told by heartbeat to join again"
+            called, within=within, what=f"{self.name} is called by a heartbeat to join again"
         )
         assert answer is not None
         return answer
@@ -178,7 +178,7 @@ def _joined_together(members: Sequence[Member]) -> Member:
     first = members[0]
     first.wire.must(
         len(set(generations.values())) == 1,
-        f"members of one rebalance are told generations {generations}; they must be told the same",
+        f"members of one rebalance get the generations {generations}; they must get the same",
         *(member.joined for member in members if member.joined is not None),
     )
     return next((member for member in members if member.leads), first)

@@ -50,7 +50,7 @@ PREREQUISITES: dict[str, Prerequisite] = {
     "position": Prerequisite("a fetch from inside a batch", ("fetch/inside-a-batch",), stated=True),
     "coordinator": Prerequisite("the coordinator of a group", (COMMITS, JOINS)),
     "commit": Prerequisite("an offset that is committed", (COMMITS,)),
-    "committed": Prerequisite("a committed offset that is told", (COMMITS,)),
+    "committed": Prerequisite("a committed offset that is returned", (COMMITS,)),
     "join": Prerequisite("a classic group that is joined", (JOINS,)),
     "rebalance": Prerequisite("members that come into one generation", (JOINS,)),
     "consumer": Prerequisite("a consumer group that is joined (KIP-848)", ("groups/consumer-joins",)),

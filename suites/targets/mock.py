@@ -26,7 +26,7 @@ class Mock(ProcessTarget):
     scheme = "mock"
     summary = "librdkafka's own test double: the known-bad target"
     examples = ("mock", "mock?nodes=1")
-    options: ClassVar[Mapping[str, str]] = {"nodes": "how many brokers, 3 unless told"}
+    options: ClassVar[Mapping[str, str]] = {"nodes": "how many brokers, default: 3"}
     capabilities = frozenset({"started", "version"})
 
     def __init__(self, address: Address, workdir: Path) -> None:

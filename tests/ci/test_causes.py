@@ -122,7 +122,7 @@ def test_what_a_client_did_is_not_what_a_card_leads_with() -> None:
 
 def test_a_cause_names_the_cases_that_it_kept_from_being_judged() -> None:
     owner = false("commits/round-trip", "OffsetFetch.groups.error_code", "GROUP_ID_NOT_FOUND", "succeed")
-    sentence = "needs a committed offset that is told, which failed in commits/round-trip: OffsetFetch v10"
+    sentence = "needs a committed offset that is returned, which failed in commits/round-trip: OffsetFetch v10"
     waiting = CaseResult("groups/x", "s", (), "must", Verdict.NOT_APPLICABLE, Reason("needs", sentence))
     other = msgspec.structs.replace(waiting, reason=Reason("needs", sentence.replace("round-trip", "round-trip-2")))
 

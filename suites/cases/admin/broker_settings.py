@@ -183,7 +183,7 @@ class SettingLayers:
         """Of that broker and of the topic as it is there."""
         asked = [*VALUES, STATIC] if everything is False else everything
         rows = self._rows(BROKER, str(node), asked, node, version, synonyms)
-        self.wire.must(rows[STATIC].read_only, f"{STATIC} is told as one that can be changed")
+        self.wire.must(rows[STATIC].read_only, f"{STATIC} is reported as one that can be changed")
         for key in VALUES:
             self._must_fit(key, rows[key], self._chain(node, key), version, synonyms)
         asked = list(INHERITED.values()) if everything is False else everything
@@ -193,12 +193,12 @@ class SettingLayers:
             self._must_fit(key, rows[name], [*own, *self._chain(node, key)], version, synonyms)
         rows = self._rows(BROKER, ALL, list(VALUES), node, version, synonyms)
         told = {key: row.value for key, row in rows.items() if row.config_source == OF_ALL}
-        self.wire.must(told == self.of_all, f"of all brokers is told {told}; it must be {self.of_all}")
+        self.wire.must(told == self.of_all, f"the settings of all brokers are {told}; it must be {self.of_all}")
 
     def _must_fit(self, key, row, chain, version, synonyms):
         found, wanted = (row.value, row.config_source), chain[0]
         self.wire.must(found == wanted, f"{row.name} has (value, source) {found}; it must have {wanted}")
-        self.wire.must(not row.read_only and not row.is_sensitive, f"{row.name} is told as read-only or sensitive")
+        self.wire.must(not row.read_only and not row.is_sensitive, f"{row.name} is reported as read-only or sensitive")
         if synonyms:
             rest = [(each.value, each.source) for each in row.synonyms]
             names = [row.name if each.source == OF_TOPIC else key for each in row.synonyms]
@@ -206,10 +206,12 @@ class SettingLayers:
             self.wire.must(told == names, f"the values behind {row.name} are those of {told}; they are of {names}")
             self.wire.must(rest == chain, f"the values behind {row.name} are {rest}; they must be {chain}")
         else:
-            self.wire.must(not row.synonyms, f"{row.name} is told with synonyms that nobody asked for")
+            self.wire.must(not row.synonyms, f"{row.name} is reported with synonyms that nobody asked for")
         if version >= 3:
-            self.wire.must(row.config_type == TYPES[key], f"{row.name} is told to be of type {row.config_type}")
-            self.wire.must(row.documentation is None, f"{row.name} is told with words that nobody asked for")
+            self.wire.must(row.config_type == TYPES[key], f"{row.name} is reported with the type {row.config_type}")
+            self.wire.must(
+                row.documentation is None, f"{row.name} is reported with a documentation that nobody asked for"
+            )
 
     def _rows(self, kind, name, keys, node, version, synonyms):
         resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
@@ -217,7 +219,7 @@ class SettingLayers:
         answer = self.wire.ask(asked, to=node, version=version).must_succeed()
         rows = {row.name: row for row in answer.struct.results[0].configs}
         missing = sorted(set(keys or (VALUES if kind == BROKER else INHERITED.values())) - set(rows))
-        answer.must(not missing or (kind, name) == (BROKER, ALL), f"it does not tell of {missing}", "results")
+        answer.must(not missing or (kind, name) == (BROKER, ALL), f"it leaves out {missing}", "results")
         return rows
 
     def must_be_in_force(self):

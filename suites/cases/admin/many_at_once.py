@@ -125,7 +125,7 @@ class FollowedTopics:
                 self._take(answer, row, told[row.name], version)
             elif version >= 5 and row.error:
                 counts = (told[row.name].num_partitions, told[row.name].replication_factor)
-                answer.must(counts == (-1, -1), f"{row.name} is refused and told to have {counts}", "topics")
+                answer.must(counts == (-1, -1), f"{row.name} is refused, and reported with {counts}", "topics")
 
     def _good_or_bad(self, name, version):
         """A row whose name is looked at first, whatever else is wrong with it."""
@@ -142,13 +142,13 @@ class FollowedTopics:
         answer.must(made.placed or asked in (-1, replicas), f"{row.name} has {replicas} replicas; {asked} were asked")
         if version >= 5:
             counts = (told.num_partitions, told.replication_factor)
-            answer.must(counts == (count, replicas), f"it is told to have {counts}; it has {count}, {replicas}")
+            answer.must(counts == (count, replicas), f"it is reported with {counts}; it has {count}, {replicas}")
             own = {each.name: each.value for each in told.configs if each.config_source == DYNAMIC_TOPIC}
             own = {key: value for key, value in own.items() if key in rows_of.VALUES}
-            answer.must(own == made.settings, f"it is told to have {own}; it must have {made.settings}", "topics")
+            answer.must(own == made.settings, f"it is reported with {own}; it must have {made.settings}", "topics")
         if version >= 7:
             same = told.topic_id == listed.topic_id
-            answer.must(same, f"{row.name} is told to have the id {told.topic_id}; it has {listed.topic_id}")
+            answer.must(same, f"{row.name} is reported with the id {told.topic_id}; it has {listed.topic_id}")
         before = self.gone.pop(row.name, None)
         answer.must(listed.topic_id != before, f"{row.name} has the id that it had before it was deleted")
         one = Topic(row.name, count, replicas, made.placed, made.settings)
@@ -184,7 +184,7 @@ class FollowedTopics:
         self._codes(answer, rows, [(ids.get(name, name), code) for name, code in told], "responses")
         for row in answer.struct.responses if version >= 6 else ():
             right = row.error_code or row.topic_id == self.there[row.name].id
-            answer.must(right, f"{row.name} is told to have the id {row.topic_id}", "responses")
+            answer.must(right, f"{row.name} is reported with the id {row.topic_id}", "responses")
         for row in rows:
             if not row.error:
                 self._bury(row.name)
@@ -375,9 +375,9 @@ class FollowedTopics:
             found = (row.value if name in own else None, row.config_source == DYNAMIC_TOPIC, row.read_only)
             wanted = (own.get(name), name in own, False)
             answer.must(found == wanted, f"{name} has value, own, read-only {found}; they must be {wanted}", "results")
-            answer.must(not row.is_sensitive, f"{name} is told as sensitive", "results")
+            answer.must(not row.is_sensitive, f"{name} is reported as sensitive", "results")
             if version >= 3:
-                answer.must(row.config_type == TYPES[name], f"{name} is told to be of type {row.config_type}")
+                answer.must(row.config_type == TYPES[name], f"{name} is reported with the type {row.config_type}")
             first = [(each.value, each.source) for each in row.synonyms[:1]]
             right = [(row.value, row.config_source)] if synonyms else []
             answer.must(first in (right, []), f"the first synonym of {name} is {first}; it is {right}", "results")

@@ -69,7 +69,7 @@ def _by_id(wire, group, topic):
     ]
     wanted_lines = [(NO_SUCH, errors.UNKNOWN_TOPIC_ID, -1), (named, 0, 6)]
     same = sorted(map(str, lines)) == sorted(map(str, wanted_lines))
-    told.must(same, f"it is told {lines}; it must be {wanted_lines}", "groups[0].topics")
+    told.must(same, f"it returns {lines}; it must be {wanted_lines}", "groups[0].topics")
 
 
 def _row(index, offset):

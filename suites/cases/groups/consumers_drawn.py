@@ -86,7 +86,7 @@ def _settles(wire, readers, counts, *, even):
             answer = one.member.beat(topics=one.reads).must_succeed()
             answer.must(one.member.epoch >= epoch, f"its epoch fell from {epoch} to {one.member.epoch}", "member_epoch")
             owned = [place for each in readers for place in each.member.owned]
-            answer.must(len(owned) == len(set(owned)), f"a partition is told to two: {sorted(owned)}", "assignment")
+            answer.must(len(owned) == len(set(owned)), f"a partition is assigned to two: {sorted(owned)}", "assignment")
         still = before == [(one.member.epoch, one.member.owned) for one in readers]
         one_epoch = len({one.member.epoch for one in readers}) == 1
         sizes = [len(one.member.owned) for one in readers]

@@ -50,11 +50,11 @@ def _must_be(answer, row, states, absent, members):
         is_error = answer.version >= DEAD_IS_AN_ERROR_SINCE
         gone = ("Dead", errors.GROUP_ID_NOT_FOUND if is_error else errors.NONE, 0)
         told = (row.group_state, row.error_code, len(row.members))
-        answer.must(told == gone, f"the group that there is not is told as {told}", "groups")
+        answer.must(told == gone, f"the group that does not exist is reported as {told}", "groups")
         return
     described = (row.error_code, row.group_state, row.protocol_type, row.protocol_data)
     wanted = (0, *states[row.group_id])
-    answer.must(described == wanted, f"it is told as {described}; it must be {wanted}", "groups")
+    answer.must(described == wanted, f"it is reported as {described}; it must be {wanted}", "groups")
     found = {each.member_id: (bytes(each.member_metadata), bytes(each.member_assignment)) for each in row.members}
     brought = {each.id: (each.name.encode(), b"of " + each.name.encode()) for each in members}
     answer.must(found == brought, f"its members are {found}; they must be {brought}", "groups")

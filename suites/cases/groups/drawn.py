@@ -126,14 +126,14 @@ def _rebalanced(wire, one, callers, rng):
     joined = [member.finish_join().must_succeed() for member in one.members]
     expected = joined[0].generation if one.generation is None else one.generation + 1
     leads = [member for member in one.members if member.leads]
-    wire.must(len(leads) == 1, f"{len(leads)} members are told that they lead; it must be one", *joined)
+    wire.must(len(leads) == 1, f"{len(leads)} members are named as leader; it must be one", *joined)
     for answer in joined:
         answer.must_have("generation_id", expected).must_have("leader", leads[0].id)
         answer.must(answer.protocol in _elected(one), f"the protocol is {answer.protocol}", "protocol_name")
     for member, answer in zip(one.members, joined, strict=True):
         known = {each.id: dict(each.settings["protocols"])[answer.protocol] for each in one.members}
         wanted = known if member is leads[0] else {}
-        answer.must(answer.members == wanted, f"it tells of {answer.members}; it must tell of {wanted}", "members")
+        answer.must(answer.members == wanted, f"it lists {answer.members}; it must list {wanted}", "members")
     one.before, one.generation = one.generation, expected
     one.given = {member.id: rng.randbytes(8) for member in one.members}
     synced = [member.sync(one.given if member is leads[0] else None, wait=False) for member in one.members]

@@ -22,7 +22,7 @@ class SettingBounds:
             short = name.removeprefix("consumer.")
             told = [wire.setting(f"group.consumer.{each}{short}") for each in ("min.", "max.", "")]
             if any(each is None for each in told):
-                wire.not_applicable(f"the brokers do not tell what {name} may be")
+                wire.not_applicable(f"the brokers do not report what {name} may be")
             self.low[name], self.high[name], self.default[name] = map(int, told)
 
     def value(self, own, name):

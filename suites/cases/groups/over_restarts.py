@@ -99,4 +99,4 @@ def what_is_not_given_back_has_its_owner_after_a_restart(wire, nodes, topic_of, 
 
 def _must_not_share(wire, one, two):
     shared = sorted(two.owned & (one.held | one.owned))
-    wire.must(not shared, f"the second member is told to own {shared}, which the first has not given up")
+    wire.must(not shared, f"the second member is assigned {shared}, which the first has not given up")

@@ -82,7 +82,7 @@ class Stage:
             member.finish_join().must_succeed()
         leader = next((member for member in members if member.leads), members[0])
         found, wanted = set(leader.joined.members), {member.id for member in members}
-        leader.joined.must(found == wanted, f"of {len(wanted)} members {len(found)} are told", "members")
+        leader.joined.must(found == wanted, f"of {len(wanted)} members {len(found)} are listed", "members")
         given = {member.id: member.name.encode() for member in members}
         synced = [member.sync(given if member is leader else None, wait=False) for member in members]
         for member, answer in zip(members, synced, strict=True):
@@ -255,7 +255,7 @@ def static_leader_that_is_not_back(one):
     leads = [member for member in (one.asks, one.third) if member.leads]
     one.wire.must(len(leads) == 1, f"{len(leads)} of the two that joined lead", *joined)
     found, wanted = set(leads[0].joined.members), {one.leads.id, one.asks.id, one.third.id}
-    leads[0].joined.must(found == wanted, f"the leader is told of {len(found)} members; it must be three", "members")
+    leads[0].joined.must(found == wanted, f"the leader gets {len(found)} members; it must be three", "members")
 
 
 STAGES = (

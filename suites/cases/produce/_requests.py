@@ -224,13 +224,19 @@ class WhatIsSent:
             named = " or ".join(errors.name(code) for code in row.codes)
             told.must(
                 part.error_code in row.codes,
-                f"{what} is told {errors.name(part.error_code)}; it must be {named}",
+                f"{what} is answered {errors.name(part.error_code)}; it must be {named}",
                 "responses",
             )
-            told.must(part.base_offset == -1, f"{what} is refused, and told the offset {part.base_offset}", "responses")
+            told.must(
+                part.base_offset == -1,
+                f"{what} is refused, and answered with the offset {part.base_offset}",
+                "responses",
+            )
         else:
             told.must(
-                part.error_code == 0, f"{what} is told {errors.name(part.error_code)}; it must be taken", "responses"
+                part.error_code == 0,
+                f"{what} is answered {errors.name(part.error_code)}; it must be taken",
+                "responses",
             )
             self._must_be_taken(told, place, row, part)
         if told.version >= NAMES_RECORDS_SINCE:
@@ -240,7 +246,11 @@ class WhatIsSent:
         log, own_time = self.topics.logs[place], self.topics.rules[place[0]].own_time
         base, append_ms, start = part.base_offset, part.log_append_time_ms, part.log_start_offset
         wanted = log.end if row.there is None else row.there.base
-        told.must(base == wanted, f"{place[0]}-{place[1]} is told the offset {base}; it must be {wanted}", "responses")
+        told.must(
+            base == wanted,
+            f"{place[0]}-{place[1]} is answered with the offset {base}; it must be {wanted}",
+            "responses",
+        )
         if told.version >= TELLS_START_SINCE:
             told.must(start == log.start, f"its log starts at {start}; it must be {log.start}", "responses")
         if row.there is None:
@@ -271,6 +281,10 @@ class WhatIsSent:
         if self.in_full and row.wrong and part.error_code not in MOVED:
             told.must(named == wrong, f"the records {named} of {what} are named; wrong are {wrong}", "responses")
             why = part.error_message and all(each.batch_index_error_message for each in part.record_errors)
-            told.must(bool(why), f"{what} is not told what is wrong with the records", "responses")
+            told.must(bool(why), f"{what} is answered without saying what is wrong with the records", "responses")
         if not row.codes:
-            told.must(not part.error_message, f"{what} is taken, and told {part.error_message!r}", "responses")
+            told.must(
+                not part.error_message,
+                f"{what} is taken, and answered with the message {part.error_message!r}",
+                "responses",
+            )

@@ -39,6 +39,6 @@ def _must_agree(wire, topic, last):
         page = wire.ask(asked, to=leader).must_succeed()
         told["DescribeTopicPartitions"] = page.struct.topics[0].partitions[0].leader_epoch
     wrong = {where: epoch for where, epoch in told.items() if epoch != written}
-    wire.must(not wrong, f"the last batch has the leader epoch {written}; told are {wrong}")
+    wire.must(not wrong, f"the last batch has the leader epoch {written}; reported are {wrong}")
     wire.must(written >= last, f"the leader epoch is {written}; it was {last}")
     return written

@@ -112,7 +112,9 @@ class ToldTopics:
             self._must_agree(answer, every, rows, operations)
             if version in ONLY_FOR_CLUSTERS:
                 told_of = answer.struct.cluster_authorized_operations != NOT_TOLD
-                answer.must(told_of == on_cluster, "the cluster's operations are told or not, against what was asked")
+                answer.must(
+                    told_of == on_cluster, "the cluster's operations are reported, or left out, against what was asked"
+                )
 
         wire.eventually(told, within=WITHIN_S)
 
@@ -153,15 +155,15 @@ class ToldTopics:
         for row in answer.struct.topics:
             key = row.name if row.name is not None else str(row.topic_id)
             shown = _shown(row, version)
-            answer.must(found.setdefault(key, shown) == shown, f"{key[:20]!r} is told twice, and not the same")
+            answer.must(found.setdefault(key, shown) == shown, f"{key[:20]!r} is reported twice, and not the same")
             told_of = version >= 8 and row.topic_authorized_operations != NOT_TOLD
             fits = told_of == operations or row.error_code != 0
-            answer.must(fits, f"the operations on {key[:20]!r} are told or not, against what was asked")
+            answer.must(fits, f"the operations on {key[:20]!r} are reported, or left out, against what was asked")
         wrong = [key for key in [*wanted, *found] if wanted.get(key) != found.get(key)]
         first = next(iter(wrong), "")
         answer.must(
             not wrong,
-            f"it tells of {first[:20]!r} {found.get(first)!s:.200}; it must tell {wanted.get(first)!s:.200}",
+            f"of {first[:20]!r} it reports {found.get(first)!s:.200}; it must report {wanted.get(first)!s:.200}",
             "topics",
         )
         brokers = [sorted((one.node_id, one.host, one.port) for one in each.struct.brokers) for each in (answer, every)]
@@ -206,7 +208,10 @@ class ToldTopics:
                 listed = 0
                 for row in page.struct.topics:
                     code = 0 if row.name in self.there else errors.UNKNOWN_TOPIC_OR_PARTITION
-                    page.must(row.error_code == code, f"{row.name} is told with {row.error_code}; it must be {code}")
+                    page.must(
+                        row.error_code == code,
+                        f"{row.name} is returned with the error code {row.error_code}; it must be {code}",
+                    )
                     found += [(row.name, part.partition_index) for part in row.partitions] or [(row.name, -1)]
                     listed += len(row.partitions)
                 cursor = page.struct.next_cursor
@@ -214,7 +219,7 @@ class ToldTopics:
                 if cursor is None:
                     break
                 cursor = {"topic_name": cursor.topic_name, "partition_index": cursor.partition_index}
-            wire.must(found == wanted, f"all pages tell {found}; they must tell {wanted}", page)
+            wire.must(found == wanted, f"all pages list {found}; they must list {wanted}", page)
 
         wire.eventually(told, within=WITHIN_S)
 

@@ -164,7 +164,7 @@ class Followed:
             told = self.wire.until(
                 lambda epoch=epoch: self._told_of(epoch),
                 within=WITHIN_S,
-                what=f"a leader tells where epoch {epoch} ends",
+                what=f"a leader reports where epoch {epoch} ends",
             )
             row = told.struct.topics[0].partitions[0]
             told.must(

@@ -129,7 +129,7 @@ class ForgetfulPartition:
         for one in must:
             time = rows[one.producer.id].last_timestamp
             fits = time > one.newest + OLD_MS // 2 if one.kind == "ended" else time == one.newest  # a marker is of now
-            told.must(fits, f"the newest record of {one.kind} is of {one.newest}; told is {time}")
+            told.must(fits, f"the newest record of {one.kind} is of {one.newest}; reported is {time}")
         starts = [one.began for one in self.producers if one.began >= 0]
         self.wire.list_offsets(*self.place, isolation=COMMITTED).must_name(offset=min(starts, default=self.end))
 
@@ -167,7 +167,7 @@ class ForgetfulPartition:
 
 def _follow(wire, topic_of, rng, acts=(), nodes=None):
     if wire.setting(EXPIRATION) is None:
-        wire.not_applicable(f"the brokers do not tell {EXPIRATION}")
+        wire.not_applicable(f"the brokers do not report {EXPIRATION}")
     wire.needs_setting(CHECKS, at_most=5_000)
     topic, now_ms = topic_of(partitions=2), wire.now_ms()
     logs = [ForgetfulPartition(wire, topic, partition) for partition in range(2)]

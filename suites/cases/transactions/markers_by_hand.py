@@ -228,7 +228,7 @@ class MarkedLogs:
         for one in self._all():
             entry, row = self.known[place, one.id], rows.pop(one.id, None)
             if row is None:
-                told.must(entry.epoch < 0, f"producer {one.id} is not told, and has epoch {entry.epoch}", ROWS)
+                told.must(entry.epoch < 0, f"producer {one.id} is left out, and has epoch {entry.epoch}", ROWS)
                 continue
             if entry.coordinator is None:  # what a coordinator has just said
                 told.must(row.coordinator_epoch >= 0, f"its coordinator's epoch is {row.coordinator_epoch}", ROWS)
@@ -242,4 +242,4 @@ class MarkedLogs:
                 row.last_timestamp == entry.newest,
                 f"the newest time of producer {one.id} is {row.last_timestamp}; it must be {entry.newest}",
             )
-        told.must(not rows, f"it tells of {sorted(rows)}, who wrote nothing here", ROWS)
+        told.must(not rows, f"it lists {sorted(rows)}, who wrote nothing here", ROWS)

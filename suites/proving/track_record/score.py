@@ -88,7 +88,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -P -m suites.proving.track_record.score", description=__doc__.split("\n", 1)[0]
     )
-    parser.add_argument("bugs", nargs="*", metavar="BUG", help="ids of bugs.toml; all unless told")
+    parser.add_argument("bugs", nargs="*", metavar="BUG", help="ids of bugs.toml; default: all")
     parser.add_argument("--case", action="append", default=[], metavar="AREA/NAME", help="this case alone; repeatable")
     parser.add_argument("--page", action="store_true", help="write the page from what is noted")
     parser.add_argument("--notes", type=Path, default=NOTES, help="where verdicts are kept as they fall")
