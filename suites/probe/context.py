@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, TypeVar
@@ -22,6 +23,8 @@ T = TypeVar("T")
 AUTHORIZER = "authorizer.class.name"
 LONG_S, MOST_LONG_PARTS = 5.0, 2
 """How long a part may take to fail, and how many parts of a case may take longer."""
+SHOWN = 2
+"""Exchanges that are shown of a statement about all that came before."""
 
 
 class CaseContext(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ class CaseConditions:
         self.case_context = case_context
         self._exchanger = exchanger
         self._open_answers: list[Response] = []
+        self._latest: deque[Response] = deque(maxlen=SHOWN)
         no_authorizer = case_context.our_timers and AUTHORIZER not in case_context.chosen
         self.permissions = Permissions(case_context.permitted, case_context.required, nobody_judges=no_authorizer)
         self._long_parts = 0
@@ -132,6 +136,11 @@ class CaseConditions:
             if not answer.examined and answer.asked.answer is None:
                 still_open.append(answer)
         self._open_answers = still_open
+
+    def _answered(self, answer: Response) -> None:
+        """It must be looked at before the case ends."""
+        self._open_answers.append(answer)
+        self._latest.append(answer)
 
     # time
 
@@ -228,9 +237,9 @@ class CaseConditions:
     # statements that are about more than one answer
 
     def must(self, holds: bool, statement: str, *answers: Response) -> None:
-        """A statement of the case; the answers that it is about are the proof."""
+        """A statement of the case; the answers that it is about are the proof, or else the last that there were."""
         if not holds:
-            proof = tuple(line for answer in answers for line in answer.asked.evidence())
+            proof = tuple(line for answer in answers or tuple(self._latest) for line in answer.asked.evidence())
             raise StatementFalse(
                 statement,
                 proof or (Evidence("statement", statement),),

@@ -145,7 +145,7 @@ class Core(CaseConditions):
                 refresh()
                 renew_topic_ids(asked, self._topics)
         if answered:
-            self._open_answers.append(answer)
+            self._answered(answer)
         return answer
 
     def _heard(self, exchange: PendingExchange) -> None:

@@ -55,7 +55,7 @@ class FramesFamily(Core):
             written=lambda number: self.frame(fit, version, correlation_id=number, client_id=client_id, **wrong),
         )
         answer = Response(sent)
-        self._open_answers.append(answer)
+        self._answered(answer)
         return answer
 
     def decoded(self, api: str, version: int, frame: bytes, *, correlation_id: int) -> Struct:

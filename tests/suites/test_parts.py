@@ -50,6 +50,17 @@ def test_all_that_is_wrong_is_listed_and_each_has_its_own_signature():
     assert [line.what for line in second.evidence] == ["request", "answer"]
 
 
+def test_a_statement_about_all_before_shows_the_last_exchanges():
+    def case(wire):
+        for _ in range(3):
+            wire.ask(request("ListGroups")).must_be_refused(errors.INVALID_GROUP_ID)
+        wire.must(False, "the three lists differ")
+
+    outcome = tried(case)
+    assert [line.what for line in outcome.evidence] == ["request", "answer"] * 2
+    assert len({line.op for line in outcome.evidence}) == 2
+
+
 def test_a_statement_behind_the_parts_presupposes_them():
     def case(wire):
         with wire.part("one"):
