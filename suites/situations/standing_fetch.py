@@ -42,7 +42,7 @@ class StandingFetch:
         rows = [part for row in news.struct.responses for part in row.partitions]
         wire.must(
             bool(rows and rows[0].records),
-            f"it was opened at offset {self._position}, the end is {end.offset}, and it returns nothing new",
+            f"it was opened at offset {self._position}, the end is {end.offset}, and it is told of nothing new",
             end,
             news,
         )
@@ -51,7 +51,7 @@ class StandingFetch:
         first, wanted = told.batches[0].header, plain.batches[0].header
         wire.must(  # asked in this order, for compaction may come between the two
             self._position <= first.last_offset and first.base_offset <= wanted.base_offset,
-            f"it returns the batch at offset {first.base_offset}; it must be that at {wanted.base_offset}",
+            f"it is told of the batch at offset {first.base_offset}; it must be that at {wanted.base_offset}",
             told,
             plain,
         )

@@ -241,7 +241,7 @@ def test_what_fails_as_it_is_written_is_not_tried_in_situations(tmp_path: Path) 
         ("M21", "commits/round-trip@crash-2", "its offset of t1-0 was"),
         ("M19b", "transactions/offsets-with-the-commit@crash-1", "committed_offset is 1; it must be 5"),
         ("M24g", "groups/consumer-joins@stop-2", "is not known any more"),
-        ("R01", "transactions/markers@warm-1", "it returns nothing new"),
+        ("R01", "transactions/markers@warm-1", "it is told of nothing new"),
         ("R02", "commits/several-at-once@warm-3", "the offsets are {}"),
     ],
 )
