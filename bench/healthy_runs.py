@@ -26,6 +26,7 @@ from pathlib import Path
 import msgspec
 
 from brokertrial import RunOptions, RunResult, run
+from brokertrial.suites.exit_status import ExitStatus
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "| commit | day | target | seed | cores | passed | failed | inconclusive | not applicable | min | not passed |"
@@ -119,6 +120,8 @@ def _run(commit: str, target: str, seed: int, cores: str, keep: Path) -> Row:
     try:
         result = run(RunOptions(target, profile="full", seed=seed, runs=str(folder), keep="failed"))
         row = _row(result, commit, target, seed, cores, (time.monotonic() - began) / 60)
+        if result.status == ExitStatus.INTERRUPTED:
+            sys.exit("The run was interrupted: it has no row.")
         if result.status:
             keep.mkdir(parents=True, exist_ok=True)
             shutil.move(result.folder, keep / f"{commit}-{seed}-{cores}-{result.folder.name}")
