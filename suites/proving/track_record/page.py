@@ -21,7 +21,8 @@ suffers, and written down before any case was run on it.
 - *Reproduced*: put to the broker with a few requests by hand; of the others the source of both releases was read.
 
 Scored are cases of single requests, without situations, in the areas that concern each bug. *Cases* is how many came to
-a verdict on the release that has it: where that is a few, only those were tried that state the promise.
+a verdict on the release that has it: where that is a few, only those were tried that state the promise; where a bug is
+missed and it is 0, nothing was run: no case asks for it.
 
 """
 
