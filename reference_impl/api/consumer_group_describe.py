@@ -51,6 +51,7 @@ def _describe(group_id: str, context: Context, allowed: int) -> dict[str, Any]:
 
 
 def _member(member: ConsumerMember, group: ConsumerGroup, context: Context) -> dict[str, Any]:
+    target = member.assigned if bugs.on("U27") else group.target.get(member.member_id, NOTHING)
     return {
         "member_id": member.member_id,
         "instance_id": member.instance_id,
@@ -61,7 +62,7 @@ def _member(member: ConsumerMember, group: ConsumerGroup, context: Context) -> d
         "subscribed_topic_names": sorted(member.names),
         "subscribed_topic_regex": member.regex or "",
         "assignment": _shown(member.assigned, context),
-        "target_assignment": _shown(group.target.get(member.member_id, NOTHING), context),
+        "target_assignment": _shown(target, context),
         "member_type": _CONSUMER_MEMBER,
     }
 

@@ -21,7 +21,8 @@ _NOT_ASKED = -(1 << 31)
 def describe_groups(request: Struct, context: Context) -> Struct:
     """One description for each group asked for, in order."""
     allowed = ALLOWED if request.include_authorized_operations else _NOT_ASKED
-    return response("DescribeGroups", groups=[_describe(group, context, allowed) for group in request.groups])
+    asked = dict.fromkeys(request.groups) if bugs.on("U24") else request.groups
+    return response("DescribeGroups", groups=[_describe(group, context, allowed) for group in asked])
 
 
 def _describe(group_id: str, context: Context, allowed: int) -> dict[str, object]:

@@ -34,6 +34,7 @@ def find_coordinator(request: Struct, context: Context) -> Struct:
     if context.version == 2 and bugs.on("M39k"):
         return response("FindCoordinator", error_code=errors.UNSUPPORTED_VERSION, **_NOWHERE)
     keys = request.coordinator_keys if context.version >= 4 else [request.key]
+    keys = list(dict.fromkeys(keys)) if bugs.on("U21") else keys
     known = request.key_type in _TOPICS
     found = [_coordinator(request.key_type, key, context) if known else _MALFORMED_KEY for key in keys]
     if context.version >= 4:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.group.classic import ClassicGroup
+from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
 from brokertrial.reference_impl.group.consumer import ConsumerGroup
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -21,6 +21,8 @@ def list_groups(request: Struct, context: Context) -> Struct:
     if context.node.groups.loads:
         return response("ListGroups", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = {state.lower() for state in request.states_filter}
+    if bugs.on("U20"):
+        states &= {state.value.lower() for state in GroupState}
     types = set() if states and bugs.on("Q08") else {kind.lower() for kind in request.types_filter}
     groups = [
         {

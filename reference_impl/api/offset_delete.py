@@ -9,6 +9,7 @@ from __future__ import annotations
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.group.classic import CONSUMER, GroupState
+from brokertrial.reference_impl.group.consumer import ConsumerGroup
 from brokertrial.reference_impl.group.layout import OffsetKey
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -35,7 +36,7 @@ def offset_delete(request: Struct, context: Context) -> Struct:
             code = errors.NONE
             if topic is None or not 0 <= index < topic.partitions:
                 code = errors.UNKNOWN_TOPIC_OR_PARTITION
-            elif group.subscribes(asked.name):
+            elif group.subscribes(asked.name) and not (isinstance(group, ConsumerGroup) and bugs.on("U22")):
                 code = errors.GROUP_SUBSCRIBED_TO_TOPIC
             elif (key := OffsetKey(request.group_id, asked.name, index)) in there and not bugs.on("N02"):
                 gone.append(key)

@@ -26,6 +26,9 @@ def offset_fetch(request: Struct, context: Context) -> Struct:
     """Answers every group asked for on its own."""
     if context.version >= 8:
         groups = [_admitted(g, request, context) for g in request.groups[: 1 if bugs.on("P21") else None]]
+        if any(group["error_code"] for group in groups) and bugs.on("U23"):
+            worst = max(group["error_code"] for group in groups)
+            groups = [{**group, "topics": [], "error_code": worst} for group in groups]
         return response("OffsetFetch", groups=groups)
     found = _group(request.group_id, request.topics, request, context)
     return response("OffsetFetch", topics=found["topics"], error_code=found["error_code"])

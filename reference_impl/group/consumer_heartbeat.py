@@ -96,7 +96,8 @@ def heartbeat(
         changes.append(SavedProgress(after))
         group.put(after)
         _watch_revocation(group, after, now)
-    group.deadlines["session", after.member_id] = now + limits.session_timeout_ms
+    if found.epoch or not bugs.on("U25"):
+        group.deadlines["session", after.member_id] = now + limits.session_timeout_ms
     changed = after.assigned != found.assigned
     return Beat(after.member_id, after.epoch, after.assigned if request.is_full or changed else None, changes)
 
@@ -134,8 +135,10 @@ def tick(group: ConsumerGroup, now: int) -> list[GroupChange]:
 def loaded(group: ConsumerGroup, now: int, limits: ConsumerLimits) -> None:
     """Starts the sessions of a group that was read back: its members may or may not still be there."""
     for member in group.members.values():
-        group.deadlines["session", member.member_id] = now + limits.session_timeout_ms
-        _watch_revocation(group, member, now)
+        if not bugs.on("U28"):
+            group.deadlines["session", member.member_id] = now + limits.session_timeout_ms
+        if not bugs.on("U29"):
+            _watch_revocation(group, member, now)
 
 
 def resolved(group: ConsumerGroup, topics: Collection[str]) -> frozenset[str]:
@@ -233,7 +236,7 @@ def _updated(member: ConsumerMember, request: Heartbeat) -> ConsumerMember:
         instance_id=_said(request.instance_id, member.instance_id),
         rack_id=_said(member.rack_id, request.rack_id) if bugs.on("G13") else _said(request.rack_id, member.rack_id),
         rebalance_timeout_ms=member.rebalance_timeout_ms
-        if request.rebalance_timeout_ms == -1
+        if request.rebalance_timeout_ms == -1 or (member.epoch and bugs.on("U26"))
         else request.rebalance_timeout_ms,
         assignor=request.assignor if bugs.on("G11") else _said(request.assignor, member.assignor),
         names=member.names if request.names is None else request.names,

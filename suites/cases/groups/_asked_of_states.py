@@ -26,22 +26,41 @@ NOT_ASKED = -(2**31)
 """Of the operations that are allowed."""
 
 
+def is_modern(wire):
+    return wire.features.get("group.version", 0) >= 1
+
+
 class Asker:
     """Asks as somebody who is drawn: a member, one that was, a stranger, nobody, with an instance and a generation."""
 
-    def __init__(self, wire, rng, topics, producer):
-        self.wire, self.rng, self.producer = wire, rng, producer
+    def __init__(self, wire, rng, topics, groups, producer):
+        self.wire, self.rng, self.groups, self.producer = wire, rng, groups, producer
         self.read, self.other, self.free = topics
-        self.modern = wire.features.get("group.version", 0) >= 1
+        self.modern = is_modern(wire)
         """Of the coordinator that came with KIP-848: up to 3.9 an absent group was 22 in OffsetCommit v9 too."""
         self.in_transaction, self.turn = set(), 100
+
+    def step(self, questions):
+        """One of them about one of the groups, whose members heartbeat meanwhile."""
+        self.stay_alive()
+        self.rng.choice(questions)(self, self.rng.choice(self.groups))
+
+    def stay_alive(self):
+        for one in self.groups:
+            one.stays_alive()
 
     def version(self, api, least=0, most=99):
         offered = [each for each in self.wire.versions(api) if least <= each <= most]
         return self.rng.choice([*offered, offered[-1], offered[-1], offered[-1]])
 
     def ask(self, one, asked, version):
-        return self.wire.ask(asked, to=lambda: self.wire.coordinator(one.name), version=version)
+        return self.wire.ask(
+            asked,
+            to=lambda: self.wire.coordinator(one.name),
+            version=version,
+            retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
+            refresh=lambda: self.wire.forget_coordinator(one.name),
+        )
 
     def id_in(self, one, *others):
         return self.rng.choice([*one.instances, *one.instances, *one.gone[-2:], self.wire.name("nobody"), *others])
@@ -153,7 +172,7 @@ def joins(asker, one):
     none = None if version >= 7 else ""
     found = (told.member_id, told.generation_id, told.leader, told.protocol_name, len(told.members))
     wanted = (told_id, -1, "", none, 0)
-    answer.must(found == wanted, f"who is refused with {code} is told {found}; it must be {wanted}", "member_id")
+    answer.must(found == wanted, f"a refusal with {code} returns {found}; it must be {wanted}", "member_id")
 
 
 def leaves(asker, one):
@@ -174,7 +193,9 @@ def leaves(asker, one):
         _must_be(answer, one, rows[0][2], who=f"LeaveGroup of {rows[0][0]}")
         return
     found = [(row.member_id, row.group_instance_id, row.error_code) for row in answer.struct.members]
-    answer.must(found == rows, f"of a group that is {one.what} leavers are told {found}; it must be {rows}", "members")
+    answer.must(
+        found == rows, f"of a group that is {one.what} leavers are answered {found}; it must be {rows}", "members"
+    )
 
 
 def _of_leaver(asker, one, id_, instance):
@@ -205,7 +226,9 @@ def commits(asker, one):
     found = {part.partition_index: part.error_code for row in answer.struct.topics for part in row.partitions}
     who = f"OffsetCommit v{version} of {(id_, instance, generation)}"
     wanted = {index: error for (_, index), error in parts.items()}
-    answer.must(found == wanted, f"of a group that is {one.what}, {who} is told {found}; it must be {wanted}", "topics")
+    answer.must(
+        found == wanted, f"of a group that is {one.what}, {who} is answered {found}; it must be {wanted}", "topics"
+    )
     if code == errors.NONE:
         one.offset = asker.turn
 
@@ -274,7 +297,7 @@ def fetches(asker, one):
     found = (row.error_code, [part.committed_offset for topic in row.topics for part in topic.partitions])
     offsets = [] if code or (topics is None and one.offset < 0) else [one.offset]
     who = f"OffsetFetch v{version} of {(id_, epoch)}"
-    answer.must(found == (code, offsets), f"of a group that is {one.what}, {who} is told {found}", "groups[0]")
+    answer.must(found == (code, offsets), f"of a group that is {one.what}, {who} is answered {found}", "groups[0]")
 
 
 def deletes_offsets(asker, one):
@@ -308,7 +331,7 @@ def described(asker, one):
     there = one.kind == CLASSIC
     if there:
         told = row.authorized_operations != NOT_ASKED
-        answer.must(told == wants, f"what is allowed is told: {told}; it is asked for: {wants}", "groups[0]")
+        answer.must(told == wants, f"authorized operations reported: {told}; asked for: {wants}", "groups[0]")
     code = ABSENT if version >= 6 and not there else errors.NONE
     wanted = (code, one.state if there else "Dead", (there and one.state == STABLE and "p") or "")
     found = (row.error_code, row.group_state, row.protocol_data)

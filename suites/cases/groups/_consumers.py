@@ -7,6 +7,7 @@ partition goes to whom is the broker's choice: of those that are read each has o
 from typing import Any
 
 from brokertrial.suites.cases.groups._asked import AskedGroup
+from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 BEAT, LONG_MS, WITHIN_S, AWAY = "ConsumerGroupHeartbeat", 300_000, 40, -2
@@ -40,6 +41,10 @@ class Consumers(AskedGroup):
         self.counts = counts
         self.members, self.gone, self.fenced, self.offset = [], [], [], -1
         self.assignor = "uniform"
+        self.changed = False
+        """A topic or a pattern, since the group was settled last: that is found out in the background."""
+        self.computed = (0, "")
+        """For which epoch what each should own was computed last, and by which assignor."""
 
     # -- what it is asked ------------------------------------------------------------------------------------
 
@@ -63,6 +68,7 @@ class Consumers(AskedGroup):
     def beat(self, member, *, full=False, owned=True, **says):
         """A heartbeat that says some of what there is to say, or all of it; what it is told is taken over."""
         joins = member.epoch == 0
+        self.changed = self.changed or bool(says.get("regex") or ("regex" in says and member.said["regex"]))
         member.said |= says
         shown = {SAID[key]: value for key, value in (member.said if joins or full else says).items()}
         if not shown.get("subscribed_topic_regex") and "regex" not in says:
@@ -90,13 +96,13 @@ class Consumers(AskedGroup):
         answer.must(rises, f"its epoch goes from {member.epoch} to {told.member_epoch}", "member_epoch")
         member.epoch = told.member_epoch
         if told.assignment is None:
-            answer.must(not full, "who says all must be told all that it owns", "assignment")
+            answer.must(not full, "a full heartbeat must be answered with the whole assignment", "assignment")
             return
         member.owned = _parts(told.assignment.topic_partitions)
         member.held |= member.owned
         others = {part for each in self.members if each is not member for part in each.held}
         both = sorted(member.owned & others)
-        answer.must(not both, f"{both} are told to it, and another has not given them back", "assignment")
+        answer.must(not both, f"{both} are assigned to it, and another has not given them back", "assignment")
 
     # -- what must come of it --------------------------------------------------------------------------------
 
@@ -107,13 +113,42 @@ class Consumers(AskedGroup):
 
     def settle(self):
         """What was said is so at once; then all beat, saying what they own, until each has what it should have."""
-        self._wishes(*self._asked())
+        self.must_stand()
         self.wire.eventually(self._round, within=WITHIN_S)
+        self.changed = False
+
+    def must_stand(self):
+        """As it is described now, in whichever stage it is."""
+        answer, row = self._asked()
+        self._wishes(answer, row)
+        self._stage(answer, row)
+        by_name = not (self.changed or any(each.said["regex"] for each in self.members))
+        if row.group_epoch == row.assignment_epoch and by_name:
+            self._listed(row.group_state)
+            self._targets(answer, row)
 
     def _round(self):
         for each in self.present:
+            before = each.epoch
             self.beat(each)
+            if each.epoch > before and self.rng.random() < 0.3:
+                self._loses_the_answer(each, before)
         self._settled(*self._asked())
+
+    def _loses_the_answer(self, member, before):
+        """It asks again in its epoch before, with no more than it was told since; else it is fenced."""
+        more = member.owned | {(self.wire.topic_id(next(iter(self.counts))), 99)}
+        for owned in (more, None):
+            answer = self.ask(member, before, instance=member.instance, owned=owned)
+            answer.must_be_refused(errors.FENCED_MEMBER_EPOCH)
+        some = frozenset(part for part in sorted(member.owned) if self.rng.random() < 0.5)
+        again = {
+            "rebalance_timeout_ms": LONG_MS,
+            "subscribed_topic_names": member.said["names"],
+            "subscribed_topic_regex": member.said["regex"],
+        }
+        answer = self.ask(member, before, least=1, instance=member.instance, owned=some, **again)
+        self.takes(member, answer, full=True)
 
     def _asked(self):
         """What ConsumerGroupDescribe tells, in a version that is drawn."""
@@ -132,6 +167,29 @@ class Consumers(AskedGroup):
         fits = not most or row.assignor_name in most
         answer.must(fits, f"the assignor is {row.assignor_name}; most ask for {most}", "groups[0].assignor_name")
 
+    def _stage(self, answer, row):
+        """Each has what it was told last, and may have more that it is to give up; no epoch is above the one that it
+        follows; and the state follows from them.
+        """
+        self._notes_assignor(row)
+        ids, members = self.ids(), row.members
+        owned = {each.member_id: _parts(each.assignment.topic_partitions) for each in members}
+        told = {each.id: {part for part in each.owned if part[0] in ids} for each in self.members}
+        has = all(told[id_] <= owned[id_] for id_ in owned)
+        answer.must(has, f"members own {owned}; they were assigned {told}", "groups[0].members")
+        epochs = [each.member_epoch for each in members]
+        in_order = max([0, *epochs]) <= row.assignment_epoch <= row.group_epoch
+        where = f"the group is in {row.group_epoch}, {row.assignment_epoch} and its members in {epochs}"
+        answer.must(in_order, where, "groups[0].group_epoch")
+        reached = all(
+            each.member_epoch == row.assignment_epoch
+            and _parts(each.assignment.topic_partitions) == _parts(each.target_assignment.topic_partitions)
+            for each in members
+        )
+        behind = "Assigning" if row.group_epoch > row.assignment_epoch else "Stable" if reached else "Reconciling"
+        state = behind if members else "Empty"
+        answer.must(row.group_state == state, f"it is {row.group_state}: {where}; it must be {state}", "groups[0]")
+
     def _settled(self, answer, row):
         epochs = {each.epoch for each in self.present}
         same = not epochs or epochs == {row.group_epoch} == {row.assignment_epoch}
@@ -142,6 +200,10 @@ class Consumers(AskedGroup):
         wanted = {each.id: sorted(each.owned) for each in self.members}
         answer.must(owned == wanted, f"its members own {owned}; they must {wanted}", "groups[0].members")
         self._targets(answer, row)
+        for each in row.members:
+            target, own = each.target_assignment.topic_partitions, each.assignment.topic_partitions
+            fits = each.member_epoch == AWAY or _parts(target) == _parts(own)
+            answer.must(fits, f"{each.member_id} owns {own} and should own {target}", "groups[0].members")
         self._listed(state)
 
     def _targets(self, answer, row):
@@ -154,12 +216,35 @@ class Consumers(AskedGroup):
             named = {ids.get(topic) for topic, _ in targets[each.id]}
             reads = self.reads(each)
             answer.must(named <= reads, f"{each.id} reads {reads} and should own of {named}", "groups[0].members")
-            fits = each.away or targets[each.id] == each.owned
-            answer.must(fits, f"{each.id} owns {each.owned} and should own {targets[each.id]}", "groups[0].members")
         given = sorted((ids.get(topic), n) for target in targets.values() for topic, n in target)
         read = set().union(*map(self.reads, self.members))
         wanted = sorted((topic, n) for topic in read for n in range(self.counts[topic]))
         answer.must(given == wanted, f"targets are {given}; they must be {wanted}", "groups[0].members")
+        self._notes_assignor(row)
+        (self._uneven if self.computed[1] == "uniform" else self._out_of_range)(answer, ids, targets)
+
+    def _notes_assignor(self, row):
+        """Another one that most ask for computes nothing before the group is in another epoch."""
+        if row.assignment_epoch != self.computed[0]:
+            self.computed = (row.assignment_epoch, row.assignor_name)
+
+    def _uneven(self, answer, ids, targets):
+        """Nobody has two more than another that reads some of what it has."""
+        for one in self.members:
+            for other in self.members:
+                able = any(ids[topic] in self.reads(other) for topic, _ in targets[one.id])
+                far = len(targets[one.id]) - len(targets[other.id]) > 1
+                answer.must(not (able and far), f"uniform gives {targets}, which is uneven", "groups[0].members")
+
+    def _out_of_range(self, answer, ids, targets):
+        """Of each topic everybody that reads it has one range, of the same size or one less than the one before."""
+        for topic, count in self.counts.items():
+            readers = [each for each in self.members if topic in self.reads(each)]
+            parts = [sorted(n for id_, n in targets[each.id] if ids[id_] == topic) for each in readers]
+            sizes = [len(each) for each in sorted(parts, key=lambda each: each or [count])]
+            even = [count // len(sizes) + (n < count % len(sizes)) for n in range(len(sizes))]
+            whole = all(each == list(range(each[0], each[-1] + 1)) for each in parts if each)
+            answer.must(whole and sizes == even, f"range gives {parts} of {topic}", "groups[0].members")
 
     def _listed(self, state):
         """ListGroups tells of it where the filters let it through."""

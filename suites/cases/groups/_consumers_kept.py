@@ -17,24 +17,16 @@ from brokertrial.suites.cases.groups._consumers_steps import (
     made_again,
     refused,
     says_some,
+    several_at_once,
     steps_of_members,
     unsubscribes,
 )
 from brokertrial.suites.cases.groups._over import found, must_be_here
-from brokertrial.suites.probe.admin import GROUP, SET
 from brokertrial.wire.messages import request
 
 CALM, AWAY, UNSETTLED, CHANGED, EMPTY, DEAD = "calm", "away", "unsettled", "changed", "empty", "dead"
-SESSION_MS = 60_000
 GROUP_EPOCH, ASSIGNMENT_EPOCH = 2, 3
 """Where `whole` has them."""
-
-
-def lengthen_sessions(wire, group):
-    """A stop and the way back may take long; where sessions cannot be lengthened they are as they are."""
-    if wire.versions("IncrementalAlterConfigs"):
-        longer = wire.change_configs(GROUP, group, [("consumer.session.timeout.ms", SET, str(SESSION_MS))])
-        longer.examined = True
 
 
 class KeptConsumers(Consumers):
@@ -111,7 +103,8 @@ def kept_steps_of(one):
     """No new patterns: when one is found out cannot be seen, and then what those may have moves that are away."""
     if not one.members:
         return [comes]
-    return [says_names if step is says_some else step for step in steps_of_members(one)]
+    steps = [step for step in steps_of_members(one) if step is not several_at_once]
+    return [says_names if step is says_some else step for step in steps]
 
 
 # -- what it is in

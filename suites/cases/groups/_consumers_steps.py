@@ -2,6 +2,7 @@
 
 from brokertrial.suites.cases.groups._consumers import AWAY, LONG_MS, ConsumerModel
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 MOST = 4
 
@@ -13,10 +14,17 @@ def steps_of(one):
 
 def steps_of_members(one):
     """Those that leave the topics as they are."""
-    calm = [says_all, says_all, says_nothing, begins_anew, goes_a_while]
+    calm = [says_all, says_all, says_nothing, begins_anew, goes_a_while, deletes_offsets]
     if any(each.away for each in one.members):
         return [*calm, comes_back, comes_back, comes_back]
-    moves = [*[comes] * 3, *[goes] * 2, *[says_some] * 3, *[unsubscribes] * 2, all_change_the_assignor]
+    moves = [
+        *[several_at_once] * 3,
+        *[comes] * 3,
+        *[goes] * 2,
+        *[says_some] * 3,
+        *[unsubscribes] * 2,
+        all_change_the_assignor,
+    ]
     return [*calm, *moves]
 
 
@@ -55,13 +63,34 @@ def goes_a_while(one):
         member.epoch, member.held = AWAY, member.owned
 
 
+def several_at_once(one):
+    """One after the other, before anybody who must give something up has done so."""
+    for _ in range(one.rng.randint(2, 3)):
+        one.rng.choice([comes, comes, goes, says_some, unsubscribes, is_replaced])(one)
+        one.must_stand()
+
+
+def is_replaced(one):
+    """A static member goes and is back at once, whatever it was about to give up or to be given."""
+    if static := [each for each in one.present if each.instance]:
+        member = one.rng.choice(static)
+        one.ask(member, AWAY, instance=member.instance).must_succeed().must_have("member_epoch", AWAY)
+        member.held = member.owned
+        begins_as_another(one, member)
+
+
 def comes_back(one):
     """Under a new id, with what it had."""
     member = one.rng.choice([each for each in one.members if each.away])
+    had = member.owned
+    answer = begins_as_another(one, member)
+    answer.must(member.owned == had, f"it is assigned {member.owned}; before it was away it owned {had}", "assignment")
+
+
+def begins_as_another(one, member):
     one.fenced.append(ConsumerModel(member.id, member.instance, []))
-    had, member.id, member.epoch = member.owned, one.wire.name("m"), 0
-    answer = one.beat(member)
-    answer.must(member.owned == had, f"it is told {member.owned}; before it was away it owned {had}", "assignment")
+    member.id, member.epoch = one.wire.name("m"), 0
+    return one.beat(member)
 
 
 def says_all(one):
@@ -118,8 +147,20 @@ def begins_anew(one):
     answer.must(same, f"it is in {member.epoch} and owns {member.owned}; it was {epoch} and {had}", "member_epoch")
 
 
+def deletes_offsets(one):
+    """None goes of what somebody reads, by name or by pattern, who is away too (86)."""
+    if one.wire.versions("OffsetDelete"):
+        read = set().union(*map(one.reads, one.members))
+        rows = [{"name": topic, "partitions": [{"partition_index": 0}]} for topic in one.counts]
+        answer = one.ask_coordinator(request("OffsetDelete", group_id=one.name, topics=rows), 0)
+        found = {row.name: row.partitions[0].error_code for row in answer.struct.topics}
+        wanted = {topic: errors.GROUP_SUBSCRIBED_TO_TOPIC if topic in read else errors.NONE for topic in one.counts}
+        answer.must(found == wanted, f"OffsetDelete returns {found}; it must return {wanted}", "topics")
+        one.offset = one.offset if next(iter(one.counts)) in read else -1
+
+
 def grows(one):
-    topic = one.rng.choice(list(one.counts))
+    topic, one.changed = one.rng.choice(list(one.counts)), True
     one.counts[topic] += 1
     one.wire.create_partitions(topic, one.counts[topic]).must_succeed()
     one.wire.await_topic(topic)
@@ -129,7 +170,7 @@ def made_again(one):
     """A topic goes and comes again with other partitions; where a pattern matches it that may take long."""
     if any(each.said["regex"] for each in one.members):
         return
-    topic = one.rng.choice(list(one.counts))
+    topic, one.changed = one.rng.choice(list(one.counts)), True
     one.wire.delete_topic(topic).must_succeed()
     unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
     for node in one.wire.nodes:

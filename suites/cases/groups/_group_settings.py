@@ -5,6 +5,8 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 SESSION = "consumer.session.timeout.ms"
+LONGEST_MS = 60_000
+"""As long as Kafka lets a session be where nobody says otherwise."""
 
 
 def set_session(wire, group, timeout_ms):
@@ -23,3 +25,10 @@ def set_session(wire, group, timeout_ms):
         return [row.value for row in told.struct.results[0].configs] == [str(timeout_ms)]
 
     wire.until(in_force, within=10, what=f"the coordinator has {SESSION}={timeout_ms}")
+
+
+def lengthen_sessions(wire, group):
+    """For a case that may be slow; where sessions cannot be lengthened they are as they are."""
+    if wire.versions("IncrementalAlterConfigs"):
+        longer = wire.change_configs(GROUP, group, [(SESSION, SET, str(LONGEST_MS))])
+        longer.examined = True

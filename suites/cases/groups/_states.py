@@ -3,6 +3,7 @@
 import struct
 from typing import Any
 
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.groups._living import LONG_MS
 from brokertrial.suites.probe import join_together, rebalance
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
@@ -10,6 +11,8 @@ from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconc
 CLASSIC, MODERN = "classic", "consumer"
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 CONSUMER, OPAQUE = "consumer", "opaque"
+QUIET_MS = 1_500
+"""So long a KIP-848 member is silent: where its session cannot be lengthened it may be a few seconds."""
 
 
 class GroupInState:
@@ -26,6 +29,7 @@ class GroupInState:
         self.gone: list[str] = []
         self.reads, self.members = [read, other], []
         self.topics: tuple[str, ...] = ()
+        self.heard_ms = wire.now_ms()
         self.reads_all = rng.random() < 0.3
         """Nobody can tell what it subscribes to: its bytes mean nothing."""
 
@@ -61,8 +65,9 @@ class GroupInState:
 
     def commits(self, topic, offset):
         whose = {}
-        if self.members and self.kind == CLASSIC:
-            whose = {"member_id": self.members[0].id, "generation": self.generation}
+        if self.members:
+            member = self.members[0]
+            whose = {"member_id": member.id, "generation": self.epochs.get(member.id, self.generation)}
         self.wire.commit(self.name, topic, offset=offset, **whose).must_succeed()
         self.offset = offset
 
@@ -80,10 +85,12 @@ class GroupInState:
         self.state = COMPLETING
 
     def modern_comes(self, topic):
+        lengthen_sessions(self.wire, self.name)
         member = ConsumerGroupMember(self.wire, self.name, topic)
         member.beat().must_succeed()
         reconcile(member, partitions=1)
         self.members, self.kind, self.type = [member], MODERN, CONSUMER
+        self.heard_ms = self.wire.now_ms()
         self.instances, self.epochs, self.state, self.topics = (
             {member.id: None},
             {member.id: member.epoch},
@@ -101,7 +108,23 @@ class GroupInState:
         self.wire.delete_groups(self.name).must_succeed()
         self.kind, self.offset, self.generation = None, -1, 0
 
+    def stays_alive(self):
+        """Its KIP-848 members heartbeat, which say nothing new."""
+        if self.kind == MODERN and self.wire.now_ms() > self.heard_ms + QUIET_MS:
+            self.heard_ms = self.wire.now_ms()
+            for member in self.members:
+                member.beat().must_have("member_epoch", self.epochs[member.id])
+
     # -- what is to be answered
+
+    @property
+    def listed_type(self):
+        """The protocol type that lists show; a group that only holds offsets has none."""
+        return self.type if self.kind == MODERN or self.generation else ""
+
+    def bytes_of(self, id_):
+        """What a member of a stable classic group brought."""
+        return next(member.settings["protocols"][0][1] for member in self.members if member.id == id_)
 
     def subscribes(self, topic):
         """What its generation read; all, where it is one of consumers and nobody can tell."""

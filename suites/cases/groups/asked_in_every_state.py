@@ -1,7 +1,7 @@
 """Who is refused, with which code, in whichever state the group is and in whichever version it is asked."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.groups._asked_of_states import QUESTIONS, Asker
+from brokertrial.suites.cases.groups._asked_of_states import QUESTIONS, Asker, is_modern
 from brokertrial.suites.cases.groups._states import CLASSIC, MODERN, STABLE, all_states
 
 APIS = {
@@ -28,12 +28,13 @@ def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_
     validateMember, and of ConsumerGroup.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
-    asker = Asker(wire, rng, (read, other, free), wire.producer(transactional_id))
-    groups = all_states(wire, rng, read, other, modern=asker.modern)
+    groups = all_states(wire, rng, read, other, modern=is_modern(wire))
+    asker = Asker(wire, rng, (read, other, free), groups, wire.producer(transactional_id))
     for _ in range(ASKED):
-        rng.choice(QUESTIONS)(asker, rng.choice(groups))
+        asker.step(QUESTIONS)
     asker.producer.abort().must_succeed()
     for one in groups:
+        asker.stay_alive()
         wire.eventually(
             lambda one=one: wire.committed(one.name, read, require_stable=True).must_be(one.offset), within=10
         )

@@ -9,9 +9,9 @@ from brokertrial.suites.cases.groups._consumers_kept import (
     EMPTY,
     UNSETTLED,
     brings,
-    lengthen_sessions,
 )
 from brokertrial.suites.cases.groups._consumers_steps import comes
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.groups._handed_over import handed_over
 from brokertrial.suites.cases.groups._turning import TurningGroup
 from brokertrial.suites.cases.groups.consumers_over_restarts import _goes_on, _group, _meanwhile

@@ -11,9 +11,9 @@ from brokertrial.suites.cases.groups._consumers_kept import (
     KeptConsumers,
     brings,
     kept_steps_of,
-    lengthen_sessions,
 )
 from brokertrial.suites.cases.groups._consumers_steps import comes, commits, refused
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.groups._over import over
 from brokertrial.suites.cases.groups._turning import TurningGroup
 

@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._consumers import Consumers
 from brokertrial.suites.cases.groups._consumers_steps import comes, commits, refused, steps_of
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 
 STEPS = 60
 
@@ -19,7 +20,7 @@ STEPS = 60
     },
     features={"group.version": 1},
     needs=["partitions"],
-    detects=["G11", "G12", "G13"],
+    detects=["G11", "G12", "G13", "U27"],
 )
 def what_a_member_leaves_out_stays_and_nothing_is_nothing(wire, topic_of, group, rng):
     """What a member of a group leaves out of a heartbeat (null) MUST stay as it was, and what it says MUST be so, an
@@ -31,6 +32,7 @@ def what_a_member_leaves_out_stays_and_nothing_is_nothing(wire, topic_of, group,
     """
     counts = {topic_of(partitions=2): 2, topic_of(partitions=3, what="u"): 3, topic_of(what="v"): 1}
     one = Consumers(wire, group, counts, rng)
+    lengthen_sessions(wire, group)
     comes(one)
     for turn in range(STEPS):
         rng.choice(steps_of(one))(one)
