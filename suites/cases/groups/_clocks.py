@@ -15,7 +15,7 @@ LONG_MS = 60_000
 NEVER = None
 
 
-class Clock:
+class MemberClock:
     """A group in which one member goes when its time is over, and nobody else does."""
 
     def __init__(self, wire, topic_of, what, session_ms=LONG_MS // 2, node=None):

@@ -15,7 +15,7 @@ WITHIN_S = 5
 """Until a node that has just taken groups over, or given them up, is known."""
 
 
-class Told(Asker):
+class ReportAsker(Asker):
     """Asks for several groups that have one coordinator."""
 
     def __init__(self, wire, rng, topics, groups):

@@ -1,7 +1,8 @@
 """Clocks of KIP-848 members: a session from the first heartbeat on, and the rebalance timeout that was sent last."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.groups._clocks import APIS, LONG_MS, NEVER, Clock
+from brokertrial.suites.cases.groups._clocks import APIS, LONG_MS, NEVER
+from brokertrial.suites.cases.groups._clocks import MemberClock as Clock
 
 SESSION_MS, SHORT_MS = 3_000, 2_000
 

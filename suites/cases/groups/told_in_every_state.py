@@ -3,7 +3,8 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import is_modern
 from brokertrial.suites.cases.groups._states import STABLE, all_states
-from brokertrial.suites.cases.groups._told_of_states import QUESTIONS, Told
+from brokertrial.suites.cases.groups._told_of_states import QUESTIONS
+from brokertrial.suites.cases.groups._told_of_states import ReportAsker as Told
 
 APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "ListGroups": 4,
