@@ -161,19 +161,22 @@ class Followed:
         ends = {part.header.leader_epoch: part.header.last_offset + 1 for part in log.batches}
         log.must(sorted(ends) == list(ends), f"the batches carry the epochs {list(ends)}; they must not fall")
         for epoch, end in ends.items():
-            told = self.wire.until(
-                lambda epoch=epoch: self._told_of(epoch),
-                within=WITHIN_S,
-                what=f"a leader reports where epoch {epoch} ends",
-            )
-            row = told.struct.topics[0].partitions[0]
-            told.must(
+            answer = self._asked_of(epoch)
+            row = answer.struct.topics[0].partitions[0]
+            answer.must(
                 (row.leader_epoch, row.end_offset) == (epoch, end),
                 f"epoch {row.leader_epoch} ends at {row.end_offset}; its last batch ends epoch {epoch} at {end}",
                 "topics[0].partitions[0].end_offset",
             )
 
-    def _told_of(self, epoch):
-        self.wire.refresh_metadata(self.topic)
-        told = self.wire.offset_for_leader_epoch(self.topic, epoch=epoch)
-        return None if told.error in LEADER_UNSETTLED else told.must_succeed()
+    def end_of(self, epoch):
+        """The log of today's leader when it took over from that of this epoch."""
+        return self._asked_of(epoch).struct.topics[0].partitions[0].end_offset
+
+    def _asked_of(self, epoch):
+        def answered():
+            self.wire.refresh_metadata(self.topic)
+            answer = self.wire.offset_for_leader_epoch(self.topic, epoch=epoch)
+            return None if answer.error in LEADER_UNSETTLED else answer.must_succeed()
+
+        return self.wire.until(answered, within=WITHIN_S, what=f"a leader reports where epoch {epoch} ends")

@@ -1,5 +1,7 @@
 """A partition of three replicas that moves, loses nodes and falls behind, in a drawn order: its log is followed."""
 
+from itertools import accumulate
+
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._followed import Followed, Sender
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, frozen, others_lead, partition, thawed
@@ -129,30 +131,32 @@ def _must_not_be_shown(one, node):
 
 def _deposed(one):
     """The leader alone has three batches when it dies, the second of a producer that no other has heard of. The first
-    may have been on its way; it is sent again to the next leader, the others to the old one when it leads again: it
-    gave them up, and they are new to it."""
+    ones may have been on their way, and are sent again to the next leader; the others to the old one when it leads
+    again: it gave them up, and they are new to it."""
     wire, topic = one.wire, one.topic
     leader, followers = one.roles()
+    epoch = partition(wire, topic).leader_epoch
     known, unheard = one.rng.choice(one.senders), Sender(wire.producer())
     frozen(one.nodes, followers)
-    first, *others = sent = [_alone(one, sender) for sender in (known, unheard, known)]
-    offset = one.end
-    for _, made, values in sent:
+    sent = [_alone(one, sender) for sender in (known, unheard, known)]
+    ends = list(accumulate((len(values) for _, _, values in sent), initial=one.end))
+    for offset, (_, made, _) in zip(ends, sent, strict=False):
         wire.produce(topic, made, acks=1, to=leader).must_be_at(offset)
-        offset += len(values)
     one.nodes.kill(leader)
     for node in followers:
         one.nodes.resume(node)
     others_lead(wire, topic, leader)
-    if is_there := len(wire.read_all(topic).values) > one.end - one.start:
-        one.committed(*first)
+    end = one.end_of(epoch)
+    arrived = sum(end >= each for each in ends[1:])
+    for each in sent[:arrived]:
+        one.committed(*each)
     one.write_plain()
-    if not is_there:
-        one.committed(*first)
+    if not arrived:
+        one.committed(*sent[0])
     one.start_again(leader)
     all_in_sync(wire, topic)
     one.reordered([leader, *followers])
-    for each in others:
+    for each in sent[max(arrived, 1) :]:
         one.committed(*each)
     one.senders.append(unheard)
 
