@@ -31,6 +31,8 @@ class Kafka(ProcessTarget):
 
     scheme = "kafka"
     sets_timers = True
+    start_within_s = 180.0
+    """Three JVMs on a machine with much else to do have taken more than a minute; one that ended is noticed at once."""
     summary = "Apache Kafka 2.8 or newer from Maven Central, or the folder of an unpacked Kafka"
     examples = (
         *("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:3.9.2?mode=zk&nodes=3&ensemble=3"),
