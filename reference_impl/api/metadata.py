@@ -39,7 +39,8 @@ def metadata(request: Struct, context: Context) -> Struct:
         return response("Metadata", topics=refused)
     else:
         asked_once = {(wanted.name, wanted.topic_id): wanted for wanted in request.topics}.values()
-        creations = iter(range(_CREATED_AT_ONCE if request.allow_auto_topic_creation else 0))
+        allowed = request.allow_auto_topic_creation and not (context.version < 4 and bugs.on("V15"))
+        creations = iter(range(_CREATED_AT_ONCE if allowed else 0))
         topics = [_wanted(node, wanted, creations) for wanted in asked_once]
     if len(topics) < len(request.topics or ()) and bugs.on("P61"):
         topics = [_absent(str(t["name"]), errors.INVALID_REQUEST) for t in topics]

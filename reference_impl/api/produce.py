@@ -11,6 +11,7 @@ takes too long, 20 if too few are left by then, 6 with the new leader's address 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
@@ -28,6 +29,8 @@ _ADMIN = "__admin_client"
 _EPOCH_BUMPS_SINCE = 12
 _HINTS_SINCE = 10
 _RECORD_ERRORS_SINCE = 8
+_USED: dict[uuid.UUID, str] = {}
+"""What V14 remembers: names of the ids that were written to."""
 _WHY = {errors.INVALID_TXN_STATE: "Partition was not added to the transaction"}
 _Topic = child("Produce", "response", "responses")
 _Partition = child("Produce", "response", "responses.partition_responses")
@@ -142,6 +145,8 @@ def _name_of(data: Struct, context: Context) -> str | None:
         name: str = data.name
         return name
     topic = context.node.topics.by_id(data.topic_id)
+    if bugs.on("V14"):
+        return _USED.get(data.topic_id) if topic is None else _USED.setdefault(data.topic_id, topic.name)
     return None if topic is None else topic.name
 
 

@@ -8,7 +8,7 @@ from brokertrial.wire.messages import request
 
 BY_ID, NOT_TOLD, WITHIN_S = 12, -(1 << 31), 20
 INVALID = ("", ".", "..", "no spaces", "nor/slashes", "n" * 250, "ümlaut")
-CHANGES = ("grow", "delete", "make", "nothing", "nothing", "nothing")
+CHANGES = ("grow", "delete", "make", "use", "nothing", "nothing", "nothing")
 CREATES_ON_USE = "auto.create.topics.enable"
 ONLY_FOR_CLUSTERS = range(8, 11)
 """Versions of Metadata that tell what may be done on the cluster."""
@@ -16,10 +16,10 @@ ONLY_FOR_CLUSTERS = range(8, 11)
 
 @case(
     "protocol/topics-asked-for-in-any-way",
-    guarantees=["prot-015", "prot-016", "prot-017", "prot-018", "adm-001", "adm-006", "adm-007"],
+    guarantees=["prot-015", "prot-016", "prot-017", "prot-018", "adm-001", "adm-006", "adm-007", "prod-015"],
     apis={"Metadata": 10, "CreateTopics": 5, "DeleteTopics": 1, "CreatePartitions": 0},
     needs=["partitions"],
-    detects=["C10", "C11", "S06", "S07", "Q16"],
+    detects=["C10", "C11", "S06", "S07", "Q16", "V15"],
 )
 def topics_are_told_the_same_in_every_way(wire, rng):
     """Whichever topics Metadata is asked for, in whatever version and way (all of them, by names, by ids, several times
@@ -28,8 +28,8 @@ def topics_are_told_the_same_in_every_way(wire, rng):
     done on it where that is asked for. An invalid name MUST be refused as one (17), an unknown id as such (100), and
     nothing may appear that was not asked for; the brokers and the cluster id are the same in all.
 
-    Topics are made, grown and deleted between 80 drawn questions. DescribeTopicPartitions is asked page by page, where
-    it is offered, by the same model.
+    Topics are made, made by being asked for, grown and deleted between 80 drawn questions. DescribeTopicPartitions is
+    asked page by page, where it is offered, by the same model.
     """
     topics = ToldTopics(wire, rng)
     for _ in range(3):
@@ -38,6 +38,8 @@ def topics_are_told_the_same_in_every_way(wire, rng):
         change = rng.choice(CHANGES)
         if change == "make" and len(topics.there) < 5:
             topics.make()
+        elif change == "use" and len(topics.there) < 5:
+            topics.use()
         elif change == "delete" and len(topics.there) > 2 and len(topics.gone) < 4:
             topics.delete()
         elif change == "grow":
@@ -71,6 +73,20 @@ class ToldTopics:
         before = self.gone.pop(name, None)
         self.there[name], self.ids[name] = partitions, self.wire.topic_id(name)
         self.wire.must(self.ids[name] != before, f"{name} has the id that it had before it was deleted")
+
+    def use(self):
+        """A topic is made because it is asked for, in a version that allows it, or that cannot say whether it does."""
+        if not self.creates:
+            return
+        name, node = self.wire.name("t"), self.rng.choice(self.wire.nodes)
+        version = self.rng.choice(list(self.wire.versions("Metadata")))
+        allows = {"allow_auto_topic_creation": True} if version >= 4 else {}
+        asked = request("Metadata", topics=[{"name": name}], **allows)
+        self.wire.eventually(
+            lambda: self.wire.ask(asked, version=version, to=node).must_have("topics[0].error_code", 0), within=WITHIN_S
+        )
+        self.wire.await_topic(name)
+        self.there[name], self.ids[name] = int(self.wire.setting("num.partitions")), self.wire.topic_id(name)
 
     def delete(self):
         name = self.rng.choice(sorted(self.there))

@@ -42,14 +42,15 @@ class Running:
     guarantees=["txn-001", "txn-002", "txn-004", "txn-006", "txn-007", "txn-026"],
     apis=APIS,
     needs=["partitions"],
-    detects=["M17", "M18a", "E01"],
+    detects=["M17", "M18a", "E01", "V11"],
 )
 def every_log_follows_its_transactions(wire, topic_of, rng):
     """Whatever producers write, commit, abort and begin anew in whatever order, each partition MUST end and be stable
     where its transactions say, MUST tell what is open and since when, and MUST hold what was committed for readers.
 
     Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; one request may
-    write to several of them, and to one that there is not; records are also deleted from the front.
+    write to several of them, and to one that there is not; records are also deleted from the front, of
+    open transactions too.
     """
     _follow(wire, topic_of, rng, 60)
 
@@ -105,8 +106,9 @@ def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **setting
         elif step == "begin anew":
             one.producer.start()
             _ended(wire, one, logs, False)
-        elif step == "cut" and log.end > log.start and not disturb and not any(place in each.began for each in running):
-            log.start = rng.randint(log.start, log.end)
+        elif step == "cut" and log.end > log.start and not disturb:
+            is_open = any(place in each.began for each in running)
+            log.start = rng.choice(_first_ones(log)) if is_open else rng.randint(log.start, log.end)
             wire.delete_records(*place, offset=log.start).must_succeed()
         if turn in turns_before:
             _all_open(wire, logs, running, backwards=list(turns_before).index(turn) // 2 % 2, **made_at)
@@ -139,13 +141,19 @@ def _all_open(wire, logs, running, *, backwards, **made_at):
 
 def _must_hold(wire, place, log, running):
     """All below the stable offset that was not aborted, for a committed reader; all for others, from each batch on."""
-    stable = min((one.began[place] for one in running if place in one.began), default=log.end)
+    stable = max(min((one.began[place] for one in running if place in one.began), default=log.end), log.start)
     below = [record for record in log.records if log.start <= record[0] < stable]
     committed = [record for record in below if not record[2] or record[2][0]]
     read = wire.read_all(*place, isolation=COMMITTED)
     read.must_have_offsets([offset for offset, _, _ in committed]).must_hold(*[value for _, value, _ in committed])
     every = wire.read_all(*place)
     every.must_have_offsets([offset for offset, _, _ in log.records if offset >= log.start])
+
+
+def _first_ones(log):
+    """Where a batch begins, and the end: a log that begins in the middle of one is stable up to either of the two."""
+    first = [offset for offset, value, _ in log.records if not value.endswith((".1", ".2"))]
+    return [*(offset for offset in first if offset >= log.start), log.end]
 
 
 def _kept(log, value, fate):
