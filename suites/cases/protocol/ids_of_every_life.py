@@ -1,5 +1,7 @@
 """Topics that are made again and again under one name, asked for by all the ids that they had (KIP-516)."""
 
+from uuid import UUID
+
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
@@ -25,7 +27,7 @@ def an_id_means_the_topic_that_had_it(wire, topic, group, rng):
     and at last deleted, in a drawn order.
     """
     asks = [(api, version) for api in SINCE for version in wire.versions(api) if version >= SINCE[api]]
-    ids = []
+    ids: list[UUID] = []
     for life in range(LIVES):
         if ids:
             wire.delete_topic(topic).must_succeed()
