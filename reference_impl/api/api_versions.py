@@ -82,7 +82,7 @@ def _ranges(node: Broker) -> list[dict[str, int]]:
     return [
         {
             "api_key": key,
-            "min_version": 0 if key == _PRODUCE else oldest,
+            "min_version": 0 if key == _PRODUCE and not bugs.on("H30") else oldest,
             "max_version": newest + excess,
         }
         for key, (oldest, newest) in [*all_served, *all_served[: 1 if bugs.on("P56") else 0]]

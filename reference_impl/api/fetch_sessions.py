@@ -85,7 +85,8 @@ class FetchSession:
         )
         known.high_watermark = answer.high_watermark if answer.error_code == errors.NONE else -1
         known.log_start = answer.log_start_offset
-        if has_data and not bugs.on("P28"):
+        goes_back = news if bugs.on("F06") else has_data
+        if goes_back and not bugs.on("P28"):
             self.partitions[key] = self.partitions.pop(key)
         return news
 

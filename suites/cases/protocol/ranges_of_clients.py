@@ -1,0 +1,19 @@
+"""Ranges of ApiVersions from which clients conclude what a broker is able to do."""
+
+from brokertrial.suites.case import case
+from brokertrial.wire.messages import request
+
+PRODUCE = 0
+
+
+@case("protocol/produce-is-offered-from-0", guarantee="prot-001", level="should", detects=["H30"])
+def produce_is_offered_from_its_first_version(wire):
+    """ApiVersions SHOULD offer Produce from version 0 on in each of its versions, whether that is served or not:
+    librdkafka takes a higher one for a broker that knows no compression (KAFKA-18659).
+    """
+    asked = request("ApiVersions", client_software_name="client", client_software_version="1")
+    for node in wire.nodes:
+        for version in wire.versions("ApiVersions"):
+            told = wire.ask(asked, version=version, to=node).must_succeed()
+            lowest = [row.min_version for row in told.struct.api_keys if row.api_key == PRODUCE]
+            told.must(lowest == [0], f"Produce is offered from version {lowest} on; it should from 0", "api_keys")
