@@ -219,7 +219,8 @@ class ClassicGroup:
         self.protocol = self.elected_protocol() if self.members else None
         if self.members and bugs.on("P34"):
             self.protocol = next(iter(self.members.values())).protocols[0][0]
-        self.topics = self._subscription()
+        if self.members or not bugs.on("V18"):
+            self.topics = self._subscription()
 
     def _subscription(self) -> frozenset[str] | None:
         if self.protocol_type != CONSUMER:

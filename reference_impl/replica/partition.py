@@ -261,6 +261,8 @@ class Partition:
         """Where a consumer's view ends: the last stable offset, or the high watermark."""
         if not committed and self.leading is None and bugs.on("X03"):
             return self.log.end_offset
+        if self.leading is None and bugs.on("V16"):
+            return self.high_watermark
         return self.last_stable_offset if committed else self.high_watermark
 
     def read(self, offset: int, max_bytes: int, *, committed: bool, at_least_one: bool) -> bytes:

@@ -108,14 +108,17 @@ def joins(one, turn):
 
 
 def other_wishes(one, turn):
+    """A member joins again with others, or with the same in another order, which moves its vote."""
     if free := [member for member in one.members if not member.join]:
         member, asked = one.rng.choice(free), wishes(one, turn)
+        if one.rng.random() < 0.3:
+            asked = member.wishes[::-1]
         other = asks_like(member, asked)
         if not one.supports(other.names):
             must_not_join(one, other)
             return
-        member.wishes = asked
-        again(one, member, changed=True)
+        changed, member.wishes = asked != member.wishes, asked
+        again(one, member, changed=changed)
 
 
 def again(one, member, *, changed):

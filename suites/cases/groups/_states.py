@@ -146,7 +146,12 @@ def all_states(wire, rng, read, other, *, modern):
     left = new("left")
     left.two_come()
     left.commits(read, 2)
+    readers = new("left by readers")
+    readers.type, readers.reads_all = CONSUMER, False
+    readers.two_come()
+    readers.commits(read, 2)
     left.all_go()
+    readers.all_go()
     new("stable").two_come()
     waits = new("preparing")
     waits.two_come()

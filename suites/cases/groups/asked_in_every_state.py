@@ -16,7 +16,7 @@ ASKED = 1_000
     guarantees=["grp-009", "grp-008", "grp-021", "cmt-011", "cmt-012", "cmt-014", "g848-004"],
     apis=APIS,
     needs=["partitions"],
-    detects=["D08", "D09", "D10"],
+    detects=["D08", "D09", "D10", "V18"],
 )
 def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_id):
     """Each request of a group MUST be answered as the group is, in each version: without members, awaiting them, with a
@@ -24,7 +24,7 @@ def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_
     was in it, and never was, without an id, with the instance of another, and in any generation. Who must be refused
     MUST be with the one code that its client goes on from, and the group MUST be as it was afterwards.
 
-    Up to twelve groups, 1,000 drawn requests; what is to be answered is that of ClassicGroup.validateOffsetCommit and
+    Up to thirteen groups, 1,000 drawn requests; what is to be answered is that of ClassicGroup.validateOffsetCommit and
     validateMember, and of ConsumerGroup.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))

@@ -11,7 +11,7 @@ STEPS = 200
     "groups/asked-whatever-in-any-state",
     guarantees=["grp-006", "grp-007", "grp-008", "grp-009", "grp-010", "grp-014", "grp-015", "grp-020", "grp-027"],
     apis=APIS,
-    detects=["G01", "G02", "G03"],
+    detects=["G01", "G02", "G03", "V17"],
 )
 def every_answer_is_as_the_group_is(wire, topic, group, rng):
     """Whatever its members ask in whatever state and version, each request to a group MUST be answered as the group is:
