@@ -52,12 +52,18 @@ def _must_show(wire, topic, node, records):
             break
         wanted += [value] if fate[0] else []
     reading, position = PositionReader(COMMITTED), 0
+    answer = _shown(wire, topic, node, position)
     for _ in range(ROUNDS):
-        answer = wire.fetch(topic, offset=position, isolation=COMMITTED, to=node, max_wait_ms=0)
-        if answer.error == errors.NOT_LEADER_OR_FOLLOWER:
-            wire.not_applicable("followers do not serve consumers: what they hold does not show")
-        if not answer.must_succeed().batches:
+        if not answer.batches:
             break
         position = reading.take(answer, position)
+        answer = _shown(wire, topic, node, position)
     found = [(record.value or b"").decode() for record in reading.records]
     answer.must(found == wanted, f"node {node} shows {found}; it must show {wanted}", f"{answer.row}.records")
+
+
+def _shown(wire, topic, node, position):
+    answer = wire.fetch(topic, offset=position, isolation=COMMITTED, to=node, max_wait_ms=0)
+    if answer.error == errors.NOT_LEADER_OR_FOLLOWER:
+        wire.not_applicable("followers do not serve consumers: what they hold does not show")
+    return answer.must_succeed()
