@@ -60,6 +60,12 @@ class ClassicMember:
     def metadata(self, protocol: str | None) -> bytes:
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
+    def offers(self, protocols: Protocols) -> bool:
+        """Whether it asked for the same protocols in the same order: the order is its vote."""
+        if bugs.on("V17"):
+            return sorted(self.protocols) == sorted(protocols)
+        return self.protocols == protocols
+
     def heard(self) -> bool:
         """True when silence is excused: the member waits for us. A member's very first join is not excused."""
         return not self.is_new and (self.join is not None or self.sync is not None)

@@ -191,8 +191,7 @@ def _add(
 def _rejoin(
     group: ClassicGroup, member: ClassicMember, request: JoinRequest, ticket: Ticket, now: int, limits: GroupLimits
 ) -> list[Effect]:
-    unchanged = member.protocols == request.protocols
-    unchanged = unchanged or (bugs.on("V17") and sorted(member.protocols) == sorted(request.protocols))
+    unchanged = member.offers(request.protocols)
     leads = group.leader == member.member_id
     if group.state is GroupState.EMPTY:
         return [JoinResult(ticket, errors.UNKNOWN_MEMBER_ID, member.member_id)]
