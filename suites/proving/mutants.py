@@ -59,8 +59,17 @@ def mutants() -> Mapping[str, Mutant]:
 
 def bugs_of(case: Case) -> tuple[str, ...]:
     """The bugs that must make a case fail, as they are planted (`M07b:every=3`): it names them, or they name it."""
-    named = [mutant.id for mutant in mutants().values() if case.id in mutant.caught_by]
-    return tuple(dict.fromkeys((*case.bugs, *named)))
+    return tuple(dict.fromkeys((*case.bugs, *_by_case().get(case.id, ()))))
+
+
+@cache
+def _by_case() -> Mapping[str, Sequence[str]]:
+    """The bugs that name a case, by its id."""
+    found: dict[str, list[str]] = {}
+    for mutant in mutants().values():
+        for name in mutant.caught_by:
+            found.setdefault(name, []).append(mutant.id)
+    return found
 
 
 def planted(case: Case, word: str) -> str:
@@ -71,9 +80,19 @@ def planted(case: Case, word: str) -> str:
 
 def catchers(mutant_id: str) -> list[tuple[str, Case]]:
     """The cases that a bug must make fail, each with how it plants it; those that only ask come first, then pairs."""
-    named = [(word, case) for case in own_cases() for word in bugs_of(case) if word.partition(":")[0] == mutant_id]
+    named = _by_bug().get(mutant_id, ())
     pairs = [(mutant_id, one) for one in named_pairs(mutants()[mutant_id].caught_by)]
     return sorted(named, key=lambda pair: (pair[1].kind == "trial", bool(pair[1].needs))) + pairs
+
+
+@cache
+def _by_bug() -> Mapping[str, Sequence[tuple[str, Case]]]:
+    """The cases that must show a bug, by its id."""
+    found: dict[str, list[tuple[str, Case]]] = {}
+    for case in own_cases():
+        for word in bugs_of(case):
+            found.setdefault(word.partition(":")[0], []).append((word, case))
+    return found
 
 
 def known_by(mutant: Mutant, result: CaseResult) -> str:
