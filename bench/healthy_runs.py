@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def main() -> int:
     for seed in range(asked.seed, asked.seed + asked.runs):
         if (commit, asked.target, seed, cores) in {row.key for row in rows(asked.table)}:
             continue
-        with _busy() if asked.busy else _free():
+        with _busy() if asked.busy else nullcontext():
             row = _run(commit, asked.target, seed, cores, asked.keep)
         print(row.line(), flush=True)
         asked.table.write_text(page([*rows(asked.table), row]), encoding="utf-8")
@@ -160,11 +160,6 @@ def _busy() -> Iterator[None]:
         for worker in workers:
             worker.kill()
             worker.join()
-
-
-@contextmanager
-def _free() -> Iterator[None]:
-    yield
 
 
 def _work() -> None:

@@ -1,4 +1,4 @@
-"""The settings of a subscription to metrics of clients (KIP-714): kept, listed and described; nobody follows them."""
+"""The settings of a subscription to metrics of clients (KIP-714): kept, listed and described, and without effect."""
 
 from __future__ import annotations
 

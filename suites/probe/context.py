@@ -72,7 +72,7 @@ class CaseConditions:
         self._open_answers: list[Response] = []
         self._latest: deque[Response] = deque(maxlen=SHOWN)
         no_authorizer = case_context.our_timers and AUTHORIZER not in case_context.chosen
-        self.permissions = Permissions(case_context.permitted, case_context.required, nobody_judges=no_authorizer)
+        self.permissions = Permissions(case_context.permitted, case_context.required, no_authorizer=no_authorizer)
         self._long_parts = 0
         self.noted: list[str] = []
         """What a report is to say beside the verdict."""

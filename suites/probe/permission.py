@@ -40,9 +40,9 @@ CONFIG_RESOURCES = {2: "a topic", 4: "a broker", 32: "a group"}
 class Permissions:
     """What was permitted and what was not; `permitted` and `required` are what is known when a case begins."""
 
-    def __init__(self, permitted: Collection[str], required: Collection[str], *, nobody_judges: bool = False) -> None:
+    def __init__(self, permitted: Collection[str], required: Collection[str], *, no_authorizer: bool = False) -> None:
         self.permitted = set(permitted)
-        self._nobody_judges = nobody_judges
+        self._no_authorizer = no_authorizer
         self.denied: dict[str, str] = {}
         """What was asked for -> which permission it wants."""
         self.held_against: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Permissions:
         if (code := next((code for code in codes if code in RESOURCES), None)) is not None:
             operation = OPERATIONS.get(asked.request._api, "Describe")
             told = f"{RESOURCES[code]}: {operation} ({thing}, {errors.name(code)})"
-            if self._nobody_judges or thing in self.permitted or self._is_required(thing):
+            if self._no_authorizer or thing in self.permitted or self._is_required(thing):
                 self.held_against[thing] = told
             else:
                 self._excused[asked.number] = self.denied.setdefault(thing, told)

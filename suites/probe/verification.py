@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from brokertrial.suites.probe.answer import Response
 from brokertrial.wire import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from brokertrial.suites.probe.answer import Response
 
 NOT_ADDED = (errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
 """One refusal: the first where the client's version does not know the second."""

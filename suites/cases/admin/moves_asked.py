@@ -70,12 +70,8 @@ class AskedMoves:
             for part in row.partitions
         }
         wanted = {one: (code, *LOST * (code == LOST[0])) for one, (_, code) in rows.items()}
-        wrong = {
-            one: (found.get(one), wanted.get(one))
-            for one in {**wanted, **found}
-            if found.get(one) not in wanted.get(one, ())
-        }
-        answer.must(not wrong, f"(error code, what it may be) of {wrong}", "responses")
+        for one in {**wanted, **found}:
+            answer.must(found.get(one) in wanted.get(one, ()), _differs(one, found, wanted), "responses")
         answer.must(answer.struct.error_code == 0, "each partition is judged, and the whole is refused", "error_code")
         if version >= WITH_FACTOR:
             answer.must_have("allow_replication_factor_change", not strict)
@@ -141,3 +137,13 @@ class AskedMoves:
         answer = self.wire.metadata(name).must_succeed()
         rows = answer.struct.topics[0].partitions
         return answer, {(name, row.partition_index): list(row.replica_nodes) for row in rows}
+
+
+def _differs(one, found, wanted):
+    """What is wrong with the answer of a partition, for a person."""
+    name, index = one
+    if one not in wanted:
+        return f"{name}-{index} is in the answer, and was not asked for"
+    may = " or ".join(map(errors.name, wanted[one]))
+    is_ = f"is answered {errors.name(found[one])}" if one in found else "is not in the answer"
+    return f"{name}-{index} {is_}; it must be {may}"
