@@ -2,7 +2,7 @@
 
 PYTHON  ?= python3
 BIN     := .venv/bin
-WORKERS ?= 3
+WORKERS ?= 4
 FAST    := tests/structure/test_tree.py tests/structure/test_one_package.py tests/wire tests/histories tests/formats
 FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark_analysis ci)
 CHECKED := $(FOLDERS) $(wildcard tests bench campaigns release docs/site src/brokertrial/*.py)
@@ -31,7 +31,7 @@ types: .venv/dev
 layers: .venv/dev
 	$(BIN)/lint-imports
 
-# Three at a time on two cores (tests wait more than they work), a file as a whole: processes that a file starts serve all its tests.
+# Four at a time on two cores (tests wait more than they work), a file as a whole: processes that a file starts serve all its tests.
 unit: .venv/dev
 	$(BIN)/python -P -m pytest -q -n $(WORKERS) --dist loadfile
 
