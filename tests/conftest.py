@@ -48,3 +48,15 @@ def pytest_runtest_makereport(
         why = reason[2] if isinstance(reason, tuple) else reason
         report.longrepr = f"skipped, which a CI machine may not do: {why}"
     return report
+
+
+@pytest.fixture
+def looks_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug does not mend itself: a closing look that finds it need not be repeated for long."""
+    monkeypatch.setattr("brokertrial.suites.closing_look.look.SETTLES_S", 3.0)
+
+
+@pytest.fixture
+def targets_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that takes no record by design takes none later: it need not be asked for long."""
+    monkeypatch.setattr("brokertrial.suites.running.health.SETTLES_WITHIN_S", 2.0)

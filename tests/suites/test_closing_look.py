@@ -190,6 +190,7 @@ def test_where_an_epoch_ended_may_be_compacted_away() -> None:
         ("M37b", "records/round-trip", "no batch of the answer holds offset"),
     ],
 )
+@pytest.mark.usefixtures("looks_settle_soon")
 def test_a_bug_that_the_case_is_not_about_is_found(bug: str, case: str, sentence: str, tmp_path: Path) -> None:
     options = RunOptions(f"reference?mutant={bug}", select=(case,), run_dir=str(tmp_path / "r"), jobs=1)
     (found,) = [result for result in run(options).results if result.case == case]
@@ -197,6 +198,7 @@ def test_a_bug_that_the_case_is_not_about_is_found(bug: str, case: str, sentence
     assert "the closing look" in found.reason.sentence and sentence in found.reason.sentence
 
 
+@pytest.mark.usefixtures("looks_settle_soon")
 def test_one_bug_fails_the_looks_of_a_few_cases_and_warns_in_the_others(tmp_path: Path) -> None:
     cases = ("records/round-trip", "records/times-are-kept", "idempotence/newer-epoch", "fetch/over-markers")
     options = RunOptions("reference?mutant=M30c", select=cases, run_dir=str(tmp_path / "r"), jobs=1)

@@ -17,6 +17,7 @@ from tests.suites.running import results_of
 from tests.suites.scripted import TOPIC, wire_to
 
 
+@pytest.mark.usefixtures("targets_settle_soon")
 def test_a_broker_that_takes_no_record_fails_once_and_at_once(tmp_path):
     """Such trials were inconclusive three times each: 17 of them, 51 minutes."""
     target = bad_broker.toml(tmp_path, "cannot_write")
@@ -30,6 +31,7 @@ def test_a_broker_that_takes_no_record_fails_once_and_at_once(tmp_path):
     assert found["protocol/correlation-ids"].verdict is Verdict.PASS
 
 
+@pytest.mark.usefixtures("targets_settle_soon")
 def test_where_that_failure_is_not_wanted_the_run_is_not_green(tmp_path):
     """Every trial is kept back, and with the failure deselected nothing would show it."""
     target = bad_broker.toml(tmp_path, "cannot_write")

@@ -106,6 +106,7 @@ def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
 OTHERS = ["records/round-trip", "offsets/ends", "commits/round-trip", "protocol/acks-0-has-no-answer"]
 
 
+@pytest.mark.usefixtures("targets_settle_soon")
 def test_a_broker_that_takes_no_record_has_one_failure(tmp_path):
     """Of 217 wire cases 160 said so, each by itself."""
     found = results_of(bad_broker.toml(tmp_path, "cannot_write"), tmp_path / "run", ["produce/base-offset", *OTHERS])

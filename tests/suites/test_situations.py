@@ -227,6 +227,7 @@ def test_a_case_without_anything_to_disturb_was_not_tried(tmp_path: Path) -> Non
     assert reason is not None and reason.kind == "no-effect"
 
 
+@pytest.mark.usefixtures("looks_settle_soon")
 def test_what_fails_as_it_is_written_is_not_tried_in_situations(tmp_path: Path) -> None:
     bug = by_id()[TRIED].bugs[0]
     found = results_of(f"reference?mutant={bug}", tmp_path / "run", f"{TRIED}@cold-1")
@@ -245,6 +246,7 @@ def test_what_fails_as_it_is_written_is_not_tried_in_situations(tmp_path: Path) 
         ("R02", "commits/several-at-once@warm-3", "the offsets are {}"),
     ],
 )
+@pytest.mark.usefixtures("looks_settle_soon")
 def test_a_bug_that_only_a_situation_brings_out_is_found(
     bug: str, pair_id: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
