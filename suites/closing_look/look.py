@@ -31,6 +31,8 @@ MOST_PARTITIONS = 3
 """Of one topic; the first ones."""
 MOST_SUBJECTS = 12
 """Of one kind."""
+OFFSETS_RETENTION = "offsets.retention.minutes"
+"""A week unless a case has chosen it: until then a commit is demanded."""
 PRODUCERS = ("DescribeTransactions", "ListTransactions")
 COMPACT = "compact"
 PART = "the closing look at"
@@ -102,8 +104,9 @@ def _looks(wire: Wire, found: Subjects) -> Iterator[tuple[str, Callable[[], None
         wire.refresh_metadata(topic)
         for partition in sorted(wire.known_partitions(topic))[:MOST_PARTITIONS]:
             yield f"{topic}-{partition}", PartitionLook(wire, topic, partition, _is_compacted(wire, topic)).judge
+    demanded = {} if OFFSETS_RETENTION in wire.chosen_settings else found.acknowledged
     for group in found.groups[:MOST_SUBJECTS] if wire.versions("OffsetFetch") else ():
-        yield f"group {group}", GroupLook(wire, group, found.acknowledged.get(group, {})).judge
+        yield f"group {group}", GroupLook(wire, group, demanded.get(group, {})).judge
     if all(map(wire.versions, PRODUCERS)):
         for transactional_id in found.transactional_ids[:MOST_SUBJECTS]:
             yield f"transactional id {transactional_id}", TransactionLook(wire, transactional_id).judge

@@ -75,7 +75,7 @@ class Core(CaseConditions):
         self.situation = Situation()
         self.metadata_version = case_context.metadata_version
         self.made_topics, self.deleted_topics, self._deleted_ids = list[str](), set[str](), set[Any]()
-        self.made_groups: list[str] = []
+        self.made_groups, self.chosen_settings = list[str](), set[str]()  # settings that it has started brokers with
         self.journal: Callable[[str], None] = lambda name: None
         """Is told of every topic and group before it is made."""
 

@@ -112,6 +112,7 @@ class Nodes:
         """Stops every node in good order and starts it with these settings besides its own; the end of the case takes
         them back."""
         said = " ".join(f"{name}={value}" for name, value in settings.items())
+        self._wire.chosen_settings.update(settings)
         for node in self.ids:
             self.terminate(node)
             if settings and node not in self._chosen:

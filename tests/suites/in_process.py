@@ -22,7 +22,7 @@ from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout, TranscriptEntry
-from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.run_case import Look, attempt
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Outcome
 
@@ -182,15 +182,16 @@ class InProcess:
         self._loop.run_until_complete(done())
 
 
-def tried(case: Case, data: Path, bug: str = "", **settings: str) -> Outcome:
+def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **settings: str) -> Outcome:
     """One attempt at a wire case against the broker with one bug, or none."""
     if bug:
         bugs.plant(bug)
     world = InProcess(data, **settings)
     try:
-        case_context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS)
+        looks = look is not None
+        case_context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=looks)
         wire = Wire(world, case_context, [world.address])
-        return attempt(case, wire, world, {NODE: world}, lambda: True)  # type: ignore[dict-item]
+        return attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
     finally:
         world.end()
         bugs.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from brokertrial.suites.case import all_cases
+from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told, tried
 from tests.suites.planted import shown_by
@@ -23,8 +24,8 @@ def test_there_are_enough_of_them_to_mean_something():
 
 
 @pytest.mark.parametrize("case", ASKING, ids=lambda case: case.id)
-def test_the_healthy_broker_passes(case, tmp_path):
-    outcome = tried(case, tmp_path)
+def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, tmp_path):
+    outcome = tried(case, tmp_path, look=closing_look)
     assert outcome.verdict in ("pass", "not applicable"), told(outcome)
 
 
