@@ -100,7 +100,8 @@ def store(
         elif not refusal and not (_lower(group_id, each, context) and bugs.on("M28b")):
             offsets.append((each.topic, each.partition, each.value))
     in_part = producer[0] >= 0 and 0 < len(offsets) < len(wanted)
-    if sum(_length(value.metadata) for _, _, value in offsets) > 1 << 14 and bugs.on("K17"):
+    size = sum(_length(value.metadata) for _, _, value in offsets)
+    if (size > 1 << 14 and bugs.on("K17")) or (size > 1 << 19 and bugs.on("K19")):
         for each in wanted:
             each.line["error_code"] = errors.UNKNOWN_SERVER_ERROR
         return

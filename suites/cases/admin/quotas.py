@@ -118,7 +118,7 @@ class ClientQuotas:
         self._must_list([_row(USER, name), any_client], self.rng.random() < 0.5, with_client, node)
 
     def _must_list(self, components, strict, wanted, node):
-        version = self.rng.choice(self.wire.versions("DescribeClientQuotas"))
+        version = self._any_version("DescribeClientQuotas")
         asked = request("DescribeClientQuotas", components=components, strict=strict)
         answer = self.wire.ask(asked, version=version, to=node).must_succeed()
         rows = answer.struct.entries or []
@@ -135,9 +135,13 @@ class ClientQuotas:
             }
             for entity, ops in rows
         ]
-        version = self.rng.choice(self.wire.versions("AlterClientQuotas"))
+        version = self._any_version("AlterClientQuotas")
         asked = request("AlterClientQuotas", entries=entries, validate_only=validate_only)
         return self.wire.ask(asked, version=version, to=self.rng.choice(self.wire.nodes))
+
+    def _any_version(self, api):
+        versions = self.wire.versions(api)
+        return self.rng.randint(versions[0], versions[-1])
 
 
 def _row(kind, name):
