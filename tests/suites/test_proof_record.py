@@ -19,8 +19,9 @@ def test_every_case_has_been_seen_to_fail() -> None:
 
 
 def test_few_cases_have_only_ever_failed_by_an_edited_answer() -> None:
-    """The bundled broker has no ZooKeeper to plant bugs in (but see tests/suites/test_zookeeper_cases.py), and no quotas
-    (but see docs/track-record.md).
+    """The bundled broker has no ZooKeeper to plant bugs in (but see tests/suites/test_zookeeper_cases.py).
+
+    And it has no quotas (but see docs/track-record.md).
     """
     others = [case for case in all_cases() if "zookeeper" not in case.needs and "AlterClientQuotas" not in case.apis]
     assert len(only_edited(others, record())) <= MOST_ONLY_EDITED
