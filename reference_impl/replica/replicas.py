@@ -61,6 +61,8 @@ class Replicas:
                 if self._node.node_id in placement.replicas:
                     partition = self._open(topic, index, clean=clean)
                     partition.checkpointed(marks.get((topic.name, index), 0))
+                    if not clean and partition.log.end_offset == 0 and bugs.on("K22"):
+                        partition.leader_epoch = placement.leader_epoch
         self._remove_strays()
         for topic in self._node.topics.all():
             self._settle(topic)

@@ -112,7 +112,7 @@ class CaseRun:
                 outcome = session.attempt(case, self._number, member, went_away)
             session.interruption.check()
             if member is None:
-                session.bring_back()
+                self._bring_back(outcome)
             outcome = liveness.after(outcome)
             self.attempts.append(
                 attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
@@ -127,6 +127,15 @@ class CaseRun:
         except BaseException:
             self._number = max(len(self.attempts), 1)
             self.finish()
+            raise
+
+    def _bring_back(self, outcome: Outcome) -> None:
+        """Every node serves again; where one never does, the run ends, and the failure that says so stands."""
+        try:
+            self._session.bring_back()
+        except BaseException:
+            if outcome.verdict is Verdict.FAIL:
+                self._outcome = outcome
             raise
 
     def finish(self) -> CaseResult:

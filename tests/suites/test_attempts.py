@@ -1,5 +1,8 @@
 """What several attempts at a case come to: what one of them saw is never repeated away; harm decides the severity."""
 
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
 import msgspec
 import pytest
 
@@ -8,6 +11,8 @@ from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, concluded, severity
+from brokertrial.suites.running.case_run import CaseRun
+from brokertrial.suites.targets import TargetNotReady
 
 PHANTOM = Anomaly(
     name="phantom", guarantee="rec-001", topic="t", partition=0, offsets=(3,), values=(9,), operations=(9,),
@@ -91,3 +96,23 @@ def test_the_checks_say_which_anomalies_stand_alone_and_which_harm():
     harms = {name for name, check in checks.items() if check.harms}
     assert {"lost-write", "phantom", "duplicate", "nonmonotonic-send", "aborted-read", "exactly-once"} <= harms
     assert not {"high-watermark-regression", "late-takeover", "longest-gap", "no-progress"} & harms
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Outcome(Verdict.FAIL, Reason("died", "node 1 did not come back")), Verdict.FAIL),
+        (Outcome(Verdict.PASS), Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_target_that_never_comes_back_takes_no_failure_with_it(outcome, told):
+    finished = []
+    session = MagicMock(run_wide_faults=None, seed=1)
+    session.liveness.lacking.return_value = None
+    session.attempt.return_value = outcome
+    session.bring_back.side_effect = TargetNotReady("node 1 exited with status 1")
+    session.finish.side_effect = lambda case, began, attempts, last, number: finished.append(last.verdict)
+    case_run = CaseRun(session, SimpleNamespace(id="area/name", needs=(), apis={}, features={}, since=None), 1, 1)
+    with pytest.raises(TargetNotReady):
+        case_run.to_verdict()
+    assert finished == [told]
