@@ -87,7 +87,8 @@ def heartbeat(
     if updated != group.members.get(found.member_id):
         changes.append(SavedConsumerMember(updated))
     group.put(updated)
-    _refresh(group, topics, changes, bump=(updated.names, updated.regex) != (found.names, found.regex))
+    wishes_others = (updated.names, updated.regex) != (found.names, found.regex)
+    _refresh(group, topics, changes, bump=wishes_others and not (_came_back(found) and bugs.on("V12")))
     if group.epoch > group.assignment_epoch:
         _retarget(group, topics, changes)
     target = group.target.get(updated.member_id, NOTHING)
@@ -197,6 +198,11 @@ def _replaced(
     return after
 
 
+def _came_back(member: ConsumerMember) -> bool:
+    """A static member that has just taken its place again."""
+    return member.epoch == 0 == member.previous_epoch
+
+
 def _in_epoch(member: ConsumerMember, request: Heartbeat) -> Refusal | None:
     """An epoch of the future, or of a past that is not simply an answer that got lost."""
     if request.epoch == member.epoch or bugs.on("M24e"):
@@ -275,7 +281,7 @@ def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) ->
 def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange], *, bump: bool) -> None:
     """Raises the group epoch when a subscription or the topics behind it have changed."""
     group.topics = resolved(group, topics)
-    seen = _hash((name, *topics[name]) for name in group.topics)
+    seen = _hash((name, *topics[name][bugs.on("V13") :]) for name in group.topics)
     if seen != group.metadata_hash and not (bugs.on("M24h") and group.metadata_hash):
         group.metadata_hash, bump = seen, True
     if bump or group.epoch == 0:

@@ -45,6 +45,8 @@ class Consumers(AskedGroup):
         """A topic or a pattern, since the group was settled last: that is found out in the background."""
         self.computed = (0, "")
         """For which epoch what each should own was computed last, and by which assignor."""
+        self.epoch, self.must_rise = 0, False
+        """That of the group when it was asked last, and whether somebody has said since that it reads other topics."""
 
     # -- what it is asked ------------------------------------------------------------------------------------
 
@@ -69,6 +71,7 @@ class Consumers(AskedGroup):
         """A heartbeat that says some of what there is to say, or all of it; what it is told is taken over."""
         joins = member.epoch == 0
         self.changed = self.changed or bool(says.get("regex") or ("regex" in says and member.said["regex"]))
+        self.must_rise |= sorted(says.get("names", member.said["names"])) != sorted(member.said["names"])
         member.said |= says
         shown = {SAID[key]: value for key, value in (member.said if joins or full else says).items()}
         if not shown.get("subscribed_topic_regex") and "regex" not in says:
@@ -148,6 +151,7 @@ class Consumers(AskedGroup):
             "subscribed_topic_regex": member.said["regex"],
         }
         answer = self.ask(member, before, least=1, instance=member.instance, owned=some, **again)
+        member.held = some
         self.takes(member, answer, full=True)
 
     def _asked(self):
@@ -172,6 +176,9 @@ class Consumers(AskedGroup):
         follows; and the state follows from them.
         """
         self._notes_assignor(row)
+        rose = row.group_epoch > self.epoch or not self.must_rise
+        answer.must(rose, f"it is in {row.group_epoch} still, and a member reads others", "groups[0].group_epoch")
+        self.epoch, self.must_rise = row.group_epoch, False
         ids, members = self.ids(), row.members
         owned = {each.member_id: _parts(each.assignment.topic_partitions) for each in members}
         told = {each.id: {part for part in each.owned if part[0] in ids} for each in self.members}
@@ -196,6 +203,9 @@ class Consumers(AskedGroup):
         epochs = {each.epoch for each in self.present}
         same = not epochs or epochs == {row.group_epoch} == {row.assignment_epoch}
         answer.must(same, f"members are in {epochs}, the group in {row.group_epoch}", "groups[0].group_epoch")
+        rose = row.group_epoch > self.epoch or not self.must_rise
+        answer.must(rose, f"the epoch is {row.group_epoch} still, and a member reads others", "groups[0].group_epoch")
+        self.epoch, self.must_rise = row.group_epoch, False
         state = "Stable" if len(self.present) == len(self.members) else "Reconciling"
         answer.must_have("groups[0].group_state", state)
         owned = {each.member_id: sorted(_parts(each.assignment.topic_partitions)) for each in row.members}

@@ -10,11 +10,12 @@ from typing import Any
 from brokertrial.suites.cases.groups._consumers import WITHIN_S, Consumers
 from brokertrial.suites.cases.groups._consumers_steps import (
     all_change_the_assignor,
+    all_come_back,
     comes,
-    comes_back,
     goes_a_while,
     grows,
     made_again,
+    makes_room,
     refused,
     says_some,
     several_at_once,
@@ -113,8 +114,7 @@ def kept_steps_of(one):
 def brings(one, condition):
     """Leads it to what it is to be in when its coordinator goes."""
     one.condition = condition
-    while any(each.away for each in one.members):
-        comes_back(one)
+    all_come_back(one)
     while len(one.members) < 2:
         comes(one)
     one.settle()
@@ -136,7 +136,7 @@ def _calm(one):
 
 def _away(one):
     while not any(each.instance for each in one.members):
-        _makes_room(one)
+        makes_room(one)
         comes(one)
     one.settle()
     goes_a_while(one)
@@ -144,7 +144,7 @@ def _away(one):
 
 def _unsettled(one):
     """One comes, or reads other topics, and the others are told: what they are to give up they still hold."""
-    _makes_room(one)
+    makes_room(one)
     one.rng.choice([comes, says_names, unsubscribes])(one)
     one.wire.eventually(one.must_be_assigned, within=WITHIN_S)
     for each in one.present:
@@ -172,14 +172,6 @@ def _dead(one):
     _empty(one)
     one.wire.delete_groups(one.name).must_succeed()
     one.offset = -1
-
-
-def _makes_room(one):
-    if len(one.members) == 4:
-        member = one.rng.choice(one.present)
-        one.ask(member, -1, instance=member.instance).must_succeed()
-        one.members.remove(member)
-        one.gone.append(member)
 
 
 CONDITIONS = {CALM: _calm, AWAY: _away, UNSETTLED: _unsettled, CHANGED: _changed, EMPTY: _empty, DEAD: _dead}

@@ -35,11 +35,12 @@ def some(one):
 # -- steps
 
 
-def comes(one):
+def comes(one, *, static=None):
     if len(one.members) < MOST:
         taken = [each.instance for each in one.members]
         free = [name for name in ("i1", "i2", "i3") if name not in taken]
-        instance = one.rng.choice(free) if free and one.rng.random() < 0.6 else None
+        static = one.rng.random() < 0.6 if static is None else static
+        instance = one.rng.choice(free) if free and static else None
         member = ConsumerModel(one.wire.name("m"), instance, some(one))
         member.said |= {"assignor": one.rng.choice((None, one.assignor)), "rack": one.rng.choice((None, "r1"))}
         one.members.append(member)
@@ -52,6 +53,14 @@ def goes(one):
         member = one.rng.choice(one.present)
         instance = member.instance if one.rng.random() < 0.6 else None
         one.ask(member, -1, instance=instance).must_succeed().must_have("member_epoch", -1)
+        one.members.remove(member)
+        one.gone.append(member)
+
+
+def makes_room(one):
+    if len(one.members) == MOST:
+        member = one.rng.choice(one.present)
+        one.ask(member, -1, instance=member.instance).must_succeed()
         one.members.remove(member)
         one.gone.append(member)
 
@@ -87,10 +96,32 @@ def comes_back(one):
     answer.must(member.owned == had, f"it is assigned {member.owned}; before it was away it owned {had}", "assignment")
 
 
-def begins_as_another(one, member):
+def comes_back_otherwise(one):
+    """While it was away nothing else changed; it reads a topic more or less than before, which another reads too."""
+    all_come_back(one)
+    if not any(each.instance for each in one.members):
+        makes_room(one)
+        comes(one, static=True)
+    while len(one.members) < 2:
+        comes(one)
+    member = one.rng.choice([each for each in one.members if each.instance])
+    one.beat(next(each for each in one.members if each is not member), names=list(one.counts), regex="")
+    one.settle()
+    one.ask(member, AWAY, instance=member.instance).must_succeed().must_have("member_epoch", AWAY)
+    member.epoch, member.held = AWAY, member.owned
+    one.settle()
+    begins_as_another(one, member, names=sorted({*member.said["names"]} ^ {one.rng.choice(list(one.counts))}))
+
+
+def all_come_back(one):
+    while any(each.away for each in one.members):
+        comes_back(one)
+
+
+def begins_as_another(one, member, **says):
     one.fenced.append(ConsumerModel(member.id, member.instance, []))
     member.id, member.epoch = one.wire.name("m"), 0
-    return one.beat(member)
+    return one.beat(member, **says)
 
 
 def says_all(one):
@@ -119,6 +150,14 @@ def says_some(one):
     }
     named = one.rng.sample(list(wishes), one.rng.randint(1, 2))
     one.beat(member, owned=one.rng.random() < 0.5, **{key: wishes[key] for key in named})
+
+
+def changes_its_rack(one):
+    all_come_back(one)
+    member = one.rng.choice(one.present)
+    for rack in ("r1", "r2"):
+        one.beat(member, rack=rack)
+        one.must_stand()
 
 
 def all_change_the_assignor(one):
@@ -166,18 +205,31 @@ def grows(one):
     one.wire.await_topic(topic)
 
 
+def made_again_alike(one):
+    """A topic that somebody reads goes and comes again with as many partitions: only its id differs."""
+    all_come_back(one)
+    for each in one.present:
+        one.beat(each, names=list(one.counts), regex="")
+    one.settle()
+    topic = one.rng.choice(list(one.counts))
+    _made_again(one, topic, one.counts[topic])
+
+
 def made_again(one):
     """A topic goes and comes again with other partitions; where a pattern matches it that may take long."""
-    if any(each.said["regex"] for each in one.members):
-        return
-    topic, one.changed = one.rng.choice(list(one.counts)), True
+    if not any(each.said["regex"] for each in one.members):
+        _made_again(one, one.rng.choice(list(one.counts)), one.rng.randint(1, 4))
+
+
+def _made_again(one, topic, count):
+    one.changed = True
     one.wire.delete_topic(topic).must_succeed()
     unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
     for node in one.wire.nodes:
         one.wire.eventually(
             lambda node=node: one.wire.metadata(topic, to=node).must_have("topics[0].error_code", unknown), within=20
         )
-    one.counts[topic] = one.rng.randint(1, 4)
+    one.counts[topic] = count
     one.wire.create_topic(topic, partitions=one.counts[topic]).must_succeed()
     one.wire.await_topic(topic)
     one.offset = -1 if topic == next(iter(one.counts)) else one.offset

@@ -2,10 +2,20 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._consumers import Consumers
-from brokertrial.suites.cases.groups._consumers_steps import comes, commits, refused, steps_of
+from brokertrial.suites.cases.groups._consumers_steps import (
+    changes_its_rack,
+    comes,
+    comes_back_otherwise,
+    commits,
+    made_again_alike,
+    refused,
+    steps_of,
+)
 from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 
 STEPS = 60
+RARE = (comes_back_otherwise, made_again_alike, changes_its_rack)
+"""Each at a drawn turn."""
 
 
 @case(
@@ -20,13 +30,14 @@ STEPS = 60
     },
     features={"group.version": 1},
     needs=["partitions"],
-    detects=["G11", "G12", "G13", "U27"],
+    detects=["G11", "G12", "G13", "U27", "V12", "V13"],
 )
 def what_a_member_leaves_out_stays_and_nothing_is_nothing(wire, topic_of, group, rng):
     """What a member of a group leaves out of a heartbeat (null) MUST stay as it was, and what it says MUST be so, an
     empty list of topics among it: then it owns nothing. A static member that was away (-2) MUST get its own back under
-    its new id, and who holds an old id, claims one that is held (111), is not in the group (25) or is in another epoch
-    (110, for commits 113) MUST be refused. The group MUST settle, and be described as it is.
+    its new id, or what it reads then. Who holds an old id, claims one that is held (111), is not in the group (25) or
+    is in another epoch (110, for commits 113) MUST be refused. The epoch of the group MUST rise where a member reads
+    other topics; it MUST settle, and be described as it is.
 
     Up to four members, static ones among them, three topics, 60 drawn steps.
     """
@@ -34,8 +45,9 @@ def what_a_member_leaves_out_stays_and_nothing_is_nothing(wire, topic_of, group,
     one = Consumers(wire, group, counts, rng)
     lengthen_sessions(wire, group)
     comes(one)
+    rare = dict(zip(rng.sample(range(STEPS), len(RARE)), RARE, strict=True))
     for turn in range(STEPS):
-        rng.choice(steps_of(one))(one)
+        rare.get(turn, rng.choice(steps_of(one)))(one)
         one.settle()
         refused(one)
         commits(one, turn)
