@@ -71,8 +71,8 @@ def _is_newest(version: int, *, transactional: bool) -> bool:
 
 
 def _owned_since(member: ConsumerMember, epoch: int, parts: Iterable[OwnedPartition]) -> bool:
-    latest = 1 << 31
-    return 0 <= epoch < member.epoch and all(member.since.get(part, latest) <= epoch for part in parts)
+    latest, enough = 1 << 31, any if bugs.on("V81") else all
+    return 0 <= epoch < member.epoch and enough(member.since.get(part, latest) <= epoch for part in parts)
 
 
 def fetch_refusal(group: ClassicGroup | ConsumerGroup | None, member_id: str | None, epoch: int) -> int:

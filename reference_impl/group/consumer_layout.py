@@ -162,6 +162,7 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
         (topic.topic_id, index): epoch
         for topic in (*value.assigned_partitions, *value.partitions_pending_revocation)
         for index, epoch in zip(topic.partitions, topic.assignment_epochs or [], strict=False)
+        if not bugs.on("V80")
     }
     return replace(
         member,

@@ -46,7 +46,7 @@ def _next(
 def _moved(
     member: ConsumerMember, epoch: int, progress: MemberState, assigned: Parts, revoking: Parts
 ) -> ConsumerMember:
-    since = {part: member.since.get(part, epoch) for part in assigned | revoking}
+    since = {part: member.since.get(part, epoch) for part in assigned | (NOTHING if bugs.on("V82") else revoking)}
     after = replace(member, epoch=epoch, progress=progress, assigned=assigned, revoking=revoking, since=since)
     if after == member:
         return member
