@@ -67,6 +67,8 @@ def ranges(members: Mapping[str, Candidate]) -> dict[str, Parts]:
         by_topic.setdefault(part[0], []).append(part)
     for parts in by_topic.values():
         able = sorted((m for m in members if parts[0] in members[m].may_own), key=lambda m: members[m].order)
+        if bugs.on("M24j"):
+            able.sort(key=lambda m: min((n for topic, n in members[m].had if topic == parts[0][0]), default=len(parts)))
         size, extra = divmod(len(parts), len(able))
         at = 0
         for number, member in enumerate(able):

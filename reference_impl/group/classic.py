@@ -213,12 +213,11 @@ class ClassicGroup:
         if self.leader is None:
             return False
         leader = self.members[self.leader]
+        joined = [m.member_id for m in self.members.values() if m.join is not None]
         if leader.join is not None or (leader.instance_id is not None and bugs.on("D13")):
             return True
-        joined = next((m.member_id for m in self.members.values() if m.join is not None), None)
-        if joined is not None:
-            self.leader = joined
-        return joined is not None
+        self.leader = joined[0] if joined else self.leader
+        return bool(joined)
 
     def choose_protocol(self) -> None:
         """Settles protocol and subscription for the members as they are."""
@@ -259,6 +258,5 @@ def restored(saved: Saved) -> ClassicGroup:
         )  # fmt: skip
         if m.instance_id is not None and not bugs.on("S13"):
             group.static[m.instance_id] = m.member_id
-    if group.members:
-        group.choose_protocol()
+    group.choose_protocol()
     return group

@@ -24,6 +24,8 @@ class Restored:
     def __init__(self) -> None:
         self.groups: Groups = {}
         self.offsets = Offsets()
+        self._removed: set[str] = set()
+        """Classic groups whose last record is a tombstone."""
         self._keys: dict[bytes, ConsumerKey | OffsetKey | GroupKey | None] = {}  # most keys come again and again
 
     def replay(self, log: Iterable[Batch]) -> Iterator[None]:
@@ -40,6 +42,8 @@ class Restored:
                 yield
         if bugs.on("M19b"):
             self.offsets.staged.clear()
+        if bugs.on("V85") and any(self.offsets.of_group(group) for group in self._removed):
+            raise ValueError("a group that was removed has offsets")
 
     def _apply(self, record: Record, producer_id: int) -> None:
         key, value = self._key(bytes(record.key or b"")), None if record.value is None else bytes(record.value)
@@ -69,6 +73,7 @@ class Restored:
             self.groups.setdefault(key.group, ClassicGroup(key.group))
 
     def _classic_group(self, group_id: str, value: bytes | None, timestamp: int) -> None:
+        (self._removed.add if value is None else self._removed.discard)(group_id)
         if value is not None:
             group = self.groups[group_id] = restored(layout.read_group(group_id, value))
             group.since_ms = timestamp

@@ -40,6 +40,7 @@ class Replicas:
         self._sessions: dict[int, FollowerSession] = {}
         self.leadership: list[Callable[[str, int, bool], None]] = []
         self.paused = False
+        self._changed_before = False  # a setting of the brokers
         self._unopened: set[str] = set()  # topics with replicas that found no room on the disk
 
     def __iter__(self) -> Iterator[Partition]:
@@ -87,8 +88,9 @@ class Replicas:
         elif kind == "topic_configs":
             self.apply_rules(self._node.image.topics[record["name"]])
         elif kind == "broker_configs" and not bugs.on("Q10"):
+            self._changed_before, again = True, self._changed_before
             for topic in self._node.topics.all():
-                self.apply_rules(topic)
+                self.apply_rules(topic, overridden=not (again and bugs.on("V84")))
 
     def _settle(self, topic: TopicImage, only: int | None = None) -> None:
         for index in range(topic.partitions) if only is None else (only,):
@@ -148,9 +150,9 @@ class Replicas:
         if not bugs.on("M40f"):
             shutil.rmtree(partition.log.folder, ignore_errors=True)
 
-    def apply_rules(self, topic: TopicImage) -> None:
+    def apply_rules(self, topic: TopicImage, *, overridden: bool = True) -> None:
         """A topic's settings, or those of the broker that it inherits, are others from now on."""
-        rules = TopicRules.of(self._node.config, topic.configs)
+        rules = TopicRules.of(self._node.config, topic.configs if overridden else {})
         for index in range(topic.partitions):
             partition = self._partitions.get((topic.name, index))
             if partition is not None:

@@ -35,7 +35,16 @@ INHERITED = {
     "log.index.interval.bytes": "index.interval.bytes",
     "log.retention.bytes": "retention.bytes",
 }
-STEPS = (*["all"] * 4, *["one"] * 3, *["topic"] * 3, *["opposed"] * 2, "replace", "refused", "trial")
+STEPS = (
+    *["all"] * 4,
+    *["one"] * 3,
+    *["topic"] * 3,
+    *["opposed"] * 2,
+    *["all_again"] * 3,
+    "replace",
+    *["refused"] * 3,
+    "trial",
+)
 
 
 @case(
@@ -43,7 +52,7 @@ STEPS = (*["all"] * 4, *["one"] * 3, *["topic"] * 3, *["opposed"] * 2, "replace"
     guarantees=["adm-008", "adm-009", "adm-010", "adm-004"],
     apis=CHANGE,
     needs=["settings", "started", "topic-settings"],
-    detects=["T08", "T09"],
+    detects=["T08", "T09", "V84"],
 )
 def the_nearest_setting_is_in_force(wire, topic_of, rng):
     """A topic's own setting MUST be in force for it before that of its broker, that before the one of all brokers, and
@@ -142,6 +151,15 @@ class SettingLayers:
         self.of_topic.pop(LOOKED_AT, None)
         self.wire.change_configs(TOPIC, self.topic, [(INHERITED[LOOKED_AT], DELETE, None)]).must_succeed()
 
+    def _step_all_again(self):
+        """All brokers are told one thing and then another; the topic has its own, not the last (KAFKA-9254)."""
+        self.of_topic[LOOKED_AT], self.of_all[LOOKED_AT] = self.rng.sample(VALUES[LOOKED_AT], 2)
+        self.wire.change_configs(
+            TOPIC, self.topic, [(INHERITED[LOOKED_AT], SET, self.of_topic[LOOKED_AT])]
+        ).must_succeed()
+        for value in (self.of_topic[LOOKED_AT], self.of_all[LOOKED_AT]):
+            changed(self.wire, ALL, [(LOOKED_AT, SET, value)]).must_succeed()
+
     def _step_replace(self):
         """AlterConfigs of one broker: what it does not name is not set there any more."""
         node = self.rng.choice(self.wire.nodes)
@@ -156,7 +174,8 @@ class SettingLayers:
         name = self.rng.choice((ALL, str(self.rng.choice(self.wire.nodes))))
         rows, _ = self._changes({})
         others = [key for key in BAD if key not in {row[0] for row in rows}]
-        bad = self.rng.choice([*((key, SET, BAD[key]) for key in others), (STATIC, SET, "700")])
+        key = self.rng.choice(others)
+        bad = self.rng.choice([(key, SET, BAD[key]), (STATIC, SET, "700")])
         refused = changed(self.wire, name, [*rows, bad])
         refused.must_be_refused(errors.INVALID_CONFIG, errors.INVALID_REQUEST)
 
