@@ -83,6 +83,8 @@ def _partition(
     error, value = errors.NONE, _NOTHING
     if topic is None:
         error = errors.UNKNOWN_TOPIC_ID
+    elif index < 0 and bugs.on("V91"):
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION
     elif stable and context.node.groups.offsets_of(group_id).unstable(group_id, topic, index):
         error = errors.UNSTABLE_OFFSET_COMMIT
     else:

@@ -169,7 +169,7 @@ class ClassicGroup:
         self.was, self.state = self.state, state
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
-        if not self.members:
+        if not self.members and not (self.protocol_type and bugs.on("V93")):
             self.protocol_type = protocol_type
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id
@@ -195,7 +195,7 @@ class ClassicGroup:
         fenced: list[Effect] = []
         if old.join is not None:
             fenced.append(JoinResult(old.join, errors.FENCED_INSTANCE_ID, old_id))
-        if old.sync is not None:
+        if old.sync is not None and not bugs.on("V95"):
             fenced.append(SyncResult(old.sync, errors.FENCED_INSTANCE_ID))
         new = ClassicMember(
             new_id, instance_id, old.client_id, old.client_host, old.rebalance_timeout_ms, old.session_timeout_ms,
@@ -214,6 +214,9 @@ class ClassicGroup:
             return False
         leader = self.members[self.leader]
         joined = [m.member_id for m in self.members.values() if m.join is not None]
+        if joined and bugs.on("V92"):
+            self.leader = joined[-1]
+            return True
         if leader.join is not None or (leader.instance_id is not None and bugs.on("D13")):
             return True
         self.leader = joined[0] if joined else self.leader

@@ -64,7 +64,8 @@ class Offsets:
 
     def keys_of_group(self, group: str) -> list[OffsetKey]:
         """Everything there is of a group, staged or committed: what a deletion must bury."""
-        return list(dict.fromkeys(key for key in self._keys() if key.group == group))
+        kept = {key for staged in self.staged.values() for key in staged} if bugs.on("V94") else ()
+        return list(dict.fromkeys(key for key in self._keys() if key.group == group and key not in kept))
 
     def keys_of_topic(self, topic: str) -> list[OffsetKey]:
         return list(dict.fromkeys(key for key in self._keys() if key.topic == topic))

@@ -28,7 +28,8 @@ def join(group: ClassicGroup, request: JoinRequest, ticket: Ticket, now: int, li
     """A member asks to be part of the next generation; it is answered now or when the generation is complete."""
     unknown = request.member_id == ""
     if not _has_room(group, request.member_id, limits):
-        group.remove(request.member_id)
+        if not bugs.on("V88"):
+            group.remove(request.member_id)
         return [JoinResult(ticket, errors.GROUP_MAX_SIZE_REACHED, "")]
     if not group.supports(request.protocol_type, {name for name, _ in request.protocols}):
         out: list[Effect] = [JoinResult(ticket, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id)]
@@ -153,7 +154,7 @@ def loaded(group: ClassicGroup, now: int, limits: GroupLimits) -> list[Effect]:
         return out
     for member in group.members.values():
         keep_alive(group, member, now)
-    if len(group.members) > limits.max_size:
+    if len(group.members) > limits.max_size and not bugs.on("V89"):
         _prepare(group, now, limits, out)
     return out
 
@@ -163,11 +164,10 @@ def loaded(group: ClassicGroup, now: int, limits: GroupLimits) -> list[Effect]:
 
 def _has_room(group: ClassicGroup, member_id: str, limits: GroupLimits) -> bool:
     member = group.members.get(member_id)
-    if group.state is GroupState.EMPTY:
-        return True
     if group.state is GroupState.PREPARING:
-        return (member is not None and member.join is not None) or group.waiting() < limits.max_size
-    return member is not None or len(group.members) < limits.max_size
+        waits = member is not None and member.join is not None and not bugs.on("V86")
+        return waits or (len(group.members) if bugs.on("V87") else group.waiting()) < limits.max_size
+    return group.state is GroupState.EMPTY or member is not None or len(group.members) < limits.max_size
 
 
 def _add(
@@ -298,7 +298,7 @@ def _join_expired(group: ClassicGroup, now: int, limits: GroupLimits, out: list[
     if group.state is not GroupState.PREPARING:
         return
     delay, remaining = group.initial_wait
-    if group.was is GroupState.EMPTY and group.grew and remaining > 0:
+    if group.was is GroupState.EMPTY and group.grew and remaining > 0 and not bugs.on("V90"):
         group.grew = False
         group.initial_wait = (min(limits.initial_delay_ms, remaining), max(remaining - delay, 0))
         group.deadlines[_JOIN] = now + group.initial_wait[0]

@@ -55,14 +55,14 @@ def all_offsets_are_followed_over_restarts(wire, topic_of, rng, nodes):
     "commits/staged-offsets-of-what-is-deleted",
     guarantees=["cmt-014", "cmt-015", "txn-012", "cmt-002"],
     since="4.0 (KAFKA-14505)",
-    apis=APIS,
+    apis={**APIS, "DeleteGroups": 0},
     needs=NODES,
-    detects=["C03", "C04"],
+    detects=["C03", "C04", "V94"],
 )
 def staged_offsets_go_with_what_is_deleted(wire, topic_of, rng, nodes):
-    """The same MUST hold where offsets are deleted, one by one or with their topic, that a transaction has staged: the
-    deletion takes them too, so that they MUST NOT come into force when the transaction is committed afterwards, also
-    where the coordinator was stopped or killed in between or later.
+    """The same MUST hold where offsets are deleted that a transaction has staged, one by one, with their topic or with
+    their group: the deletion takes them too, so that they MUST NOT come into force when the transaction is committed
+    afterwards, also where the coordinator was stopped or killed in between or later.
 
     A tombstone removes what is pending for its key (OffsetMetadataManager.replay).
     """
@@ -84,6 +84,8 @@ def _follow(wire, topics, rng, nodes, *, buries):
     for turn in range(40):
         if turn in (8, 22, 34):
             _topic_goes(groups, rng.choice(topics), buries)
+        if buries and turn in (11, 30):
+            _group_goes(groups)
         if turn in acts:
             for group in groups.names:
                 groups.commit(group)
@@ -145,6 +147,17 @@ def _topic_goes(groups, topic, buries):
     for group in groups.names:
         groups.forget(group, [(topic, number) for number in range(2)])
     wire.eventually(groups.must_be_told_either_way, within=WITHIN_S)
+
+
+def _group_goes(groups):
+    """A group is deleted, and nothing of it comes into force with the rest of the transaction."""
+    gone, other = groups.rng.sample(groups.names, 2)
+    groups.commit(gone)
+    for group in (gone, other):
+        groups.stage(0, group)
+    groups.wire.delete_groups(gone).must_succeed()
+    groups.forget(gone, [(topic, number) for topic in groups.topics for number in range(2)])
+    groups.end(0, commit=True)
 
 
 def _made_again(groups):

@@ -17,12 +17,13 @@ BY_ID = 10
     guarantees=["cmt-009", "cmt-010", "cmt-001"],
     apis=APIS,
     needs=["partitions"],
-    detects=["D17", "D18"],
+    detects=["D17", "D18", "V91"],
 )
 def each_row_is_answered_as_it_is(wire, topic_of, group):
     """Of the rows of a commit each MUST be judged alone: a partition below zero and a topic id that there is not are
     refused (3, 100), also when they come first, and the others are taken; of two that name one partition the later one
-    holds; and metadata is as long as it has characters, however many bytes those take.
+    holds; and metadata is as long as it has characters, however many bytes those take. OffsetFetch MUST tell of a
+    partition below zero, and of one that there is not, that nothing is committed.
     """
     topic = topic_of(partitions=2)
     offered = [each for each in wire.versions("OffsetCommit") if 2 <= each <= 9]
@@ -36,6 +37,14 @@ def each_row_is_answered_as_it_is(wire, topic_of, group):
             answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
             wire.committed(group, topic, 0).must_be(4)
             wire.committed(group, topic, 1).must_be(3)
+    for version in wire.versions("OffsetFetch"):
+        if version >= 1:
+            with wire.part(f"asked for in v{version}"):
+                told = wire.committed_all(group, [(topic, -1), (topic, 0), (topic, 9)], version=version)
+                rows = told.at("groups[0].topics" if version >= 8 else "topics")[0].partitions
+                lines = sorted((p.partition_index, p.error_code, p.committed_offset) for p in rows)
+                must = [(-1, 0, -1), (0, 0, 4), (9, 0, -1)]
+                told.must(lines == must, f"it tells {lines}; it must tell {must}", "topics")
     if max(wire.versions("OffsetCommit")) >= BY_ID and max(wire.versions("OffsetFetch")) >= BY_ID:
         with wire.part("by id"):
             _by_id(wire, group, topic)

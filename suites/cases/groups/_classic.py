@@ -158,6 +158,8 @@ class Group(AskedGroup):
             self.takes_id(member, answer)
         leads = [member for member in self.members if member.id == first.leader]
         joined[0].must(len(leads) == 1, f"the leader is {first.leader}, which is no member", "leader")
+        stays = self.leader is leads[0] or self.leader not in self.members
+        joined[0].must(stays, f"the leader is {first.leader}, and the one before has joined again", "leader")
         fits = self.protocol in self.elected()
         joined[0].must(fits, f"the protocol is {self.protocol}; most vote for {self.elected()}", "protocol_name")
         self.leader, self.state, self.votes_then = leads[0], COMPLETING, self.votes()

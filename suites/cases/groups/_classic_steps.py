@@ -3,7 +3,7 @@
 from brokertrial.suites.cases.groups._classic import COMPLETING, EMPTY, PREPARING, STABLE, TYPE, MemberModel
 from brokertrial.wire import errors
 
-MOST = 5
+MOST, TRIES = 5, 60
 
 
 def steps_of(one):
@@ -132,11 +132,12 @@ def again(one, member, *, changed):
 
 
 def returns(one, turn):
-    """A static member begins again: its old id is fenced, and what waits under that is told so."""
+    """A static member begins again, one that waits more often: its old id is fenced, and what waits is told so."""
     static = [member for member in one.members if member.instance and member.id]
     if not static:
         return
-    member = one.rng.choice(static)
+    waiting = [member for member in static if member.sync or member.join]
+    member = one.rng.choice(waiting if waiting and one.rng.random() < 0.9 else static)
     asked = wishes(one, turn) if one.rng.random() < 0.5 else [(name, b"again %d" % turn) for name in member.names]
     other = asks_like(member, asked)
     other.id = ""
@@ -148,6 +149,20 @@ def returns(one, turn):
     if stays is None:
         stays, member.wishes = True, [(name, b"again %d" % turn) for name in names]
     begins_again(one, member, stays)
+
+
+def waits_and_returns(one, turn):
+    """On and on until a static follower waits for what it is given: that one begins again."""
+    for _ in range(TRIES):
+        followers = [each for each in one.members if each.instance and each.id and each is not one.leader]
+        if one.state == COMPLETING and followers:
+            member = one.rng.choice(followers)
+            member.sync = member.sync or one.asks_to_sync(member, one.drawn("SyncGroup", 3), wait=False)
+            one.must_be_described()
+            begins_again(one, member, False)
+            return
+        one.rng.choice(steps_of(one))(one, turn)
+        one.must_be_described()
 
 
 def begins_again(one, member, stays):
