@@ -1,7 +1,6 @@
 """Partitions and their replicas as they must be: where they were placed, what is on the move, what they hold."""
 
 from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S
-from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -37,6 +36,7 @@ class MovedPartitions:
     def __init__(self, wire, rng):
         self.wire, self.rng, self.dead = wire, rng, None
         self.everyone = list(wire.nodes)
+        self.producer = wire.producer()
         self.topic = wire.name("moved")
         self.places = [Place(rng.sample(self.everyone, 2)) for _ in range(PARTITIONS)]
         on = {index: place.replicas for index, place in enumerate(self.places)}
@@ -85,11 +85,13 @@ class MovedPartitions:
                 self._write(index, place)
 
     def _write(self, index, place):
+        """What a leader refuses because it hands over may be written: sent again it is known by its sequence."""
         self.written += 1
         value = f"{self.written}"
+        written = self.producer.batch(value, sequence=len(place.values))
 
         def taken():
-            told = self.wire.produce(self.topic, batch(value), index)
+            told = self.wire.produce(self.topic, written, index)
             return None if told.error == errors.NOT_ENOUGH_REPLICAS else told
 
         told = self.wire.until(taken, within=WITHIN_S, what=f"partition {index} takes a record")

@@ -2,7 +2,6 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S
-from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -61,6 +60,7 @@ class PlacedTopics:
     def __init__(self, wire, rng, everyone):
         self.wire, self.rng, self.everyone = wire, rng, everyone
         self.dead = None
+        self.producer = wire.producer()
         self.placed = {}
         self.held = {}
         """(topic, partition) -> the values it holds."""
@@ -148,10 +148,12 @@ class PlacedTopics:
                 wire.read_all(topic, index).must_hold(*kept)
 
     def _write(self, topic, index, value):
-        """A leader may not know yet that enough replicas are in sync again (19): nothing was written."""
+        """A leader may not know yet that enough replicas are in sync again (19): nothing was written. One that hands
+        over while it waits for them refuses what is written: sent again it is known by its sequence."""
+        written = self.producer.batch(value, sequence=int(value))
 
         def taken():
-            told = self.wire.produce(topic, batch(value), index)
+            told = self.wire.produce(topic, written, index)
             return None if told.error == errors.NOT_ENOUGH_REPLICAS else told
 
         return self.wire.until(taken, within=WITHIN_S, what=f"{topic}-{index} takes a record")
