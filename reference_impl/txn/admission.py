@@ -72,4 +72,6 @@ def for_append(code: int, *, abortable: bool, add: bool) -> int:
         return errors.INVALID_PRODUCER_EPOCH
     if code == errors.TRANSACTION_ABORTABLE and not abortable:
         return errors.INVALID_TXN_STATE
+    if code == errors.NETWORK_EXCEPTION and bugs.on("K23"):
+        return code
     return errors.NOT_ENOUGH_REPLICAS if code in _TRY_AGAIN else code
