@@ -58,11 +58,10 @@ def who_is_one_too_many_is_refused(wire, group, rng, nodes):
 
     _start_with(wire, nodes, {SIZE: "1"})
     wire.eventually(lambda: leads.heartbeat().must_be_refused(errors.REBALANCE_IN_PROGRESS), within=WITHIN_S)
-    leads.begin_join()
-    _must_have(wire, group, 2)
-    new.begin_join()
-    new.finish_join().must_be_refused(errors.GROUP_MAX_SIZE_REACHED)
-    _asks_again(leads).must_have("generation_id", before + 2)
+    new.leave().must_succeed()
+    leads.join().must_have("generation_id", before + 2)
+    leads.sync({leads.id: b"all"}).must_bring(b"all")
+    _is_refused(wire, group, rng)
 
 
 def _start_with(wire, nodes, settings):
