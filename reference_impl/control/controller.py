@@ -43,6 +43,7 @@ class Controller:
         self._grace_s = config["broker.reconnect.grace.ms"] / 1000
         now_s = clock.monotonic()
         self._balances_s = now_s + config["leader.imbalance.check.interval.seconds"]
+        self._looks_for_leaderless_s = now_s + config["unclean.leader.election.interval.ms"] / 1000
         self._expires = dict.fromkeys(self.image.brokers, now_s + self._session_s)
 
     @property
@@ -96,8 +97,12 @@ class Controller:
             self._expires[broker] = min(self._expires[broker], self._clock.monotonic() + self._grace_s)
 
     def tick(self) -> None:
-        """Fences every broker that has been silent for too long, and gives leadership back now and then."""
+        """Fences every broker that has been silent for too long; now and then it gives leadership back, and leaders to
+        partitions that nobody leads."""
         now_s = self._clock.monotonic()
+        if now_s >= self._looks_for_leaderless_s:
+            self._looks_for_leaderless_s = now_s + self._config["unclean.leader.election.interval.ms"] / 1000
+            self._elect_unclean()
         if now_s >= self._balances_s:
             self._balances_s = now_s + self._config["leader.imbalance.check.interval.seconds"]
             if self._config["auto.leader.rebalance.enable"]:
@@ -110,6 +115,13 @@ class Controller:
             if not known.fenced:
                 log.info("broker %d is fenced", broker)
                 self._set_state(known, fenced=True, stopping=known.stopping)
+
+    def _elect_unclean(self) -> None:
+        """Whoever is alive leads, where a topic has come to allow it (KAFKA-12670)."""
+        for topic in self.image.topics.values():
+            if self._unclean(topic) and not bugs.on("W14"):
+                found = (elections.unclean_now(self.image, topic, index) for index in range(topic.partitions))
+                self._write(record for record in found if record is not None)
 
     def _balance(self) -> None:
         """First replicas lead again, for every broker that leads too few of the partitions that it is first of."""
@@ -242,11 +254,8 @@ class Controller:
         self._journal.write({"kind": "topic_deleted", "name": topic.name})
 
     def configure_topic(self, topic: TopicImage, configs: dict[str, str]) -> None:
-        """Replaces a topic's own settings; where unclean election is now allowed, leaderless partitions get one."""
+        """Replaces a topic's own settings."""
         self._journal.write({"kind": "topic_configs", "name": topic.name, "configs": configs})
-        if self._unclean(topic):
-            found = (elections.unclean_now(self.image, topic, index) for index in range(topic.partitions))
-            self._write(record for record in found if record is not None)
 
     def configure_broker(self, name: str, configs: dict[str, str]) -> None:
         self._journal.write({"kind": "broker_configs", "name": name, "configs": configs})

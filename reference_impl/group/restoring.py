@@ -69,14 +69,15 @@ class Restored:
             self.offsets.committed.get(key.group, {}).pop((key.topic, key.partition), None)
             return
         self.offsets.replay(key, found, producer_id, offset)
-        if value is not None:
+        if value is not None and not (producer_id >= 0 and bugs.on("W11")):
             self.groups.setdefault(key.group, ClassicGroup(key.group))
 
     def _classic_group(self, group_id: str, value: bytes | None, timestamp: int) -> None:
         (self._removed.add if value is None else self._removed.discard)(group_id)
         if value is not None:
             group = self.groups[group_id] = restored(layout.read_group(group_id, value))
-            group.since_ms = timestamp
+            if not bugs.on("W12"):
+                group.since_ms = timestamp
         elif isinstance(self.groups.get(group_id), ClassicGroup):
             del self.groups[group_id]
 

@@ -186,7 +186,9 @@ class GroupService:
             return errors.GROUP_ID_NOT_FOUND
         if group.state is not GroupState.EMPTY:
             return errors.NON_EMPTY_GROUP
-        self.forget(group_id, self.offsets_of(group_id).keys_of_group(group_id))
+        offsets = self.offsets_of(group_id)
+        keys = [OffsetKey(group_id, *where) for where in offsets.of_group(group_id)]
+        self.forget(group_id, keys if bugs.on("W10") else offsets.keys_of_group(group_id))
         if isinstance(group, ConsumerGroup):
             self.consumer.delete(group)
             return errors.NONE

@@ -35,6 +35,7 @@ _ROWS = [
     Setting("controlled.shutdown.enable", "boolean", "true"),
     Setting("auto.leader.rebalance.enable", "boolean", "true"),
     Setting("leader.imbalance.check.interval.seconds", "long", "300", low=1),
+    Setting("unclean.leader.election.interval.ms", "long", "1000", low=1, doc="fast: Kafka's default is 300000"),
     # fetch
     Setting("fetch.max.bytes", "int", "57671680", low=1024),
     Setting("max.incremental.fetch.session.cache.slots", "int", "1000", low=0),

@@ -106,7 +106,11 @@ def test_unclean_election_is_for_those_who_asked_for_it() -> None:
     clean.alter([1])
     clean.silence(1)
     clean.controller.configure_topic(clean.topic, {"unclean.leader.election.enable": "true"})
-    assert clean.placement.leader == 2, "the setting holds at once"
+    assert clean.placement.leader == -1, "the controller looks for such partitions once a second"
+    clean.clock.advance(1.1)
+    clean.controller.heartbeat(2, clean.epochs[2], EVER, stop=False)
+    clean.controller.tick()
+    assert clean.placement.leader == 2
 
 
 def test_a_restart_must_earn_its_place_again() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import os
 import selectors
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -114,6 +114,7 @@ class Member:
         self.port, self.ready, self.failure = 0, False, ""
         self.loop: NodeLoop | None = None
         self.ends: set[End] = set()
+        self._chosen: Mapping[str, str] = {}
 
     @property
     def address(self) -> tuple[str, int]:
@@ -132,7 +133,7 @@ class Member:
             self._cluster.data / str(self.node_id),
             node_id=CONTROLLER_ID if is_controller else self.node_id,
             port=self.port,
-            settings=self._cluster.settings,
+            settings={**self._cluster.settings, **self._chosen},
             controller_only=is_controller,
             controller=None if is_controller else self._cluster.members[CONTROLLER].address,
         )
@@ -154,6 +155,10 @@ class Member:
         if self.loop is None or self.loop.dead:
             self.begin()
             self.await_ready()
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        """From its next start on."""
+        self._chosen = settings
 
     def kill(self) -> None:
         """What it had not written is gone."""

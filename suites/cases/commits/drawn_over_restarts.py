@@ -57,7 +57,7 @@ def all_offsets_are_followed_over_restarts(wire, topic_of, rng, nodes):
     since="4.0 (KAFKA-14505)",
     apis={**APIS, "DeleteGroups": 0},
     needs=NODES,
-    detects=["C03", "C04", "V94"],
+    detects=["C03", "C04", "V94", "W10"],
 )
 def staged_offsets_go_with_what_is_deleted(wire, topic_of, rng, nodes):
     """The same MUST hold where offsets are deleted that a transaction has staged, one by one, with their topic or with
@@ -150,11 +150,15 @@ def _topic_goes(groups, topic, buries):
 
 
 def _group_goes(groups):
-    """A group is deleted, and nothing of it comes into force with the rest of the transaction."""
+    """A group is deleted, and nothing of it comes into force with the rest of the transaction: neither for a partition
+    that it had an offset of nor for one that it had none of."""
     gone, other = groups.rng.sample(groups.names, 2)
-    groups.commit(gone)
-    for group in (gone, other):
-        groups.stage(0, group)
+    there = groups.there()
+    alone = groups.rng.choice(there)
+    groups.commit(gone, there)
+    groups.delete(gone, [alone], buries=True)
+    groups.stage(0, gone, [alone, *groups.rng.sample([place for place in there if place != alone], 1)])
+    groups.stage(0, other)
     groups.wire.delete_groups(gone).must_succeed()
     groups.forget(gone, [(topic, number) for topic in groups.topics for number in range(2)])
     groups.end(0, commit=True)

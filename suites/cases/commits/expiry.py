@@ -131,12 +131,12 @@ def what_a_transaction_may_replace_stays_until_it_ends(wire, topic_of, rng, node
     guarantees=["cmt-013", "cmt-002"],
     apis=APIS,
     needs=["chosen-settings", "started", "partitions", "terminate", "restart"],
-    detects=["V64"],
+    detects=["V64", "W12"],
 )
 def offsets_are_as_old_as_their_group_is_empty(wire, topic_of, rng, nodes):
     """With offsets.retention.minutes=1 an offset MUST be kept for a minute after its commit, or, where its group had
-    members, for a minute after the last of them went, and MUST be gone some time after it. What members are subscribed
-    to stays.
+    members, for a minute after the last of them went, also where its coordinator was stopped and started since, and
+    MUST be gone some time after it. What members are subscribed to stays.
 
     A group without members, one whose member goes after half a minute, one whose member stays.
     """
@@ -156,6 +156,7 @@ def offsets_are_as_old_as_their_group_is_empty(wire, topic_of, rng, nodes):
     _wait_until(wire, begun_ms + AWAY_MS)
     goes.leave()
     emptied_ms = wire.now_ms()
+    nodes.stop_and_start(nodes.of_group(goes.name))
     _wait_until(wire, begun_ms + EARLY_MS)
     _must_have(wire, (alone, goes, stays), before_ms=begun_ms + MINUTE_MS)
 

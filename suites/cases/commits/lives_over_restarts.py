@@ -1,10 +1,12 @@
 """Offsets under an id that was a group of this kind and that before, over stops and kills of its coordinator."""
 
+from functools import partial
+
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 
 GROUPS, ROUNDS, WITHIN_S = 5, 3, 20
-PLAIN, CLASSIC, MODERN = "plain", "classic", "modern"
+PLAIN, STAGED, CLASSIC, MODERN = "plain", "staged", "classic", "modern"
 DELETED, EMPTIED, FORGOTTEN = "deleted", "emptied", "forgotten"
 ENDS = (DELETED, DELETED, EMPTIED, FORGOTTEN)
 
@@ -22,7 +24,7 @@ ENDS = (DELETED, DELETED, EMPTIED, FORGOTTEN)
         "LeaveGroup": 0,
     },
     needs=["kill", "terminate", "restart"],
-    detects=["V85", "V93"],
+    detects=["V85", "V93", "W11"],
 )
 def what_an_id_was_before_is_no_hindrance(wire, topic_of, rng, nodes):
     """Whatever an id was before, a group with members or offsets alone, and however that ended, its coordinator MUST
@@ -40,7 +42,7 @@ def what_an_id_was_before_is_no_hindrance(wire, topic_of, rng, nodes):
             one.lives(CLASSIC if one is chosen else rng.choice(one.kinds()), number * 10)
             one.ends(DELETED if one is chosen else rng.choice(ENDS))
             if one is chosen or rng.random() < 0.7:
-                one.lives(PLAIN, number * 10 + 1)
+                one.lives(rng.choice(one.without_members()), number * 10 + 1)
             one.must_have_its_offset()
         act(nodes.of_group(chosen.name))
         for one in ids:
@@ -60,7 +62,11 @@ class GroupId:
 
     def kinds(self):
         offered = bool(self.wire.versions("ConsumerGroupHeartbeat")) and self.wire.features.get("group.version", 0) >= 1
-        return [PLAIN, CLASSIC, CLASSIC, *([MODERN] if offered else [])]
+        return [*self.without_members(), CLASSIC, CLASSIC, *([MODERN] if offered else [])]
+
+    def without_members(self):
+        """Offsets alone, which a client commits, or a transaction."""
+        return [PLAIN, *([STAGED] if self.wire.versions("TxnOffsetCommit") else [])]
 
     def lives(self, kind, offset):
         """Somebody of this kind commits, and goes."""
@@ -72,7 +78,7 @@ class GroupId:
             joined = member.join().must_succeed()
             if joined.version >= 7:
                 joined.must_have("protocol_type", type_)
-            self.wire.describe_group(self.name).must_have("groups[0].protocol_type", type_)
+            self.wire.eventually(partial(self._must_be_of, type_), within=WITHIN_S)
             member.sync({member.id: b"all"}).must_bring(b"all")
             member.commit(self.topic, offset=offset).must_succeed()
             member.leave().must_succeed()
@@ -83,9 +89,19 @@ class GroupId:
                 self.name, self.topic, offset=offset, member_id=member.id, generation=member.epoch
             ).must_succeed()
             member.leave().must_succeed()
+        elif kind == STAGED:
+            producer = self.wire.producer(self.wire.name("x"))
+            producer.send_offsets(self.name, {(self.topic, 0): offset}).must_succeed()
+            producer.commit().must_succeed()
         else:
             self.wire.commit(self.name, self.topic, offset=offset).must_succeed()
         self.offset = offset
+        if kind == STAGED:
+            self.wire.eventually(self.must_have_its_offset, within=WITHIN_S)
+
+    def _must_be_of(self, type_):
+        """Described as it was written last, which may be some time before (GroupCoordinatorShard.describeGroups)."""
+        self.wire.describe_group(self.name).must_have("groups[0].protocol_type", type_)
 
     def ends(self, how):
         if how == DELETED:
@@ -97,3 +113,7 @@ class GroupId:
 
     def must_have_its_offset(self):
         self.wire.committed(self.name, self.topic).must_be(self.offset)
+        listed = self.wire.list_groups(to=self.wire.coordinator(self.name)).must_succeed()
+        if self.offset >= 0:
+            there = self.name in {row.group_id for row in listed.struct.groups}
+            listed.must(there, f"{self.name} has offset {self.offset}, and is not listed", "groups")

@@ -1,4 +1,4 @@
-"""A leader that does not have everything, elected because an administrator asks for it (KIP-460, KIP-106)."""
+"""A leader that does not have everything, because an administrator asks for it or allows it (KIP-460, KIP-106)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, placed
@@ -8,7 +8,10 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 PREFERRED, UNCLEAN = 0, 1
+TOPIC, SET, ALLOWED = 2, 0, "unclean.leader.election.enable"
 RESULT = "replica_election_results[0].partition_result[0].error_code"
+INTERVAL = "unclean.leader.election.interval.ms"
+"""How often a controller looks for partitions that may have a leader so; five minutes, but for what a case chooses."""
 ABSENT = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
 
 
@@ -61,6 +64,61 @@ def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
     wire.until(lambda: leads_again(wire, topic, one), within=WITHIN_S, what=f"node {one} leads again")
     values = _written(wire, topic, values, 1, "last ")
     _must_hold(wire, topic, values)
+
+
+@case(
+    "replication/unclean-once-allowed",
+    guarantees=["repl-005", "repl-006", "repl-007"],
+    since="4.0 (KAFKA-12670)",
+    needs=["chosen-settings", "started", "three-nodes", "leaders", "topic-settings", "kill", "terminate", "restart"],
+    apis={"CreateTopics": 5, "IncrementalAlterConfigs": 0, "OffsetForLeaderEpoch": 2},
+    detects=["W14"],
+)
+def who_lacks_something_leads_once_it_is_allowed(wire, nodes, rng):
+    """While no replica of a partition that is in sync is alive, one that is alive MUST lead it some time after
+    unclean.leader.election.enable was set for its topic: in a higher epoch, alone in sync, with what it has. Where its
+    topic does not allow it, a partition MUST wait, and have all that was acknowledged when the other node is back.
+
+    The controller looks for such partitions once a second.
+    """
+    nodes.start_with({INTERVAL: "1000"})
+    one, other = rng.sample(wire.nodes, 2)
+    allows, waits = (placed(wire, what, [one, other], **{"min.insync.replicas": "1"}) for what in ("one", "two"))
+    held = {}
+    for topic in (allows, waits):
+        all_in_sync(wire, topic)
+        held[topic] = _written(wire, topic, [], rng.randint(1, 4))
+    nodes.kill(other)
+    for topic in (allows, waits):
+        wire.until(
+            lambda topic=topic: other not in partition(wire, topic).isr_nodes,
+            within=WITHIN_S,
+            what=f"node {other} is out of sync",
+        )
+    held[waits] = _written(wire, waits, held[waits], rng.randint(1, 3), acks=1)
+    _written(wire, allows, held[allows], rng.randint(1, 3), acks=1)
+    nodes.kill(one)
+    nodes.start(other)
+    for topic in (allows, waits):
+        wire.until(lambda topic=topic: _nobody_leads(wire, topic, other), within=WITHIN_S, what=f"nobody leads {topic}")
+    before = partition(wire, allows).leader_epoch
+
+    wire.change_configs(TOPIC, allows, [(ALLOWED, SET, "true")]).must_succeed()
+    wire.until(lambda: partition(wire, allows).leader_id == other, within=WITHIN_S, what=f"node {other} leads")
+    row = partition(wire, allows)
+    wire.must(
+        row.leader_epoch > before and row.isr_nodes == [other],
+        f"node {other} leads in epoch {row.leader_epoch} with {row.isr_nodes} in sync; "
+        f"before it was {before}, and it alone is",
+    )
+    _must_hold(wire, allows, held[allows])
+    wire.must(_nobody_leads(wire, waits, other), f"node {other} leads, and lacks what node {one} acknowledged")
+
+    nodes.start(one)
+    for topic in (allows, waits):
+        wire.await_topic(topic)
+        all_in_sync(wire, topic)
+        _must_hold(wire, topic, held[topic])
 
 
 def _written(wire, topic, values, count, what="", acks=-1):
