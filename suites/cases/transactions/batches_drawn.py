@@ -12,7 +12,7 @@ VERIFICATION = "transaction.partition.verification.enable"
     guarantees=["idem-002", "idem-003", "idem-005", "idem-009", "idem-011", "txn-016", "txn-018", "txn-020", "txn-026"],
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0, "DescribeProducers": 0},
     needs=["partitions"],
-    since="3.9 (KAFKA-14920)",
+    since="4.1 (KAFKA-18202)",
     detects=["M10", "Y32", "Y33"],
 )
 def each_batch_is_judged_by_its_epoch_and_sequence(wire, topic_of, rng):
