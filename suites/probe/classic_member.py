@@ -10,7 +10,8 @@ from brokertrial.suites.probe.groups import Joined, Synced
 from brokertrial.wire import errors
 
 BEGINS_AGAIN = 2
-"""How often a new id of one member may be unknown already."""
+"""How often a new id of one member may be unknown already, or its coordinator be another."""
+MOVED = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR)
 
 
 class Member:
@@ -57,11 +58,12 @@ class Member:
         """The answer to `begin_join`; takes over id and generation.
 
         A member whose new id is unknown already begins anew, as clients do: up to 3.9 the deletion of any topic removes
-        groups that are empty, also when somebody is about to join (GroupMetadataManager.cleanupGroupMetadata).
+        groups that are empty, also when somebody is about to join (GroupMetadataManager.cleanupGroupMetadata). A static
+        one, which gets no id first, does so when its coordinator has just moved.
         """
         assert self.joined is not None, "begin_join() first"
         answer = self.joined
-        while self._is_new and self._begins_again and answer.asked.wait().error_code == errors.UNKNOWN_MEMBER_ID:
+        while self._begins_again and self._was_in_vain(answer):
             answer.examined = True
             self._begins_again -= 1
             self.id = ""
@@ -72,6 +74,17 @@ class Member:
             struct = answer.asked.wait()
             self.id, self.generation, self.protocol = struct.member_id, struct.generation_id, struct.protocol_name
         return answer
+
+    def _was_in_vain(self, answer: Joined) -> bool:
+        """Whether nothing came of it that a broker would remember. A coordinator that moved is waited for."""
+        code = answer.asked.wait().error_code
+        if self._is_new:
+            return bool(code == errors.UNKNOWN_MEMBER_ID)
+        if self.id or self.generation >= 0 or code not in MOVED:
+            return False
+        self.wire.forget_coordinator(self.group)
+        _ = self.wire.describe_group(self.group).error  # asked again until it serves
+        return True
 
     @property
     def leads(self) -> bool:
