@@ -46,6 +46,9 @@ class NoTape:
 class OneWire:
     nodes = (1, 2, 3)
 
+    def __init__(self) -> None:
+        self.chosen_settings: set[str] = set()
+
     def drop_lines(self, _node: int) -> None:
         """There are none."""
 
