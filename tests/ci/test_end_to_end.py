@@ -130,8 +130,8 @@ def test_an_unreachable_cluster_is_status_7(tmp_path: Path) -> None:
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], Path]:
-    """A run that has begun its first case."""
-    arguments = [COMMAND, "run", "--target", "reference", "--profile", "full", "--seed", "7"]
+    """A run that has begun its first case. Its folder has the seed in its name: no other test's is named alike."""
+    arguments = [COMMAND, "run", "--target", "reference", "--profile", "full", "--seed", "4711"]
     process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until("the first case has begun", lambda: list(folder.glob("runs/*/histories/*")))
     return process, only_run(folder)
