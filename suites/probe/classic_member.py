@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.core import COORDINATOR_BUSY
 from brokertrial.suites.probe.groups import Joined, Synced
 from brokertrial.wire import errors
 
 BEGINS_AGAIN = 2
 """How often a new id of one member may be unknown already, or its coordinator be another."""
-MOVED = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR)
 
 
 class Member:
@@ -67,6 +67,7 @@ class Member:
             answer.examined = True
             self._begins_again -= 1
             self.id = ""
+            self._await_coordinator()
             self.begin_join()
             answer = self.joined
         self._is_new = False
@@ -76,15 +77,17 @@ class Member:
         return answer
 
     def _was_in_vain(self, answer: Joined) -> bool:
-        """Whether nothing came of it that a broker would remember. A coordinator that moved is waited for."""
+        """Whether nothing came of it that a broker would remember."""
         code = answer.asked.wait().error_code
         if self._is_new:
             return bool(code == errors.UNKNOWN_MEMBER_ID)
-        if self.id or self.generation >= 0 or code not in MOVED:
-            return False
-        self.wire.forget_coordinator(self.group)
-        _ = self.wire.describe_group(self.group).error  # asked again until it serves
-        return True
+        return not self.id and self.generation < 0 and code in COORDINATOR_BUSY
+
+    def _await_coordinator(self) -> None:
+        """A static member's first request is a JoinGroup, which is not sent again while a coordinator is busy."""
+        if self.settings.get("instance_id"):
+            self.wire.forget_coordinator(self.group)
+            _ = self.wire.describe_group(self.group).error  # asked again until it serves
 
     @property
     def leads(self) -> bool:

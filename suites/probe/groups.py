@@ -158,6 +158,7 @@ class GroupsFamily(Coordinated):
         instance_id: str | None = None,
         rebalance_timeout_ms: int = -1,
         assignor: str | None = None,
+        regex: str | None = None,
         **how: Unpack[RetryOptions],
     ) -> Response:
         """ConsumerGroupHeartbeat; `owned` is topic name -> partitions, None leaves the field out ("unchanged")."""
@@ -170,6 +171,7 @@ class GroupsFamily(Coordinated):
             rebalance_timeout_ms=rebalance_timeout_ms,
             server_assignor=assignor,
             subscribed_topic_names=None if topics is None else list(topics),
+            **({} if regex is None else {"subscribed_topic_regex": regex}),
             topic_partitions=None
             if owned is None
             else [{"topic_id": self.topic_id(name), "partitions": list(parts)} for name, parts in owned.items()],

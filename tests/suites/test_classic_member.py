@@ -47,3 +47,32 @@ def test_a_member_that_was_in_the_group_is_not_taken_back() -> None:
     member.id = "m1"
     assert member.join().error == errors.UNKNOWN_MEMBER_ID
     assert exchanger.seen.count("JoinGroup") == 1
+
+
+@pytest.mark.parametrize(
+    ("moved", "generation", "error", "asked"),
+    [
+        (0, -1, 0, 1),
+        (1, -1, 0, 2),
+        (9, -1, errors.NOT_COORDINATOR, 3),
+        (1, 4, errors.NOT_COORDINATOR, 1),
+    ],
+    ids=["never", "once", "always", "was in a generation"],
+)
+def test_a_static_member_joins_again_when_its_coordinator_has_moved(
+    moved: int, generation: int, error: int, asked: int
+) -> None:
+    joins: list[str] = []
+
+    def join(request: Any) -> Any:
+        joins.append(request.group_instance_id)
+        code = errors.NOT_COORDINATOR if len(joins) <= moved else 0
+        return response("JoinGroup", error_code=code, member_id="m1", generation_id=1)
+
+    described = response("DescribeGroups", groups=[{"group_id": "g", "group_state": "Empty"}])
+    wire, exchanger = wire_to(FindCoordinator=coordinator, JoinGroup=join, DescribeGroups=lambda _: described)
+    member = wire.member("g", instance_id="i1")
+    member.generation = generation
+    assert member.join().error == error
+    wire.settle()
+    assert (len(joins), exchanger.seen.count("DescribeGroups")) == (asked, min(moved, 2) if generation < 0 else 0)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.commits.drawn import as_told
+from brokertrial.suites.probe.coordinator_writes import has_written
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -111,6 +112,8 @@ def _over(act, groups, nodes):
     for topic in groups.topics:
         if topic not in groups.missing:
             groups.wire.await_topic(topic)
+    for group in groups.names:
+        has_written(groups.wire, group)
     groups.must_be_told_in_every_version()
 
 

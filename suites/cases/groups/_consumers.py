@@ -176,9 +176,7 @@ class Consumers(AskedGroup):
         follows; and the state follows from them.
         """
         self._notes_assignor(row)
-        rose = row.group_epoch > self.epoch or not self.must_rise
-        answer.must(rose, f"it is in {row.group_epoch} still, and a member reads others", "groups[0].group_epoch")
-        self.epoch, self.must_rise = row.group_epoch, False
+        self._has_risen(answer, row.group_epoch)
         ids, members = self.ids(), row.members
         owned = {each.member_id: _parts(each.assignment.topic_partitions) for each in members}
         told = {each.id: {part for part in each.owned if part[0] in ids} for each in self.members}
@@ -199,13 +197,18 @@ class Consumers(AskedGroup):
             return  # of a topic that is gone nothing is described (ConsumerGroupMember.topicPartitionsFromMap)
         answer.must(row.group_state == state, f"it is {row.group_state}: {where}; it must be {state}", "groups[0]")
 
+    def _has_risen(self, answer, epoch):
+        """Since it was looked at last, where a member has come to read other topics."""
+        rose = epoch > self.epoch or not self.must_rise
+        what = f"the group epoch is still {epoch}, although a member subscribes to other topics now"
+        answer.must(rose, what, "groups[0].group_epoch")
+        self.epoch, self.must_rise = epoch, False
+
     def _settled(self, answer, row):
         epochs = {each.epoch for each in self.present}
         same = not epochs or epochs == {row.group_epoch} == {row.assignment_epoch}
         answer.must(same, f"members are in {epochs}, the group in {row.group_epoch}", "groups[0].group_epoch")
-        rose = row.group_epoch > self.epoch or not self.must_rise
-        answer.must(rose, f"the epoch is {row.group_epoch} still, and a member reads others", "groups[0].group_epoch")
-        self.epoch, self.must_rise = row.group_epoch, False
+        self._has_risen(answer, row.group_epoch)
         state = "Stable" if len(self.present) == len(self.members) else "Reconciling"
         answer.must_have("groups[0].group_state", state)
         owned = {each.member_id: sorted(_parts(each.assignment.topic_partitions)) for each in row.members}

@@ -4,12 +4,10 @@ On several nodes the groups move to another node while theirs is down, and back 
 since Kafka moves leaders back when it likes (auto.leader.rebalance.enable), and what waits for an answer is lost then.
 """
 
-from itertools import count as numbers
-
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, has_written
 from brokertrial.suites.probe.preferred_leaders import Places, is_settled
 
 WITHIN_S = 30
-OFFSETS_TOPIC = "__consumer_offsets"
 
 
 def over(down, nodes, wire, groups, meanwhile):
@@ -34,35 +32,8 @@ def over(down, nodes, wire, groups, meanwhile):
         wire.until(lambda: is_settled(wire, count, away), within=WITHIN_S, what="each node leads what it led before")
     for each in lost:
         wire.forget_coordinator(each.name)
-        if copied:
-            has_written(wire, each.name)
+        has_written(wire, each.name)
         each.reloaded(answered=copied)
-
-
-def has_written(wire, group):
-    """Has the coordinator of a group write something, for another group.
-
-    Until then Kafka may tell what was committed when it began to read its log, and leave out the newest: a high
-    watermark that rises while it reads is ignored (CoordinatorRuntime.HighWatermarkListener).
-    """
-    told = wire.metadata(OFFSETS_TOPIC, *wire.made_topics).struct.topics
-    count = next((len(row.partitions) for row in told if row.name == OFFSETS_TOPIC), 0)
-    there = [row.name for row in told if row.name != OFFSETS_TOPIC and not row.error_code]
-    if not count or not there:
-        return
-    base = wire.name("beside")
-    beside = next(
-        name for name in (f"{base}-{number}" for number in numbers()) if _place(name, count) == _place(group, count)
-    )
-    wire.commit(beside, there[0], offset=1).must_succeed()
-
-
-def _place(group, count):
-    """The partition of a group's coordinator (Utils.abs of String.hashCode)."""
-    value = 0
-    for letter in group:
-        value = (31 * value + ord(letter)) % (1 << 32)
-    return (value if value < 1 << 31 else (1 << 32) - value) % (1 << 31) % count
 
 
 def _is_copied(wire):

@@ -2,6 +2,7 @@
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire.messages import request
 
 BEAT = "ConsumerGroupHeartbeat"
@@ -67,17 +68,13 @@ def who_comes_by_a_pattern_is_given_a_share(wire, topic_of, group, rng):
     One topic of six partitions; three members come in a drawn order, and two of them go.
     """
     topic = topic_of(partitions=PARTITIONS)
-    wishes = [
-        {"subscribed_topic_names": [topic]},
-        {"subscribed_topic_regex": topic},
-        {"subscribed_topic_regex": f"{topic}|{topic}"},
-    ]
+    wishes = [{}, {"topics": None, "regex": topic}, {"topics": None, "regex": f"{topic}|{topic}"}]
     members = []
     for wish in rng.sample(wishes, len(wishes)):
-        members.append(Subscriber(wire, group, topic, wish))
+        members.append(ConsumerGroupMember(wire, group, topic, **wish))
         _must_share(wire, members)
     for member in rng.sample(members, 2):
-        member.leave()
+        member.leave().must_succeed()
         members.remove(member)
         _must_share(wire, members)
 
@@ -88,35 +85,8 @@ def _must_share(wire, members):
 
     def shared():
         for member in members:
-            member.beat()
-        owned = [index for member in members for index in member.owned]
+            member.beat().must_succeed()
+        owned = [index for member in members for index in member.indexes]
         return sorted(owned) == list(range(PARTITIONS)) and all(len(member.owned) == each for member in members)
 
     wire.until(shared, within=WITHIN_S, what=f"each of {len(members)} members owns {each} of {PARTITIONS} partitions")
-
-
-class Subscriber:
-    """A member of KIP-848 of one topic, and what it says of its subscription when it joins."""
-
-    def __init__(self, wire, group, topic, wish):
-        self.wire, self.group, self.topic_id, self.wish = wire, group, wire.topic_id(topic), wish
-        self.id, self.epoch, self.owned = wire.name("m"), 0, []
-
-    def beat(self, epoch=None):
-        """One heartbeat; what it is given is taken over, and said the next time."""
-        joins = {"rebalance_timeout_ms": 60_000, **self.wish} if self.epoch == 0 else {}
-        asked = request(
-            BEAT,
-            group_id=self.group,
-            member_id=self.id,
-            member_epoch=self.epoch if epoch is None else epoch,
-            topic_partitions=[{"topic_id": self.topic_id, "partitions": self.owned}] if self.owned else [],
-            **joins,
-        )
-        told = self.wire.ask(asked, to=self.wire.coordinator(self.group)).must_succeed().struct
-        self.epoch = told.member_epoch
-        if told.assignment is not None:
-            self.owned = [index for row in told.assignment.topic_partitions for index in row.partitions]
-
-    def leave(self):
-        self.beat(epoch=-1)

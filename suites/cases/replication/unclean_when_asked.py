@@ -4,11 +4,12 @@ from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.cases.replication.elections import leads_again
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 PREFERRED, UNCLEAN = 0, 1
-TOPIC, SET, ALLOWED = 2, 0, "unclean.leader.election.enable"
+ALLOWED = "unclean.leader.election.enable"
 RESULT = "replica_election_results[0].partition_result[0].error_code"
 INTERVAL = "unclean.leader.election.interval.ms"
 """How often a controller looks for partitions that may have a leader so; five minutes, but for what a case chooses."""
