@@ -36,6 +36,8 @@ class SendAndRead(Workload):
     """Settings of the topic."""
     in_flight: int | None = None
     """Requests in flight on a connection; ONE_AT_A_TIME where leaders change."""
+    answer_within_ms: int | None = None
+    """How long producers wait for an answer; None: about a second longer than they let the leader wait for replicas."""
 
     @property
     def topics(self) -> tuple[TopicPlan, ...]:
@@ -78,6 +80,7 @@ class SendAndRead(Workload):
             size=self.size,
             compression=self.compression,
             in_flight=self.in_flight,
+            answer_within_ms=self.answer_within_ms,
         )
 
     def _read(self, context: WorkloadContext, number: int) -> None:

@@ -62,6 +62,7 @@ class RecordProducer:
         size: int = 64,
         compression: str = "none",
         in_flight: int | None = None,
+        answer_within_ms: int | None = None,
     ) -> None:
         self.context = context
         self.client = client
@@ -82,6 +83,8 @@ class RecordProducer:
             more["retries"] = retries
         if in_flight is not None:
             more["max.in.flight.requests.per.connection"] = in_flight
+        if answer_within_ms is not None:
+            more["socket.timeout.ms"] = answer_within_ms
         if transactional_id is not None:
             more |= {"transactional.id": transactional_id, "transaction.timeout.ms": TRANSACTION_MS}
             more["message.timeout.ms"] = TRANSACTION_MS - 5_000
