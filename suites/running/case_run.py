@@ -111,9 +111,11 @@ class CaseRun:
             with session.run_wide_faults.around(case) if session.run_wide_faults else contextlib.nullcontext():
                 outcome = session.attempt(case, self._number, member, went_away)
             session.interruption.check()
+            self._keep_failure(outcome)
             if member is None:
-                self._bring_back(outcome)
+                session.bring_back()
             outcome = liveness.after(outcome)
+            self._keep_failure(outcome)
             self.attempts.append(
                 attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
             )
@@ -129,14 +131,10 @@ class CaseRun:
             self.finish()
             raise
 
-    def _bring_back(self, outcome: Outcome) -> None:
-        """Every node serves again; where one never does, the run ends, and the failure that says so stands."""
-        try:
-            self._session.bring_back()
-        except BaseException:
-            if outcome.verdict is Verdict.FAIL:
-                self._outcome = outcome
-            raise
+    def _keep_failure(self, outcome: Outcome) -> None:
+        """What failed stands, also where a target that does not come back ends the run."""
+        if outcome.verdict is Verdict.FAIL:
+            self._outcome = outcome
 
     def finish(self) -> CaseResult:
         """The result, told to everybody."""

@@ -98,6 +98,7 @@ def test_the_checks_say_which_anomalies_stand_alone_and_which_harm():
     assert not {"high-watermark-regression", "late-takeover", "longest-gap", "no-progress"} & harms
 
 
+@pytest.mark.parametrize("ends_in", ["bring_back", "restore"])
 @pytest.mark.parametrize(
     ("outcome", "told"),
     [
@@ -105,12 +106,14 @@ def test_the_checks_say_which_anomalies_stand_alone_and_which_harm():
         (Outcome(Verdict.PASS), Verdict.INCONCLUSIVE),
     ],
 )
-def test_a_target_that_never_comes_back_takes_no_failure_with_it(outcome, told):
+def test_a_target_that_never_comes_back_takes_no_failure_with_it(outcome, told, ends_in):
     finished = []
     session = MagicMock(run_wide_faults=None, seed=1)
     session.liveness.lacking.return_value = None
     session.attempt.return_value = outcome
-    session.bring_back.side_effect = TargetNotReady("node 1 exited with status 1")
+    session.liveness.after.side_effect = lambda after: after
+    session.health.slowness.return_value = ()
+    getattr(session, ends_in).side_effect = TargetNotReady("node 1 exited with status 1")
     session.finish.side_effect = lambda case, began, attempts, last, number: finished.append(last.verdict)
     case_run = CaseRun(session, SimpleNamespace(id="area/name", needs=(), apis={}, features={}, since=None), 1, 1)
     with pytest.raises(TargetNotReady):
