@@ -59,17 +59,20 @@ def _said(case: Case, data: Path, nodes: int) -> Said:
     data.mkdir(parents=True)
     signal.setitimer(signal.ITIMER_REAL, LONGEST_S, AGAIN_S)
     try:
-        outcome = _tried(case, data) if nodes == 1 else tried_in_cluster(case, data, look=closing_look)
+        outcome, raised = _tried(case, data) if nodes == 1 else (tried_in_cluster(case, data, look=closing_look), None)
     except TooLong:
         return Said(case.id, Verdict.FAIL, f"the broker did not come back within {LONGEST_S} s")
     except Exception as error:  # noqa: BLE001 - the broker is in this process: what it raises ends the attempt
         return Said(case.id, Verdict.FAIL, f"the broker raised {type(error).__name__}: {error}")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+    if raised is not None and outcome.verdict is not Verdict.FAIL:
+        return Said(case.id, Verdict.FAIL, f"the broker raised in the background: {type(raised).__name__}: {raised}")
     return Said(case.id, outcome.verdict, outcome.reason.sentence if outcome.reason else "")
 
 
-def _tried(case: Case, data: Path) -> Outcome:
+def _tried(case: Case, data: Path) -> tuple[Outcome, BaseException | None]:
+    """What came of it, and what the broker raised that no request met: its log would show that."""
     world = InProcess(data)
     try:
         context = CaseContext(
@@ -77,7 +80,9 @@ def _tried(case: Case, data: Path) -> Outcome:
         )
         wire = Wire(world, context, [world.address])
         controls: Mapping[int, Any] = {NODE: world}
-        return attempt(case, wire, world, controls, lambda: True, None, closing_look, _situate(case, world, controls))
+        situate = _situate(case, world, controls)
+        outcome = attempt(case, wire, world, controls, lambda: True, None, closing_look, situate)
+        return outcome, next(iter(world.raised), None)
     finally:
         world.end()
 

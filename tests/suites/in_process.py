@@ -71,7 +71,10 @@ class InProcess:
     def __init__(self, data: Path, **settings: str) -> None:
         self._data, self._settings = data, settings
         self._chosen: Mapping[str, str] = {}
+        self.raised: list[BaseException] = []
+        """What no request met: a task of the background or a callback ended by it."""
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._kept)
         self._past_s = 0.0
         self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
         self._ns = 0
@@ -179,7 +182,15 @@ class InProcess:
             self._now.advance(0)
             await asyncio.sleep(0)
 
-        self._loop.run_until_complete(done())
+        try:
+            self._loop.run_until_complete(done())
+        except Exception as error:
+            self.raised.append(error)
+            raise
+
+    def _kept(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if isinstance(error := context.get("exception"), Exception):
+            self.raised.append(error)
 
 
 def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **settings: str) -> Outcome:
@@ -191,7 +202,10 @@ def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **set
         looks = look is not None
         case_context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=looks)
         wire = Wire(world, case_context, [world.address])
-        return attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
+        outcome = attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
+        if world.raised and not bug:
+            raise world.raised[0]  # a healthy broker has no such line in its log
+        return outcome
     finally:
         world.end()
         bugs.clear()
