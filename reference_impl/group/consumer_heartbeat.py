@@ -75,7 +75,7 @@ def heartbeat(
     group: ConsumerGroup, request: Heartbeat, topics: Catalogue, now: int, limits: ConsumerLimits
 ) -> Beat | Refusal:
     """A member joins, or shows that it is alive and what it owns; it is told its epoch and what changed for it."""
-    if len(group.members) >= limits.max_size and request.member_id not in group.members:
+    if len(group.members) >= limits.max_size and not _is_of(group, request):
         return Refusal(errors.GROUP_MAX_SIZE_REACHED, f"The consumer group has {limits.max_size} members already.")
     changes: list[GroupChange] = []
     found = _member(group, request, changes)
@@ -147,6 +147,11 @@ def resolved(group: ConsumerGroup, topics: Collection[str]) -> frozenset[str]:
     patterns = [Pattern(text) for text in {m.regex for m in group.members.values() if m.regex}]
     named = {name for m in group.members.values() for name in m.names if name in topics}
     return frozenset(named | {name for name in topics if any(p.matches(name) for p in patterns)})
+
+
+def _is_of(group: ConsumerGroup, request: Heartbeat) -> bool:
+    """By its id, or as the one who holds its instance id, who may be away."""
+    return request.member_id in group.members or (request.instance_id in group.static and not bugs.on("K24"))
 
 
 # -- members ---------------------------------------------------------------------------------------------------
