@@ -40,7 +40,7 @@ LEADER_UNSETTLED = (
 )
 #: A leader that is just elected may not know yet how far its followers have come (KIP-207).
 END_UNSETTLED = (*LEADER_UNSETTLED, errors.OFFSET_NOT_AVAILABLE)
-RETRY_S = 30.0
+RETRY_S, NO_NODE_PAUSE_S = 30.0, 0.5
 SOFTWARE = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
 """What ordinary clients say; a name of our own would tell a broker who asks."""
 OLD_METADATA_VERSION = 8
@@ -279,16 +279,6 @@ class Core(CaseConditions):
         view = self._topics.get(topic)
         return node is None or (view is not None and view.leaders.get(partition, -1) == node)
 
-    def led_together(self, topic: str, count: int) -> list[int]:
-        """So many partitions of a topic that one node leads; make `count * len(wire.nodes)` to be sure of them."""
-        by_leader: dict[int, list[int]] = {}
-        for partition in sorted(self.known_partitions(topic)):
-            led = by_leader.setdefault(self.leader(topic, partition), [])
-            led.append(partition)
-            if len(led) == count:
-                return led
-        raise Unclear("suite", f"no node leads {count} partitions of {topic}")
-
     def known_partitions(self, topic: str) -> dict[int, int]:
         """The partitions of a topic with their leaders, as Metadata showed them last; none if it is not known."""
         if topic not in self._topics:
@@ -316,8 +306,7 @@ class Core(CaseConditions):
     def leader_epoch(self, topic: str, partition: int = 0) -> int:
         """The leader epoch that Metadata shows for a partition now; -1 if it shows none."""
         self.refresh_metadata(topic)
-        view = self._topics.get(topic)
-        return view.epochs.get(partition, -1) if view else -1
+        return self.known_epoch(topic, partition)
 
     def known_epoch(self, topic: str, partition: int) -> int:
         """The leader epoch that Metadata showed last; -1 if it showed none."""
@@ -360,17 +349,23 @@ class Core(CaseConditions):
         return int(named.node_id)
 
     def refresh_metadata(self, topic: str | None = None) -> Struct:
-        """Asks any node for the cluster and, when named, one topic."""
+        """Asks any node for the cluster and, when named, one topic.
+
+        An answer without nodes (all are fenced for a moment) leaves those that are known, as in Kafka's NetworkClient.
+        """
         struct = self._metadata(topic)
-        self._brokers = {row.node_id: (row.host, row.port) for row in struct.brokers}
+        for _ in range(int(RETRY_S / NO_NODE_PAUSE_S)):
+            if struct.brokers or self._brokers:
+                break
+            self._exchanger.pause(NO_NODE_PAUSE_S)
+            struct = self._metadata(topic)
+        self._brokers = {row.node_id: (row.host, row.port) for row in struct.brokers} or self._brokers
+        if not self._brokers:
+            raise BrokerAtFault(f"Metadata names no node of the cluster (still so after {RETRY_S:.0f} s)")
         self._controller = struct.controller_id
         for row in struct.topics:
             if row.error_code == 0 and row.name is not None:
-                self._topics[row.name] = TopicView(
-                    row.topic_id,
-                    {part.partition_index: part.leader_id for part in row.partitions},
-                    {part.partition_index: part.leader_epoch for part in row.partitions},
-                )
+                self._topics[row.name] = TopicView.of(row)
             elif row.name is not None:
                 self._topics.pop(row.name, None)
         return struct

@@ -17,6 +17,12 @@ class TopicView(msgspec.Struct):
     leaders: dict[int, int]
     epochs: dict[int, int]
 
+    @classmethod
+    def of(cls, row: Struct) -> TopicView:
+        """From its row in Metadata."""
+        leaders = {part.partition_index: part.leader_id for part in row.partitions}
+        return cls(row.topic_id, leaders, {part.partition_index: part.leader_epoch for part in row.partitions})
+
 
 def renew_topic_ids(asked: Struct, known: Mapping[str, TopicView]) -> None:
     """Names topics by the ids that they have now: one may have been made again since the request was made."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from brokertrial.suites.probe.admin import AdminFamily
 from brokertrial.suites.probe.core import END_UNSETTLED
-from brokertrial.suites.probe.failures import NoResponse, NotApplicable
+from brokertrial.suites.probe.failures import NoResponse, NotApplicable, Unclear
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -150,3 +150,13 @@ class TopicsFamily(AdminFamily):
             refresh=lambda: self.refresh_metadata(topic),
             step="ends",
         ).must_succeed()
+
+    def led_together(self, topic: str, count: int) -> list[int]:
+        """So many partitions of a topic that one node leads; make `count * len(wire.nodes)` to be sure of them."""
+        by_leader: dict[int, list[int]] = {}
+        for partition in sorted(self.known_partitions(topic)):
+            led = by_leader.setdefault(self.leader(topic, partition), [])
+            led.append(partition)
+            if len(led) == count:
+                return led
+        raise Unclear("suite", f"no node leads {count} partitions of {topic}")
