@@ -30,6 +30,7 @@ LABELS = {
     "interrupted": "interrupted",
     "went-away": "broker went away once",  # one that somebody else runs closed its connections and refused new ones
     "crowded": "other cases were under way",  # an attempt that came to no verdict: the next one is made alone
+    "unsettled": "too busy to be judged",  # leaderships moved by themselves, or a member of ours fell silent
     "unreachable": "target unreachable",  # from this machine; it may not be the target's fault
     "slow-target": "target too slow",
     # not applicable: the target lacks what the case needs

@@ -26,8 +26,18 @@ from brokertrial.suites.probe.parts import with_parts
 from brokertrial.suites.probe.prerequisites import excused, step_of
 from brokertrial.suites.probe.produce import case_time
 from brokertrial.suites.probe.promptness import SLOW
+from brokertrial.suites.probe.silent_members import silent_member
 from brokertrial.suites.probe.situation import Situation
-from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, WENT_AWAY, Condition, gone, on_tape
+from brokertrial.suites.probe.target_condition import (
+    CROWDED,
+    DIED,
+    WELL,
+    WENT_AWAY,
+    Condition,
+    gone,
+    on_tape,
+    unsettled,
+)
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.probe.zookeeper import ZooKeeperReader
 from brokertrial.suites.result import Evidence, Outcome, Reason
@@ -121,6 +131,9 @@ def _judged_to_the_end(
     if outcome.verdict is Verdict.FAIL and case.situation is not None and (paused_s := _longest_pause_s(wire)) > LONG_S:
         long = f"no request could be sent for {paused_s:.0f} s, and members may have been expelled meanwhile"
         outcome = inconclusive(SLOW, f"{long}: {outcome.reason.sentence if outcome.reason else ''}")
+    failure = outcome.reason.sentence if outcome.reason else ""
+    if not nodes.hurt and (silent := silent_member(wire.traffic.exchanges or (), failure)):
+        outcome = unsettled(outcome, silent)
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)
     if undecided and not target.lives():

@@ -19,6 +19,10 @@ from brokertrial.suites.result import FATAL, Evidence, Failure, Outcome, Reason
 
 CROWDED = "crowded"
 """The reason of an attempt that came to no verdict because others were under way: the next one is made alone."""
+UNSETTLED = "unsettled"
+"""The reason of an attempt whose failure says nothing of the broker: the machine was too busy for the cluster or us."""
+MOVES = frozenset({"ElectLeaders", "AlterPartitionReassignments", "UnregisterBroker"})
+"""What a case asks for that moves leaderships itself."""
 THIS_CASE = "this case"
 """Stands in a sentence for the request that did it, as far as that can be told."""
 DIED = f"the target died of {THIS_CASE}"
@@ -40,8 +44,9 @@ FOLLOWS = (*FATAL, "no-answer")
 class Condition(msgspec.Struct, frozen=True):
     """What was found, as it is kept on a tape."""
 
-    kind: Literal["well", "died", "away", "sick", "crowded"] = "well"
-    """`crowded`: it died or fell sick while several cases were under way, this one among them."""
+    kind: Literal["well", "died", "away", "sick", "crowded", "unsettled"] = "well"
+    """`crowded`: it died or fell sick while several cases were under way, this one among them; `unsettled`: leaderships
+    moved, and nobody had asked for it."""
     sentence: str = ""
     since_ns: int = 0
     """When it died, where that was seen."""
@@ -56,8 +61,10 @@ class Condition(msgspec.Struct, frozen=True):
         if self.kind == "well":
             return outcome
         if self.kind == "crowded":
-            harmed = any(one.harms for one in outcome.failures) or any(one.harms for one in outcome.anomalies)
-            return outcome if harmed and outcome.verdict is Verdict.FAIL else inconclusive(CROWDED, self.sentence)
+            return outcome if _harmed(outcome) else inconclusive(CROWDED, self.sentence)
+        if self.kind == "unsettled":
+            moves_itself = traffic is not None and traffic.apis & MOVES
+            return outcome if moves_itself else unsettled(outcome, f"leaderships moved by themselves: {self.sentence}")
         guilty = self._guilty(traffic) if traffic is not None else []
         evidence = tuple(line for sent in guilty for line in sent.evidence(NOTES[self.kind])) or outcome.evidence
         names = " or ".join(dict.fromkeys(sent.name for sent in guilty))
@@ -80,6 +87,20 @@ class Condition(msgspec.Struct, frozen=True):
 
     def _guilty(self, traffic: Traffic) -> list[SentFrame]:
         return traffic.suspects() if self.kind == "sick" else traffic.under_way(self.since_ns)
+
+
+def _harmed(outcome: Outcome) -> bool:
+    """Whether it failed, and a record was harmed."""
+    harms = any(one.harms for one in outcome.failures) or any(one.harms for one in outcome.anomalies)
+    return harms and outcome.verdict is Verdict.FAIL
+
+
+def unsettled(outcome: Outcome, why: str) -> Outcome:
+    """A failure without harm to a record, in view of what may be its cause: it is tried again."""
+    if outcome.verdict is not Verdict.FAIL or _harmed(outcome):
+        return outcome
+    sentence = f"{why}; {outcome.reason.sentence}" if outcome.reason else why
+    return inconclusive(UNSETTLED, sentence, outcome.evidence)
 
 
 WELL = Condition()

@@ -79,6 +79,8 @@ class Traffic:
         self._sent: deque[SentFrame] = deque(maxlen=KEPT)
         self.exchanges: list[PendingExchange] | None = None
         """Every request of the case, with its answer; None where nobody wants them."""
+        self.apis: set[str] = set()
+        """Whatever was asked for."""
         self.raw = False
         """Whether bytes were sent that are no request."""
 
@@ -95,8 +97,10 @@ class Traffic:
         self._number += 1
         if asked is None:
             self.raw = True
-        elif self.exchanges is not None:
-            self.exchanges.append(asked)
+        else:
+            self.apis.add(asked.request._api)
+            if self.exchanges is not None:
+                self.exchanges.append(asked)
         self._ns = max(ns, self._ns + 1)
         self._sent.append(SentFrame(self._number, connection, where, frame, what, asked, self._ns))
         return self._number

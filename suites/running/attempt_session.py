@@ -15,6 +15,7 @@ from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.permission_check import RunPermissions
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.cluster_moves import ClusterMoves
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.targets import Target
@@ -33,6 +34,7 @@ class AttemptSession(Protocol):
     offer: TargetSupport
     set_up: ClusterSettings
     permissions: RunPermissions
+    cluster_moves: ClusterMoves
     interruption: Interruption
     results: list[CaseResult]
     toxiproxies: Toxiproxies | None

@@ -52,6 +52,7 @@ from brokertrial.suites.running.cleanup import (
     names_on,
     remove_created,
 )
+from brokertrial.suites.running.cluster_moves import ClusterMoves
 from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
@@ -112,6 +113,7 @@ class TargetSession:
         self.names = NameJournal(run_dir)
         self.metadata_version = CaseContext("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
+        self.cluster_moves = ClusterMoves(lambda: self.unrecorded("moves"))
         edited = run_wide_faults is not None and run_wide_faults.refute
         self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
         self.required: tuple[str, ...] = ()
@@ -261,6 +263,8 @@ class TargetSession:
             self.case_context(case.id, number, member, went_away), situation=case.situation
         )
         liveness = member or self.liveness
+        if case.hurts or case.kind == "trial" or case.situation is not None:
+            self.cluster_moves.forget()
         try:
             in_network = NETWORK in case.needs or not lines_are_enough(case, self.toxiproxies)
             if in_network and not self._has_sound_network():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.run_case import Situate, attempt
+from brokertrial.suites.probe.target_condition import Condition
 from brokertrial.suites.probe.transcript import TranscriptWriter
 from brokertrial.suites.probe.zookeeper import ZooKeeperReader
 from brokertrial.suites.result import Outcome
@@ -38,7 +39,7 @@ def attempt_wire(
         tape = TranscriptWriter(recorder)
         exchanger = LiveExchanger(tape, session.interruption.wake)
         wire = session.probe(case_context, exchanger)
-        look = None if liveness.blind else liveness.look
+        look = None if liveness.blind else _look(session, case, liveness)
         zookeeper = ZooKeeperReader(session.target.zookeeper)
         alive = session.target.alive
         try:
@@ -56,6 +57,19 @@ def attempt_wire(
             tape.close()
             session.permissions.learn(wire.permissions)
             session.tidy(wire)
+
+
+def _look(session: AttemptSession, case: Case, liveness: Liveness | CrowdMember) -> Callable[[], Condition]:
+    """How the target fares after the case, and on several nodes whether leaderships moved that it did not move."""
+    if case.hurts or case.situation is not None or session.offer.nodes == 1:
+        return liveness.look
+    before = session.cluster_moves.known()
+
+    def look() -> Condition:
+        found, moved = liveness.look(), session.cluster_moves.since(before)
+        return Condition("unsettled", moved) if moved and found.kind == "well" else found
+
+    return look
 
 
 def _situate(
