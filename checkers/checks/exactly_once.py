@@ -6,7 +6,8 @@
 
 A copy is a record sent with `derived_from` in a transaction; what a read_committed reader was shown counts, an aborted
 copy does not. Outside transactions twice is right, and `at-least-once` judges. A copy can be lost only of an input that
-a committed transaction's offsets have passed, and only where the output was read to its end at read_committed.
+a committed transaction's offsets have passed, and only where the output was read to its end at read_committed: where a
+transaction is open still, what comes after it is hidden and not lost.
 Source: KIP-98, "consume-transform-produce"; KIP-447; catalogue txn-013.
 """
 
@@ -22,7 +23,7 @@ SUBJECT = "SELECT DISTINCT s.history FROM sent s WHERE s.derived_from IS NOT NUL
 OTHERWISE = "nothing was copied in transactions"
 GAPS = """
     SELECT DISTINCT s.history, s.topic, s.partition FROM sent s
-    LEFT JOIN committed_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
+    LEFT JOIN stable_to_the_end f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
     WHERE s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND s.partition >= 0 AND f.topic IS NULL
     """
 WITHHELD = "{topic}-{partition} was not read to its end at read_committed"
@@ -49,7 +50,7 @@ QUERY = """
             JOIN sent s ON s.history = e.history AND s.derived_from = e.value AND s.txn IS NOT NULL
             WHERE e.history = i.history AND e.topic = i.topic AND e.partition = i.partition)
         AND NOT EXISTS (SELECT 1 FROM sent s
-            LEFT JOIN committed_reads f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
+            LEFT JOIN stable_to_the_end f ON f.history = s.history AND f.topic = s.topic AND f.partition = s.partition
             WHERE s.history = i.history AND s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND f.topic IS NULL)
     GROUP BY i.history, i.topic, i.partition, i.log_offset, i.value, i.op
     """

@@ -36,6 +36,12 @@ RELATIONS = {
         SELECT e.history, e.topic, e.partition, MAX(e.log_offset) AS log_end FROM events e
         WHERE e.kind = 'final-read-committed' GROUP BY e.history, e.topic, e.partition
         """),
+    # Partitions whose last stable offset was their end then: no open transaction hid anything.
+    "stable_to_the_end": Relation("""
+        SELECT f.history, f.topic, f.partition FROM committed_reads f
+        LEFT JOIN final_reads u ON u.history = f.history AND u.topic = f.topic AND u.partition = f.partition
+        WHERE u.log_end IS NULL OR f.log_end >= u.log_end
+        """),
     # Acknowledged records that were not copies themselves, in partitions of which something was copied.
     "inputs": Relation("""
         SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op FROM sent s

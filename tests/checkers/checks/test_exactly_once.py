@@ -6,7 +6,7 @@ import pytest
 
 from brokertrial.histories.rows import Record
 from tests.checkers.oracle.commits import FOREVER, committed, writes
-from tests.checkers.oracle.delivery import committed_reads
+from tests.checkers.oracle.delivery import committed_reads, final_reads
 from tests.checkers.oracle.facts import Facts, OracleRow
 from tests.checkers.wounds import Expected, Wound
 
@@ -52,7 +52,10 @@ def oracle(facts: Facts) -> Iterator[OracleRow]:
 
 
 def _all_read(facts: Facts, copies: list[Record]) -> bool:
-    return {(row.topic, row.partition) for row in copies} <= committed_reads(facts).keys()
+    """No copy may be hidden: not by a read that is missing, and not by a transaction that is open still."""
+    ends, stable = final_reads(facts), committed_reads(facts)
+    places = {(row.topic, row.partition) for row in copies}
+    return all(place in stable and stable[place] >= ends.get(place, 0) for place in places)
 
 
 def _is_copied_from(row: Record, inputs: list[Record], copies: list[Record]) -> bool:
@@ -148,3 +151,17 @@ def test_an_output_that_was_not_read_to_its_end_withholds_the_pass(copying):
     copying.read((0, 110), client="c", partition=1)
 
     assert "exactly-once" in copying.judge("exactly-once").inconclusive
+
+
+@pytest.mark.parametrize(("stable", "decided"), [(4, True), (2, False)])
+def test_what_an_open_transaction_hides_is_not_lost(copying, stable, decided):
+    copies(copying, 10, 110, 0, 1)
+    ended(copying, 1, 1)
+    copies(copying, 11, 111, 3, 2)
+    ended(copying, 2, 2)
+    copying.event("final-read", topic="t", partition=1, offset=4)
+    finally_read(copying, (0, 110), end=stable)
+    judged = copying.judge("exactly-once")
+
+    assert ("exactly-once" in judged.inconclusive) is not decided
+    assert [each.name for each in copying.anomalies("exactly-once")] == (["lost-copy"] if decided else [])
