@@ -90,6 +90,8 @@ class WorkloadContext:
         self.hung_calls: list[str] = []
         self.writers: list[Abandonable] = []
         """All producers there ever were."""
+        self.taken_over: set[str] = set()
+        """Transactional ids that a fresh client holds for now: ours that were fenced wait, and do not fence it."""
         self.next_stream = itertools.count(1).__next__
         self.next_txn = itertools.count(1).__next__
         self.next_commit = itertools.count(1).__next__

@@ -122,7 +122,7 @@ class Fresh:
         """Takes over the id, which ends what it left open; commits one transaction and aborts another."""
         client = self._client(transactional_id=transactional_id)
         values = self._context.value_range()
-        with self._trying(f"ran a transaction of {transactional_id}") as wire:
+        with self._holding(transactional_id), self._trying(f"ran a transaction of {transactional_id}") as wire:
             producer = wire.producer(transactional_id)
             for commit in (True, False):
                 txn = self._context.next_txn()
@@ -134,6 +134,15 @@ class Fresh:
                 kind = "commit_txn" if commit else "abort_txn"
                 with self._context.call(kind, client, transactional_id=transactional_id, txn=txn):
                     (producer.commit() if commit else producer.abort()).must_succeed()
+
+    @contextlib.contextmanager
+    def _holding(self, transactional_id: str) -> Iterator[None]:
+        """No client of ours takes the id back meanwhile."""
+        self._context.taken_over.add(transactional_id)
+        try:
+            yield
+        finally:
+            self._context.taken_over.discard(transactional_id)
 
     # the steps
 

@@ -15,6 +15,7 @@ from brokertrial.suites.workloads.writer import RecordProducer
 CALL_S = 10.0
 FLUSH_S = 2.0
 RETRIES = 12
+WAIT_S = 0.1
 
 
 class TransactionalSession:
@@ -121,6 +122,8 @@ class TransactionalSessions:
         if self._session is not None and self._session.over:
             self._end()
         if self._session is None:
+            if self._transactional_id in self._context.taken_over and not self._context.stopping.wait(WAIT_S):
+                return None
             self._life += 1
             name = self._client if self._life == 1 else f"{self._client}.{self._life}"
             session = TransactionalSession(self._context, name, self._transactional_id)
