@@ -15,6 +15,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS
 from brokertrial.reference_impl.group.commits import commit_refusal
 from brokertrial.reference_impl.group.layout import CommittedOffset
 from brokertrial.wire import errors
@@ -101,12 +102,18 @@ def store(
             offsets.append((each.topic, each.partition, each.value))
     in_part = producer[0] >= 0 and 0 < len(offsets) < len(wanted)
     size = sum(_length(value.metadata) for _, _, value in offsets)
-    if (size > 1 << 14 and bugs.on("K17")) or (size > 1 << 19 and bugs.on("K19")):
+    if (size > 1 << 14 and bugs.on("K17")) or (size > 1 << 19 and bugs.on("K19")) or _too_large(context):
         for each in wanted:
             each.line["error_code"] = errors.UNKNOWN_SERVER_ERROR
         return
     if offsets and not (in_part and bugs.on("K12")):
         context.node.groups.commit(group_id, offsets, producer)
+
+
+def _too_large(context: Context) -> bool:
+    """Never: what is written takes as much memory as it has bytes, however large a batch may be."""
+    own = context.node.partition(CONSUMER_OFFSETS, 0)
+    return bugs.on("K25") and own is not None and own.rules.max_message_bytes > 1 << 28
 
 
 def _length(metadata: str) -> int:

@@ -33,7 +33,7 @@ from brokertrial.reference_impl.group.consumer_effects import (
     SavedTarget,
     SavedTargetEpoch,
 )
-from brokertrial.reference_impl.group.reconciliation import reconciled
+from brokertrial.reference_impl.group.reconciliation import reconciled, without
 from brokertrial.reference_impl.patterns import Pattern
 from brokertrial.wire import errors
 
@@ -93,6 +93,8 @@ def heartbeat(
         _retarget(group, topics, changes)
     target = group.target.get(updated.member_id, NOTHING)
     after = reconciled(updated, group.assignment_epoch, target, group.owners, request.owned)
+    if _reads_others(found, updated):
+        after = without(after, _may_own(updated, topics))
     if after != updated:
         changes.append(SavedProgress(after))
         group.put(after)
@@ -308,6 +310,11 @@ def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange
             changes.append(SavedTarget(member_id, parts))
     group.assignment_epoch = group.epoch
     changes.append(SavedTargetEpoch(group.epoch))
+
+
+def _reads_others(before: ConsumerMember, after: ConsumerMember) -> bool:
+    """Whether it must be told of topics that it has given up, however far it is on its way to its target."""
+    return (after.names != before.names and not bugs.on("K26")) or (after.regex != before.regex and not bugs.on("K27"))
 
 
 def _may_own(member: ConsumerMember, topics: Catalogue) -> Parts:

@@ -29,6 +29,14 @@ def reconciled(
     return _next(member, member.epoch, target_epoch, target, owners, owned)
 
 
+def without(member: ConsumerMember, readable: Parts) -> ConsumerMember:
+    """The member without partitions of topics that it has given up: those it has to say that it owns no more."""
+    given_up = member.assigned - readable
+    if not given_up:
+        return member
+    return _moved(member, member.epoch, MemberState.UNREVOKED, member.assigned - given_up, member.revoking | given_up)
+
+
 def _next(
     member: ConsumerMember, epoch: int, target_epoch: int, target: Parts, owners: Mapping[OwnedPartition, str],
     owned: Parts | None,
