@@ -138,10 +138,14 @@ class BrokerMembership:
             topics=[{"topic": METADATA_TOPIC, "partitions": [wanted]}],
         )  # fmt: skip
         part = (await connection.call(asked, METADATA_VERSION)).responses[0].partitions[0]
+        was_away = part.high_watermark - journal.end > 100
         for batch in records.batches(part.records or b""):
             for record in batch.records():
                 if record.offset == journal.end and record.value is not None:
-                    journal.follow(bytes(record.value))
+                    text = bytes(record.value)
+                    if was_away and b'"topic_deleted"' in text and bugs.on("K29"):
+                        text = b'{"kind":"cluster","id":"%s"}' % journal.image.cluster_id.encode()
+                    journal.follow(text)
                     await asyncio.sleep(0)  # a record may mean much work: signs of life go out in between
         self._applied.set()
         end: int = part.high_watermark

@@ -36,6 +36,8 @@ _ROWS = [
     Setting("auto.leader.rebalance.enable", "boolean", "true"),
     Setting("leader.imbalance.check.interval.seconds", "long", "300", low=1),
     Setting("unclean.leader.election.interval.ms", "long", "1000", low=1, doc="fast: Kafka's default is 300000"),
+    Setting("metadata.log.max.record.bytes.between.snapshots", "long", "20971520", low=1, doc="no effect: all is kept"),
+    Setting("metadata.max.retention.bytes", "long", "104857600", doc="no effect: all is kept"),
     # fetch
     Setting("fetch.max.bytes", "int", "57671680", low=1024),
     Setting("max.incremental.fetch.session.cache.slots", "int", "1000", low=0),
