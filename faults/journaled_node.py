@@ -48,6 +48,12 @@ class JournaledVictim:
     def pid(self) -> int | None:
         return self._node_control.pid
 
+    @property
+    def ended_when_asked(self) -> bool | None:
+        """Whether it ended by itself when it was last asked to; None where that is not known."""
+        found: bool | None = getattr(self._node_control, "ended_when_asked", None)
+        return found
+
     def kill(self) -> None:
         self._will("down")
         self._node_control.kill()

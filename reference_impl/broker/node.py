@@ -1,12 +1,12 @@
 """One node: what it owns, how it starts and stops. One event loop, no threads, no locks.
 
 Alone, it is a cluster of its own: the controller is in it, and its journal is the cluster's. In a cluster it is a
-broker, which follows the metadata log of a controller elsewhere (`membership`), or that controller, which has no
-replicas. Everything else is the same.
+broker, which follows the metadata log of a controller elsewhere (`membership`), or that controller: no replicas.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import uuid
@@ -228,6 +228,8 @@ class Node:
         except OSError as error:  # without its marker the next start reads everything again
             log.warning("not a clean stop: %s", error)
         self.journal.close()
+        if self.config["log.segment.delete.delay.ms"] == 0 and bugs.on("K30"):
+            await asyncio.Event().wait()
 
     def _housekeeping(self) -> None:
         self.replicas.open_late()

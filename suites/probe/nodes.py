@@ -21,6 +21,10 @@ def _told(node_control: NodeControl, measure: Callable[[int], int | None]) -> st
     return "" if found is None else str(found)
 
 
+def _killed(node_control: NodeControl | None) -> str:
+    return "killed" if getattr(node_control, "ended_when_asked", None) is False else ""
+
+
 def _choose(settings: Mapping[str, str], node_control: NodeControl) -> None:
     if not isinstance(node_control, TakesSettings):
         raise TypeError("it cannot be started with other settings")
@@ -78,6 +82,12 @@ class Nodes:
         self.hurt = True
         self._down.append(node)
         self._do("terminate", node, lambda node_control: node_control.terminate())
+
+    def must_end(self, node: int) -> None:
+        """Asks it to stop; it must end by itself in the time that its target gives it, after which it is killed."""
+        self.terminate(node)
+        killed = self._exchanger.act(f"ended {node}", partial(_killed, self._node_controls.get(node)))
+        self._wire.must(not killed, f"node {node} was asked to stop, did not end, and had to be killed")
 
     def start(self, node: int) -> None:
         """Starts a stopped node with its data; a node that does not come back fails the case."""

@@ -29,6 +29,8 @@ from brokertrial.suites.result import Outcome
 NODE = 1
 STEP_S = 0.05
 SPINS = 3
+STOPS_WITHIN_S = 2.0
+"""In earnest: a node that waits for something else than the time of here never ends."""
 NOW_MS = 1_700_000_000_123
 
 
@@ -76,6 +78,7 @@ class InProcess:
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._kept)
         self._past_s = 0.0
+        self.ended_when_asked = True
         self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
         self._ns = 0
         self.tape: list[TranscriptEntry] = []
@@ -147,7 +150,14 @@ class InProcess:
         self._node.journal.close()
 
     def terminate(self) -> None:
-        self._run(self._node.stop)
+        self.ended_when_asked = True
+        self._run(self._stopped)
+
+    async def _stopped(self) -> None:
+        try:
+            await asyncio.wait_for(self._node.stop(), STOPS_WITHIN_S)
+        except TimeoutError:
+            self.ended_when_asked = False
 
     def restart(self) -> None:
         self._past_s += self._now.monotonic()
