@@ -337,9 +337,10 @@ class Node:
         return None
 
     def ask_for_topic(self, name: str) -> None:
-        """Has the controller make a topic on first use; nobody waits for it."""
+        """Has the controller make a topic on first use, as this node's settings have it; nobody waits for it."""
         assert self.membership is not None
-        self._topic_requests.ask(self.membership, name, -1, -1, {})
+        count, factor = self.config["num.partitions"], self.config["default.replication.factor"]
+        self._topic_requests.ask(self.membership, name, count, factor, {})
 
     def allocate_producer_ids(self, count: int) -> int:
         """The first of a block of producer ids that nobody will ever get again; durable."""

@@ -11,6 +11,8 @@ _ROWS = [
     Setting("queued.max.request.bytes", "long", str(256 << 20), low=1, doc="Kafka's default is -1, no limit"),
     Setting("connections.max.idle.ms", "long", "600000"),
     Setting("max.connections", "int", str(INT_MAX), low=0, dynamic=True),
+    # what the process is; given by how it is started
+    Setting("process.roles", "list", ""),
     # topics
     Setting("auto.create.topics.enable", "boolean", "true"),
     Setting("delete.topic.enable", "boolean", "true"),

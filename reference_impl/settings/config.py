@@ -40,6 +40,8 @@ class BrokerConfig:
                 hint = nearest(name, BROKER_SETTINGS)
                 raise InvalidSetting(f"there is no broker setting {name!r}. {hint}".rstrip())
             BROKER_SETTINGS[name].parse(text)
+        roles = "controller" if self.controller_only else "broker" if self.controller else "broker,controller"
+        self.settings = {"process.roles": roles, **self.settings}
 
     def text(self, name: str) -> str:
         """The value in force as text: altered here or for all brokers, given at the start, or the default."""

@@ -6,6 +6,8 @@ from brokertrial.suites.probe.admin import BROKER, DELETE, SET
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire import errors
 
+MADE_ON_USE = "auto.create.topics.enable"
+OF_CONTROLLERS = ("delete.topic.enable",)
 STATIC, WITHIN_S, HOUR_MS = 4, 20, 3_600_000
 ALL, ANOTHER = "", "log.cleaner.delete.retention.ms"
 """A setting of the same logs that is changed while the brokers run."""
@@ -64,8 +66,9 @@ class StartedWith:
         self.wire.init_producer_id(self.wire.name("x"), timeout_ms=most).must_succeed()
 
     def num_partitions(self, name):
+        """Of a topic made on use: CreateTopics goes by what the controller was started with."""
         topic = self.wire.name("t")
-        self.wire.create_topic(topic, partitions=-1).must_succeed()
+        self.wire.metadata(topic, create=True).examined = True  # it is on its way
         self.wire.await_topic(topic)
         told = self.wire.metadata(topic).must_succeed()
         told.must(len(told.struct.topics[0].partitions) == self.number(name), f"{name} is {self.values[name]}")
@@ -153,10 +156,11 @@ def what_brokers_are_started_with_is_in_force(wire, rng, nodes):
 
     Those that the brokers know, with drawn values.
     """
-    known = {name: wire.setting(name) for name in (*VALUES, *RETENTION)}
+    known = {name: wire.setting(name) for name in (*VALUES, *RETENTION, MADE_ON_USE)}
     names = [name for name in VALUES if known[name] is not None and _is_offered(wire, name)]
     kept_by = rng.choice(["log.retention.ms"] if known["log.retention.hours"] is None else list(RETENTION))
     values = {name: rng.choice({**VALUES, **RETENTION}[name]) for name in (*names, kept_by)}
+    values[MADE_ON_USE] = "true"
     nodes.start_with(values)
     _must_be_told(wire, values)
     started = StartedWith(wire, values)
@@ -180,4 +184,6 @@ def _must_be_told(wire, values):
 
 
 def _is_offered(wire, name):
+    if name in OF_CONTROLLERS and "controller" not in (wire.setting("process.roles") or "controller"):
+        return False  # its brokers alone are started with it
     return name != "group.consumer.max.size" or wire.features.get("group.version", 0) >= 1
