@@ -193,8 +193,7 @@ class Node:
         self._clean_marker = self.config.data / "clean-shutdown"
         clean = self._clean_marker.exists()
         self._clean_marker.unlink(missing_ok=True)
-        alone = self.membership is None and not self.config.controller_only
-        if alone:
+        if self.membership is None and not self.config.controller_only:
             self.journal.write({"kind": "start"})
         if not bugs.on("T10"):
             self._take_settings()

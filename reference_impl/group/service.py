@@ -135,7 +135,8 @@ class GroupService:
         answer: asyncio.Future[JoinResult] = asyncio.get_running_loop().create_future()
         consumers = self.consumer.find(group_id)
         if consumers is not None:
-            if consumers.members and not bugs.on("S03"):
+            away = bugs.on("W16") and all(member.epoch < 0 for member in consumers.members.values())
+            if consumers.members and not away and not bugs.on("S03"):
                 answer.set_result(JoinResult(answer, errors.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
                 return answer
             self.consumer.delete(consumers)
@@ -352,7 +353,12 @@ class GroupService:
         for group in list(self._groups.values()):
             offsets = self.offsets_of(group.group_id)
             try:
-                self.forget(group.group_id, retention.expired(group, offsets, self._node.clock.now_ms(), keep_ms))
+                expired = retention.expired(group, offsets, self._node.clock.now_ms(), keep_ms)
+                if bugs.on("W17"):
+                    for key in expired:
+                        offsets.replay(key, None, -1, -1)
+                else:
+                    self.forget(group.group_id, expired)
                 if retention.spent(group, offsets):
                     self.delete(group.group_id)
             except Rejected as rejected:

@@ -237,7 +237,7 @@ class Replicas:
 
     def remove_replaced(self) -> None:
         """Before a start: deletes the data of topics that were deleted and made again while this broker was down."""
-        for topic in self._node.topics.all():
+        for topic in () if bugs.on("W19") else self._node.topics.all():
             for index in range(topic.partitions):
                 marker = self._folder(topic.name, index) / _TOPIC_ID
                 if marker.exists() and marker.read_text("ascii") not in ("", str(topic.id)):

@@ -13,6 +13,7 @@ from brokertrial.suites.cases.commits._expiring import (
     WITHIN_S,
     ExpiringGroup,
 )
+from brokertrial.suites.probe.coordinator_writes import has_written
 
 CHECKS, MINUTES = "offsets.retention.check.interval.ms", "offsets.retention.minutes"
 OFTEN = {
@@ -23,7 +24,7 @@ OFTEN = {
 }
 APIS = {"OffsetCommit": 2, "OffsetFetch": 2, "JoinGroup": 2, "TxnOffsetCommit": 0, "ListGroups": 0}
 OVERDUE_MS = SHORT_MS + 3 * LOOKS_MS
-MINUTE_MS = 60_000
+MINUTE_MS, SELDOM_MS = 60_000, "3600000"
 AWAY_MS, EARLY_MS = 30_000, 45_000
 """Since the commits: when a member goes, and until when nothing may be gone."""
 
@@ -33,7 +34,7 @@ AWAY_MS, EARLY_MS = 30_000, 45_000
     guarantees=["cmt-013", "txn-012", "cmt-002"],
     apis=APIS,
     needs=["chosen-settings", "started", "partitions", "kill", "terminate", "restart"],
-    detects=["V60", "V61", "V63"],
+    detects=["V60", "V61", "V63", "W17"],
 )
 def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng, nodes):
     """An offset that a client committed for a time (OffsetCommit v2 to v4) MUST be gone some time after it, over a
@@ -78,6 +79,13 @@ def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng,
     for group in rng.sample(groups, 4):
         group.commit_some()
     _must_all_be_so(wire, groups)
+
+    nodes.start_with({**OFTEN, CHECKS: SELDOM_MS})  # what has expired stays so without another look
+    for topic in (used, left):
+        wire.await_topic(topic)
+    for group in groups:
+        has_written(wire, group.name)
+        wire.eventually(group.must_be_so, within=WITHIN_S)
 
 
 def _must_all_be_so(wire, groups):

@@ -79,7 +79,7 @@ class OldMember:
     apis={BEAT: 1, "ConsumerGroupDescribe": 0, "JoinGroup": 5, "SyncGroup": 3, "ListGroups": 5},
     features={"group.version": 1},
     needs=["chosen-settings", "started", "partitions", "terminate", "restart"],
-    detects=["S03"],
+    detects=["S03", "W16"],
 )
 def members_of_both_protocols_meet_as_the_policy_says(wire, topic_of, rng, nodes):
     """Where group.consumer.migration.policy allows it, classic members and those of KIP-848 MUST share a group, each
@@ -119,12 +119,25 @@ def _classic_comes(wire, policy, topic):
     if policy == DISABLED:
         old.member.join().must_be_refused(*NOT_THIS_KIND)
         modern.beat().must_have("member_epoch", epoch)
+        _comes_while_all_are_away(wire, topic)
         return
     old.join()
     _share(wire, modern, old)
     modern.leave().must_succeed()
     after = "consumer" if policy == UPGRADE else "classic"
     wire.eventually(lambda: _must_be_of(wire, group, after), within=WITHIN_S)
+
+
+def _comes_while_all_are_away(wire, topic):
+    """A static member that left for a restart is of the group still: its partitions wait for it."""
+    group = wire.name("g")
+    away = _settled_alone(wire, group, topic, instance_id="i-2")
+    had = away.indexes
+    away.leave(AWAY).must_succeed()
+    OldMember(wire, group, topic).member.join().must_be_refused(*NOT_THIS_KIND)
+    back = ConsumerGroupMember(wire, group, topic, instance_id="i-2")
+    back.beat().must_succeed()
+    wire.must(back.indexes == had, f"it had {had} and is given {back.indexes}")
 
 
 def _modern_comes(wire, policy, topic):
@@ -192,8 +205,8 @@ def _must_read(wire, group, topics):
     return rows[0]
 
 
-def _settled_alone(wire, group, topic):
-    modern = ConsumerGroupMember(wire, group, topic)
+def _settled_alone(wire, group, topic, **wishes):
+    modern = ConsumerGroupMember(wire, group, topic, **wishes)
     modern.beat().must_succeed()
     reconcile(modern, partitions=len(wire.metadata(topic).must_succeed().struct.topics[0].partitions))
     return modern

@@ -1,10 +1,13 @@
 """Topics and partitions that are made while a node is dead: on whom they are, who leads them, and who is in sync."""
 
+from itertools import count
+
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
+MORE = 8
 ALONE = {"min.insync.replicas": "1"}
 """One that is alive is enough, whatever the cluster's default is."""
 REFUSED = errors.INVALID_REPLICA_ASSIGNMENT
@@ -14,42 +17,49 @@ REFUSED = errors.INVALID_REPLICA_ASSIGNMENT
     "replication/placed-while-a-node-is-away",
     guarantees=["adm-004", "adm-007", "kraft-005", "repl-002"],
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "kill", "restart"],
-    apis={"CreateTopics": 5, "CreatePartitions": 0, "Metadata": 5, "ElectLeaders": 1},
-    detects=["X04", "X05"],
+    apis={"CreateTopics": 5, "CreatePartitions": 0, "Metadata": 5, "ElectLeaders": 1, "AlterPartitionReassignments": 0},
+    detects=["X04", "X05", "W19"],
 )
 def only_the_living_lead_and_are_in_sync(wire, nodes, rng):
     """A partition that is placed while a node is dead, by hand or by the cluster, MUST be on the nodes asked for, led
     by the first of them that is alive, with all that are alive in sync and no other, and be of use at once; one on
     dead nodes alone MUST be refused (39). Once the node is back, it MUST be in sync wherever it is a replica.
 
-    Several topics in one request, partitions added to what was there before, and a topic deleted and made again by its
-    name: when the node that was away leads it, nothing of the old one is in it.
+    Several topics in one request, partitions added to what was there before, and topics deleted and made again by their
+    names: when the node that was away leads them, nothing of the old ones is in them.
     """
     everyone = list(wire.nodes)
     made = PlacedTopics(wire, rng, everyone)
     dead = rng.choice(everyone)
     alive = [node for node in everyone if node != dead]
-    grown, again = made.before(rng.choice(alive)), wire.name("again")
-    made.by_hand(again, [dead, *alive])
+    grown, first, last = made.before(rng.choice(alive)), wire.name("first"), wire.name("last")
+    replaced = {first: [dead, *alive], last: [*alive, dead]}
+    for topic, on in replaced.items():
+        made.by_hand(topic, on)
     made.must_be_as_placed(everyone)
+    for topic in replaced:
+        for _ in range(MORE):  # than its successor has when the node is back
+            made.write(topic)
     nodes.kill(dead)
     wire.until(
         lambda: all(dead not in _brokers(wire, node) for node in alive),
         within=WITHIN_S,
         what=f"each node that is alive has dead node {dead} among the brokers no more",
     )
-    wire.refresh_metadata(again)
     made.dead = dead
     made.several_at_once()
     made.by_the_cluster()
-    wire.delete_topic(again).must_succeed()
-    made.by_hand(again, [dead, *alive])
+    for topic, on in replaced.items():
+        wire.refresh_metadata(topic)
+        wire.delete_topic(topic).must_succeed()
+        made.by_hand(topic, on)
     made.grow(grown)
     made.must_be_as_placed(alive)
     nodes.start(dead)
     made.dead = None
     made.must_be_as_placed(everyone)
-    for topic in (again, *made.led_by(dead)):
+    made.reorder(last, [dead, *alive])
+    for topic in dict.fromkeys((*replaced, *made.led_by(dead))):
         wire.until(lambda of=topic: _leads_again(wire, of, dead), within=WITHIN_S, what=f"node {dead} leads {topic}")
     made.must_be_as_placed(everyone)
 
@@ -62,6 +72,7 @@ class PlacedTopics:
         self.dead = None
         self.producer = wire.producer()
         self.placed = {}
+        self.numbers = count()
         self.held = {}
         """(topic, partition) -> the values it holds."""
 
@@ -78,6 +89,14 @@ class PlacedTopics:
         self.placed[topic] = [on]
         self.held.pop((topic, 0), None)
 
+    def reorder(self, topic, on):
+        """The same replicas in this order: another is to lead."""
+        parts = [{"partition_index": 0, "replicas": on}]
+        topics = [{"name": topic, "partitions": parts}]
+        asked = request("AlterPartitionReassignments", timeout_ms=10_000, topics=topics)
+        self.wire.ask(asked, to=self.wire.controller).must_succeed()
+        self.placed[topic] = [on]
+
     def led_by(self, node):
         """The topics whose first partition has this node as its first replica, and others."""
         firsts = {topic: on[0] for topic, on in self.placed.items() if not isinstance(on[0], int)}
@@ -87,9 +106,9 @@ class PlacedTopics:
         """By hand, in one request; those of which a partition is on the dead node alone are refused, the rest made."""
         wanted = {}
         for number in range(5):
-            count = self.rng.randint(1, 3)
+            copies = self.rng.randint(1, 3)
             wanted[self.wire.name(f"made-{number}")] = [
-                self.rng.sample(self.everyone, count) for _ in range(self.rng.randint(1, 3))
+                self.rng.sample(self.everyone, copies) for _ in range(self.rng.randint(1, 3))
             ]
         wanted[self.wire.name("nowhere")] = [[self.dead]]
         wanted[self.wire.name("partly")] = [[next(n for n in self.everyone if n != self.dead)], [self.dead]]
@@ -103,10 +122,10 @@ class PlacedTopics:
 
     def by_the_cluster(self):
         """With as many replicas as there are nodes, dead ones too; with fewer, on those that are alive."""
-        for count in (1, 2, 3):
-            topic = self.wire.name(f"chosen-{count}")
-            self.wire.create_topic(topic, partitions=4, replicas=count, configs=ALONE).must_succeed()
-            self.placed[topic] = [count] * 4
+        for copies in (1, 2, 3):
+            topic = self.wire.name(f"chosen-{copies}")
+            self.wire.create_topic(topic, partitions=4, replicas=copies, configs=ALONE).must_succeed()
+            self.placed[topic] = [copies] * 4
 
     def grow(self, topics):
         for topic in topics:
@@ -142,15 +161,19 @@ class PlacedTopics:
         for topic, partitions in self.placed.items():
             wire.refresh_metadata(topic)
             for index in range(len(partitions)):
-                kept = self.held.setdefault((topic, index), [])
-                self._write(topic, index, f"{len(kept)}").must_be_at(len(kept))
-                kept.append(f"{len(kept)}")
-                wire.read_all(topic, index).must_hold(*kept)
+                self.write(topic, index)
+                wire.read_all(topic, index).must_hold(*self.held[topic, index])
 
-    def _write(self, topic, index, value):
+    def write(self, topic, index=0):
+        """One more record, like none that was there before."""
+        kept, value = self.held.setdefault((topic, index), []), f"{next(self.numbers)}"
+        self._write(topic, index, value, len(kept)).must_be_at(len(kept))
+        kept.append(value)
+
+    def _write(self, topic, index, value, sequence):
         """A leader may not know yet that enough replicas are in sync again (19): nothing was written. One that hands
         over while it waits for them refuses what is written: sent again it is known by its sequence."""
-        written = self.producer.batch(value, sequence=int(value))
+        written = self.producer.batch(value, sequence=sequence)
 
         def taken():
             told = self.wire.produce(topic, written, index)
