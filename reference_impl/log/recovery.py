@@ -154,7 +154,7 @@ def restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:
     active = log.segments
     for header, segment, position in log.walk(begin) if begin < log.end_offset else ():
         log.segments = [segment]  # an aborted transaction is indexed in the segment of its marker
-        if header.base_offset >= begin:
+        if header.last_offset >= begin:  # the log may begin within a batch, and within its transaction
             body = segment.pread(header.size if header.is_control else HEADER_SIZE, position)
             log.follow(body, header, index_aborted=segment in rebuilt)
     log.segments = active

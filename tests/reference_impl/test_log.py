@@ -152,6 +152,19 @@ def test_producers_and_open_transactions_survive_a_crash(tmp_path: Path) -> None
     third.close(clean=False)
 
 
+def test_a_transaction_that_the_log_begins_within_stays_aborted_after_a_kill(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogSettings(), T, clean=True)
+    append(log, batch(4, 0, pid=1, seq=0, txn=True))
+    marker(log, 1, "ABORT")  # offset 4
+    append(log, batch(2, 5))
+    log.advance_start(3)
+    log.close(clean=False)
+    again = open_log(tmp_path, LogSettings(), T, clean=False)
+    assert again.start_offset == 3
+    assert [(a.producer_id, a.first_offset) for a in again.aborted(3, again.end_offset)] == [(1, 0)]
+    again.close(clean=False)
+
+
 def test_aborted_transactions_touch_only_what_they_overlap(tmp_path: Path) -> None:
     log = open_log(tmp_path, LogSettings(), T, clean=True)
     append(log, batch(2, 0, pid=1, seq=0, txn=True))
