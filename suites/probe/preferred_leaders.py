@@ -13,7 +13,7 @@ from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotAppl
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire.messages import Struct, request
 
-WITHIN_S = 30.0
+WITHIN_S, AGAIN_WITHIN_S = 30.0, 60.0
 ELECTION_MS = 5_000
 PREFERRED = 0
 
@@ -37,6 +37,14 @@ def restore_preferred_leaders(wire: Wire, nodes: int, *, of_all: bool = False) -
     finally:
         wire.drop_lines()
     return None
+
+
+def await_leaders(wire: Wire, within: float = AGAIN_WITHIN_S) -> None:
+    """Waits until each node leads what it led before: what is under way when a leader moves back is done twice, or
+    answered as if it had not been done.
+    """
+    count, away = len(wire.nodes), Places()
+    wire.until(lambda: is_settled(wire, count, away, of_all=True), within=within, what="each node leads as before")
 
 
 def is_settled(wire: Wire, nodes: int, away: Places, of_all: bool = False) -> bool:

@@ -21,8 +21,8 @@ WITH_NETWORK = pytest.mark.skipif("network" not in offered_here(), reason="no ne
 GIVEN_UP = {"lost-write", "unseen", "offset-reuse", "dedup-ack"}
 
 
-def result(target: str, runs: Path) -> CaseResult:
-    (found,) = run(RunOptions(target, select=(CASE,), runs=str(runs), seed=1)).results
+def result(target: str, runs: Path, seed: int = 1) -> CaseResult:
+    (found,) = run(RunOptions(target, select=(CASE,), runs=str(runs), seed=seed)).results
     return found
 
 
@@ -34,8 +34,14 @@ def test_an_isolated_leader_is_no_danger_to_a_healthy_cluster(tmp_path: Path) ->
 
 @WITH_NETWORK
 def test_a_leader_that_decides_alone_is_caught(tmp_path: Path) -> None:
-    found = result("reference:3?mutant=B09", tmp_path)
-    assert found.is_failure and {anomaly.name for anomaly in found.anomalies} & GIVEN_UP, found
+    """In one of three runs: where both cores are taken, the leader's answer may come when the clients have left."""
+    seen = []
+    for seed in (1, 2, 3):
+        found = result("reference:3?mutant=B09", tmp_path / str(seed), seed)
+        seen.append((found.verdict, found.reason, {anomaly.name for anomaly in found.anomalies}))
+        if found.is_failure and seen[-1][2] & GIVEN_UP:
+            return
+    raise AssertionError(f"in three runs it was not caught: {seen}")
 
 
 def test_where_namespaces_are_forbidden_the_trial_is_not_applicable(

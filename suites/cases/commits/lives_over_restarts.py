@@ -5,6 +5,7 @@ from functools import partial
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 
 GROUPS, ROUNDS, WITHIN_S = 5, 3, 20
 PLAIN, STAGED, CLASSIC, MODERN = "plain", "staged", "classic", "modern"
@@ -46,6 +47,7 @@ def what_an_id_was_before_is_no_hindrance(wire, topic_of, rng, nodes):
                 one.lives(rng.choice(one.without_members()), number * 10 + 1)
             one.must_have_its_offset()
         act(nodes.of_group(chosen.name))
+        await_leaders(wire)
         for one in ids:
             has_written(wire, one.name)
             wire.eventually(one.must_have_its_offset, within=WITHIN_S)

@@ -2,12 +2,11 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
-from brokertrial.suites.probe.preferred_leaders import is_settled
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 APIS = {"WriteTxnMarkers": 1, "AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeProducers": 0, "InitProducerId": 0}
-SETTLED_S = 60
 WITHIN_S, UNKNOWN, OLD_MS, LATER_MS = 20, 99, 20_000, 1 << 62
 ROWS = "topics[0].partitions[0].active_producers"
 STEPS = (*["send"] * 3, *["markers"] * 5, "again", "raise", *["open"] * 2, *["end"] * 2)
@@ -87,7 +86,7 @@ class MarkedLogs:
             getattr(self, f"_step_{step}")(pick, place)
             if turn in acts:
                 acts[turn](nodes.of(place[0], place[1]))
-                self._await_leaders()
+                await_leaders(self.wire)
                 for topic in dict.fromkeys(topic for topic, _ in self.ends):
                     self.wire.await_topic(topic)
                 for each in self.ends:
@@ -98,13 +97,6 @@ class MarkedLogs:
         for place, values in self.values.items():
             self._must_be_told(place)
             self.wire.read_all(*place, isolation=COMMITTED).must_hold(*values)
-
-    def _await_leaders(self):
-        """Each node leads what it led: a marker that is under way when a leader moves is written twice."""
-        count, away = len(self.wire.nodes), dict[str, list[int]]()
-        self.wire.until(
-            lambda: is_settled(self.wire, count, away, of_all=True), within=SETTLED_S, what="each node leads as before"
-        )
 
     # what plain producers do
 
