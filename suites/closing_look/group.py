@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from brokertrial.suites.closing_look.partition import VIA
 from brokertrial.suites.closing_look.subjects import Place
 from brokertrial.suites.probe.commits import Committed
+from brokertrial.suites.probe.coordinator_writes import has_written
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -17,15 +18,23 @@ STATES_SINCE = 4
 
 
 class GroupLook:
-    """One group, once. Raises what is false."""
+    """One group, once. Raises what is false.
 
-    def __init__(self, wire: Wire, group: str, acknowledged: Mapping[Place, int]) -> None:
+    `coordinator_moved`: it may have; what a new one reports is a moment old until it has written.
+    """
+
+    def __init__(
+        self, wire: Wire, group: str, acknowledged: Mapping[Place, int], coordinator_moved: bool = False
+    ) -> None:
         self._wire = wire
         self._group = group
         self._acknowledged = acknowledged
+        self._coordinator_moved = coordinator_moved
 
     def judge(self) -> None:
         """All questions; the first answer that does not fit is raised."""
+        if self._coordinator_moved:
+            has_written(self._wire, self._group)
         self._judge_offsets()
         if self._wire.versions("DescribeGroups") and self._wire.versions("ListGroups"):
             self._judge_lists()

@@ -50,7 +50,7 @@ def closing_look(wire: Wire, undisturbed: bool) -> None:
         _coordinators_agree_with_themselves(wire, exchanges)
     wire.drop_lines()
     found = subjects(exchanges, wire.made_topics, wire.made_groups, wire.topic_ids)
-    for what, judge in _looks(wire, found):
+    for what, judge in _looks(wire, found, undisturbed):
         with wire.part(f"{PART} {what}"):
             _until_it_fits(wire, what, judge)
 
@@ -99,14 +99,14 @@ def _lacks_permission(error: StatementFalse) -> bool:
     return any(f"{errors.name(code)} ({code})" in error.sentence for code in RESOURCES)
 
 
-def _looks(wire: Wire, found: Subjects) -> Iterator[tuple[str, Callable[[], None]]]:
+def _looks(wire: Wire, found: Subjects, undisturbed: bool) -> Iterator[tuple[str, Callable[[], None]]]:
     for topic in found.topics[:MOST_SUBJECTS]:
         wire.refresh_metadata(topic)
         for partition in sorted(wire.known_partitions(topic))[:MOST_PARTITIONS]:
             yield f"{topic}-{partition}", PartitionLook(wire, topic, partition, _is_compacted(wire, topic)).judge
     demanded = {} if OFFSETS_RETENTION in wire.chosen_settings else found.acknowledged
     for group in found.groups[:MOST_SUBJECTS] if wire.versions("OffsetFetch") else ():
-        yield f"group {group}", GroupLook(wire, group, demanded.get(group, {})).judge
+        yield f"group {group}", GroupLook(wire, group, demanded.get(group, {}), not undisturbed).judge
     if all(map(wire.versions, PRODUCERS)):
         for transactional_id in found.transactional_ids[:MOST_SUBJECTS]:
             yield f"transactional id {transactional_id}", TransactionLook(wire, transactional_id).judge
