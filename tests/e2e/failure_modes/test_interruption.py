@@ -16,7 +16,7 @@ import pytest
 from brokertrial.wire.ports import free_ports
 from tests.e2e.failure_modes.runs import COMMAND, begun, ended, only_run, until
 
-SOON_S = 25.0
+SOON_S = 45.0
 """One answer that is waited for in vain takes nearly as long, and there are many to wait for."""
 NODE = [sys.executable, "-P", "-m", "brokertrial.reference_impl", "node", "--node-id=1"]
 
