@@ -111,7 +111,7 @@ def store(
 
 
 def _too_large(context: Context) -> bool:
-    """Never: what is written takes as much memory as it has bytes, however large a batch may be."""
+    """Never in a healthy broker: how large a batch may be says nothing of how large one is (a planted bug, K25)."""
     own = context.node.partition(CONSUMER_OFFSETS, 0)
     return bugs.on("K25") and own is not None and own.rules.max_message_bytes > 1 << 28
 

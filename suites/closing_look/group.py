@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from brokertrial.suites.closing_look.partition import VIA
 from brokertrial.suites.closing_look.subjects import Place
 from brokertrial.suites.probe.commits import Committed
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -34,7 +34,7 @@ class GroupLook:
     def judge(self) -> None:
         """All questions; the first answer that does not fit is raised."""
         if self._coordinator_moved:
-            has_written(self._wire, self._group)
+            make_coordinator_write(self._wire, self._group)
         self._judge_offsets()
         if self._wire.versions("DescribeGroups") and self._wire.versions("ListGroups"):
             self._judge_lists()

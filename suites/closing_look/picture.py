@@ -24,7 +24,7 @@ from brokertrial.suites.closing_look.partition import MOST_RECORDS, VIA
 from brokertrial.suites.closing_look.subjects import Place, subjects
 from brokertrial.suites.probe.admin import TOPIC
 from brokertrial.suites.probe.answer import Response
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.suites.probe.fetch import COMMITTED
 from brokertrial.suites.probe.list_offsets import Listed
 from brokertrial.suites.probe.wire import Wire
@@ -193,7 +193,7 @@ def _partition(wire: Wire, topic: str, index: int, compacted: bool, made: Cluste
 
 
 def _committed(wire: Wire, group: str, made: ClusterPicture) -> dict[Place, int]:
-    has_written(wire, group)
+    make_coordinator_write(wire, group)
     answer = wire.committed_all(group, via=VIA)
     made.answers[f"group {group}"] = (answer,)
     if answer.error in (errors.GROUP_ID_NOT_FOUND, errors.INVALID_GROUP_ID):

@@ -14,7 +14,7 @@ from brokertrial.suites.probe.wire import Wire
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-def has_written(wire: Wire, group: str) -> None:
+def make_coordinator_write(wire: Wire, group: str) -> None:
     """Commits for another group of the same partition, on clusters where coordinators move."""
     if len(wire.nodes) == 1 or not wire.versions("OffsetCommit"):
         return

@@ -39,12 +39,16 @@ def restore_preferred_leaders(wire: Wire, nodes: int, *, of_all: bool = False) -
     return None
 
 
-def await_leaders(wire: Wire, within: float = AGAIN_WITHIN_S) -> None:
-    """Waits until each node leads what it led before: what is under way when a leader moves back is done twice, or
-    answered as if it had not been done.
+def await_leaders(wire: Wire, *, of_all: bool = False) -> None:
+    """Waits until each node leads what it led before, of the broker's own topics or of all.
+
+    What is under way when a leader moves back is done twice, or answered as if it had not been done.
     """
     count, away = len(wire.nodes), Places()
-    wire.until(lambda: is_settled(wire, count, away, of_all=True), within=within, what="each node leads as before")
+    if count > 1:
+        wire.until(
+            lambda: is_settled(wire, count, away, of_all), within=AGAIN_WITHIN_S, what="each node leads as before"
+        )
 
 
 def is_settled(wire: Wire, nodes: int, away: Places, of_all: bool = False) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from brokertrial.suites.probe.fitting import fitted
 from brokertrial.suites.targets.base import TargetNotReady, TargetProblem
 from brokertrial.wire import errors
 from brokertrial.wire.apis import by_name
@@ -21,8 +22,6 @@ PATIENT_S = 20.0
 """Who only takes his time is alive."""
 _PAUSE_S = 0.05
 Result = TypeVar("Result")
-_MAY_MAKE_NONE = 4
-"""The version of Metadata from which a client may ask that no topic be made."""
 _METADATA = 8
 """Readiness asks in a version that every broker gets right; whether it gets the newest right is a case's question."""
 
@@ -56,8 +55,8 @@ def ask(address: tuple[str, int], timeout_s: float = 2.0) -> NodeReport:
     with _connected(address, timeout_s) as connection:
         offered, garbled = _answered("ApiVersions", lambda: _offered(connection))
         version = min(_newest(offered, "Metadata"), _METADATA)
-        makes_none = {"allow_auto_topic_creation": False} if version >= _MAY_MAKE_NONE else {}
-        cluster = _call(connection, request("Metadata", topics=[], **makes_none), version)
+        names_all = request("Metadata", topics=[], allow_auto_topic_creation=False)
+        cluster = _call(connection, fitted(names_all, version), version)
         told = _newest(offered, "ApiVersions") >= 3 and not garbled
         hello = _call(connection, api_versions_request(), 3) if told else None
     brokers = {node.node_id: (node.host, node.port) for node in cluster.brokers}

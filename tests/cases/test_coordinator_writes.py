@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, has_written
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, make_coordinator_write
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ class FakeWire:
 
 def test_another_group_of_the_same_partition_is_written_for() -> None:
     wire = FakeWire(nodes=3)
-    has_written(wire, "mine")
+    make_coordinator_write(wire, "mine")
     ((group, answer),) = wire.commits
     assert group != "mine" and coordinator_partition(group, 3) == coordinator_partition("mine", 3)
     assert answer.topic == "t" != OFFSETS_TOPIC
@@ -55,5 +55,5 @@ def test_another_group_of_the_same_partition_is_written_for() -> None:
 
 @pytest.mark.parametrize("wire", [FakeWire(nodes=1), FakeWire(nodes=3, apis=())], ids=["one node", "no commits"])
 def test_nothing_is_written_where_no_coordinator_moves_or_nothing_is_committed(wire: FakeWire) -> None:
-    has_written(wire, "mine")
+    make_coordinator_write(wire, "mine")
     assert not wire.commits

@@ -11,6 +11,8 @@ AWAY_S, WITHIN_S = 75, 60
 """Apache Kafka looks once a minute for what may go of its metadata log."""
 ALL, ONE, OTHER, OF_BROKERS = "", "retention.ms", "max.message.bytes", "max.connections"
 UNKNOWN = (errors.UNKNOWN_TOPIC_OR_PARTITION, errors.INVALID_TOPIC_EXCEPTION)
+OF_TOPIC, OF_ALL = 1, 3
+"""Where a setting comes from: of the topic itself, of all brokers."""
 ALONE = {"min.insync.replicas": "1"}
 
 
@@ -178,9 +180,6 @@ class ToldCluster:
             for index in range(count):
                 self.wire.produce(topic, producer.batch("x", sequence=0), index).must_be_at(0)
                 self.wire.read_all(topic, index).must_hold("x")
-
-
-OF_TOPIC, OF_ALL = 1, 3
 
 
 def _changed(row, keys):

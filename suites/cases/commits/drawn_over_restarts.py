@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.commits.drawn import as_told
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -113,7 +113,7 @@ def _over(act, groups, nodes):
         if topic not in groups.missing:
             groups.wire.await_topic(topic)
     for group in groups.names:
-        has_written(groups.wire, group)
+        make_coordinator_write(groups.wire, group)
     groups.must_be_told_in_every_version()
 
 

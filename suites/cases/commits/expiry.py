@@ -13,7 +13,7 @@ from brokertrial.suites.cases.commits._expiring import (
     WITHIN_S,
     ExpiringGroup,
 )
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 
 CHECKS, MINUTES = "offsets.retention.check.interval.ms", "offsets.retention.minutes"
 OFTEN = {
@@ -84,7 +84,7 @@ def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng,
     for topic in (used, left):
         wire.await_topic(topic)
     for group in groups:
-        has_written(wire, group.name)
+        make_coordinator_write(wire, group.name)
         wire.eventually(group.must_be_so, within=WITHIN_S)
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 
 GROUPS, ROUNDS, WITHIN_S = 5, 3, 20
@@ -49,7 +49,7 @@ def what_an_id_was_before_is_no_hindrance(wire, topic_of, rng, nodes):
         act(nodes.of_group(chosen.name))
         await_leaders(wire)
         for one in ids:
-            has_written(wire, one.name)
+            make_coordinator_write(wire, one.name)
             wire.eventually(one.must_have_its_offset, within=WITHIN_S)
     for one in ids:
         for offset in (98, 99):

@@ -1,7 +1,7 @@
 """A coordinator of groups hands them to another node and gets them back, while both live."""
 
-from brokertrial.suites.cases.replication._handing_over import OFFSETS_TOPIC, hand_over, must_not_be_known_to
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.cases.replication._handing_over import hand_over, must_not_be_known_to
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
 from brokertrial.wire.messages import request
 
 WITHIN_S = 30
@@ -22,7 +22,7 @@ def handed_over(nodes, wire, groups, rng, meanwhile):
         for each in gone:
             _must_be_at(wire, each.name, former, to)
         for each in gone:
-            has_written(wire, each.name)
+            make_coordinator_write(wire, each.name)
             each.reloaded(answered=True)
         for each in gone:
             meanwhile(each)

@@ -4,8 +4,8 @@ On several nodes the groups move to another node while theirs is down, and back 
 since Kafka moves leaders back when it likes (auto.leader.rebalance.enable), and what waits for an answer is lost then.
 """
 
-from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, has_written
-from brokertrial.suites.probe.preferred_leaders import Places, is_settled
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 
 WITHIN_S = 30
 
@@ -17,22 +17,21 @@ def over(down, nodes, wire, groups, meanwhile):
     """
     node = nodes.of_group(groups[0].name)
     lost = [each for each in groups if nodes.of_group(each.name) == node]
-    count, copied = len(wire.nodes), _is_copied(wire)
+    copied = _is_copied(wire)
     down(node)
     if copied:
         for each in lost:
             wire.until(lambda each=each: nodes.of_group(each.name) != node, within=WITHIN_S, what="another coordinates")
-            has_written(wire, each.name)
+            make_coordinator_write(wire, each.name)
             each.reloaded(answered=False)
         for each in lost:
             meanwhile(each)
     nodes.start(node)
     if copied:
-        away: Places = {}
-        wire.until(lambda: is_settled(wire, count, away), within=WITHIN_S, what="each node leads what it led before")
+        await_leaders(wire)
     for each in lost:
         wire.forget_coordinator(each.name)
-        has_written(wire, each.name)
+        make_coordinator_write(wire, each.name)
         each.reloaded(answered=copied)
 
 

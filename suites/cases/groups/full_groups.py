@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
-from brokertrial.suites.probe.preferred_leaders import Places, is_settled
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -26,12 +26,8 @@ def a_static_member_is_of_the_group_while_it_is_away(wire, topic_of, rng, nodes)
     One to three members, of which one or more are static, away one by one and all at once.
     """
     size = rng.randint(1, 3)
-    count = len(wire.nodes)
     nodes.start_with({SIZE: str(size)})
-    away: Places = {}
-    wire.until(
-        lambda: count == 1 or is_settled(wire, count, away), within=WITHIN_S, what="each node leads what it led before"
-    )
+    await_leaders(wire)
     topic, group = topic_of(partitions=PARTITIONS), wire.name("g")
     names = ["i-0", *(rng.choice((None, f"i-{number}")) for number in range(1, size))]
     members = [ConsumerGroupMember(wire, group, topic, instance_id=name) for name in names]

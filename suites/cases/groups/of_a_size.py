@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
-from brokertrial.suites.probe.preferred_leaders import Places, is_settled
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 
 SIZE, DELAY = "group.max.size", "group.initial.rebalance.delay.ms"
@@ -66,12 +66,8 @@ def who_is_one_too_many_is_refused(wire, group, rng, nodes):
 
 def _start_with(wire, nodes, settings):
     """Until nothing moves any more: who waits for a generation is told so by a coordinator that moves."""
-    count = len(wire.nodes)
     nodes.start_with(settings)
-    away: Places = {}
-    wire.until(
-        lambda: count == 1 or is_settled(wire, count, away), within=30, what="each node leads what it led before"
-    )
+    await_leaders(wire)
 
 
 def _asks_again(member):

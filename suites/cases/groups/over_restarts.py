@@ -4,7 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.admin import GROUP, SET
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
-from brokertrial.suites.probe.coordinator_writes import has_written
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.wire import errors
 
 NEEDS = ("kill", "terminate", "restart")
@@ -49,7 +49,7 @@ def static_members_outlive_their_coordinator(wire, nodes, group):
 
 
 def _must_be_described(wire, group, members):
-    has_written(wire, group)
+    make_coordinator_write(wire, group)
     answer = wire.describe_group(group).must_succeed()
     row = answer.struct.groups[0]
     found = {each.member_id: (each.group_instance_id, bytes(each.member_assignment)) for each in row.members}

@@ -9,7 +9,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 WITHIN_S = 60
-OFFSETS_TOPIC, STATE_TOPIC = "__consumer_offsets", "__transaction_state"
+STATE_TOPIC = "__transaction_state"
 ELSEWHERE = (errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE, errors.COORDINATOR_LOAD_IN_PROGRESS)
 APIS = {"AlterPartitionReassignments": 0, "ElectLeaders": 1}
 

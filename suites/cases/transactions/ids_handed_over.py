@@ -3,12 +3,12 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._handing_over import APIS as MOVES
 from brokertrial.suites.cases.replication._handing_over import (
-    OFFSETS_TOPIC,
     STATE_TOPIC,
     hand_over,
     must_not_be_known_to,
 )
 from brokertrial.suites.cases.transactions._drawn_ids import APIS, STEPS, DrawnIds
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC
 from brokertrial.wire.messages import request
 
 TRANSACTION = 1

@@ -86,7 +86,7 @@ class MarkedLogs:
             getattr(self, f"_step_{step}")(pick, place)
             if turn in acts:
                 acts[turn](nodes.of(place[0], place[1]))
-                await_leaders(self.wire)
+                await_leaders(self.wire, of_all=True)
                 for topic in dict.fromkeys(topic for topic, _ in self.ends):
                     self.wire.await_topic(topic)
                 for each in self.ends:
