@@ -167,6 +167,14 @@ def all_change_the_assignor(one):
         one.beat(member, assignor=one.assignor)
 
 
+def keeps_its_assignor(one):
+    """One that is not the default, also where nobody names it again."""
+    all_come_back(one)
+    one.assignor = "uniform"
+    all_change_the_assignor(one)
+    one.settle()
+
+
 def unsubscribes(one):
     """It reads nothing any more, and stays."""
     one.beat(one.rng.choice(one.present), owned=one.rng.random() < 0.5, names=[], regex="")

@@ -7,6 +7,7 @@ from brokertrial.suites.cases.groups._consumers_steps import (
     comes,
     comes_back_otherwise,
     commits,
+    keeps_its_assignor,
     made_again_alike,
     refused,
     steps_of,
@@ -14,7 +15,7 @@ from brokertrial.suites.cases.groups._consumers_steps import (
 from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 
 STEPS = 60
-RARE = (comes_back_otherwise, made_again_alike, changes_its_rack)
+RARE = (comes_back_otherwise, made_again_alike, changes_its_rack, keeps_its_assignor)
 """Each at a drawn turn."""
 
 
