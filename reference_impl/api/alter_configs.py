@@ -18,6 +18,8 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
+LONGEST = 32_767
+"""Characters of a value; metadata records hold no longer one (KAFKA-18907)."""
 
 
 @handles("AlterConfigs", 0, 2, forwarded=True)
@@ -123,7 +125,10 @@ def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str
     items = [item for item in current.split(",") if item]
     named = [item.strip() for item in entry.value.split(",") if item.strip()]
     if entry.config_operation == APPEND:
-        items += [item for item in named if item not in items]
+        items += [item for item in named if item not in items or bugs.on("Z05")]
     else:
-        items = [item for item in items if item not in named]
-    return ",".join(items)
+        away = named[:1] if bugs.on("Z06") else named
+        items = [item for item in items if item not in away]
+    if len(combined := ",".join(items)) > LONGEST and not bugs.on("Z08"):
+        return WrongSetting(errors.INVALID_CONFIG, f"The configuration value cannot exceed {LONGEST} characters.")
+    return current if bugs.on("Z07") and not combined else combined

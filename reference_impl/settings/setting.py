@@ -33,6 +33,7 @@ class Setting:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    form: str = ""  # what each item of a list looks like
     synonym: str = ""  # the broker setting that gives a topic setting its default
     doc: str = ""
     dynamic: bool = False  # may be altered while the broker runs
@@ -92,6 +93,9 @@ class Setting:
                     f"Invalid value {text} for configuration {self.name}: "
                     f"Value must be no more than {_plain(self.high)}"
                 )
+        items = value if isinstance(value, list) and self.form and value != ["*"] else []
+        if not all(re.fullmatch(self.form, item) for item in items):
+            raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: an item is no {self.form}")
         if self.choices:
             for item in value if isinstance(value, list) else [str(value)]:
                 if item not in self.choices:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from brokertrial.reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
 
 _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+_REPLICA = "([0-9]+:[0-9]+)?"
+"""Partition and node, or nothing (ThrottledReplicaListValidator)."""
 
 _ROWS = [
     Setting("cleanup.policy", "list", "delete", choices=("compact", "delete"), synonym="log.cleanup.policy"),
@@ -17,9 +19,9 @@ _ROWS = [
     Setting("file.delete.delay.ms", "long", "60000", low=0, synonym="log.segment.delete.delay.ms"),
     Setting("flush.messages", "long", str(LONG_MAX), low=1, synonym="log.flush.interval.messages"),
     Setting("flush.ms", "long", str(LONG_MAX), low=0, synonym="log.flush.interval.ms"),
-    Setting("follower.replication.throttled.replicas", "list", ""),
+    Setting("follower.replication.throttled.replicas", "list", "", form=_REPLICA),
     Setting("index.interval.bytes", "int", "4096", low=0, synonym="log.index.interval.bytes"),
-    Setting("leader.replication.throttled.replicas", "list", ""),
+    Setting("leader.replication.throttled.replicas", "list", "", form=_REPLICA),
     Setting("local.retention.bytes", "long", "-2", low=-2, synonym="log.local.retention.bytes"),
     Setting("local.retention.ms", "long", "-2", low=-2, synonym="log.local.retention.ms"),
     Setting("max.compaction.lag.ms", "long", str(LONG_MAX), low=1, synonym="log.cleaner.max.compaction.lag.ms"),
