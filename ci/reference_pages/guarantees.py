@@ -25,10 +25,7 @@ def page() -> str:
 def _table(rows: list[Guarantee], deciders: dict[str, list[str]]) -> str:
     return table(
         ("id", "level", "promise", "source", "decided by"),
-        [
-            (row.id, row.level, row.statement, _source(row), ", ".join(deciders.get(row.id, ["-"])))
-            for row in rows
-        ],
+        [(row.id, row.level, row.statement, _source(row), ", ".join(deciders.get(row.id, ["-"]))) for row in rows],
     )
 
 

@@ -11,9 +11,10 @@ from brokertrial.ci.reports.case_views import CaseView, CaseViews, worst_first
 from brokertrial.ci.reports.causes import Cause
 from brokertrial.ci.reports.details import commands, passed_on_kafka
 from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
-from brokertrial.ci.reports.exchange_steps import ExchangeStep, shown
+from brokertrial.ci.reports.exchange_steps import ExchangeStep
 from brokertrial.ci.reports.known import KnownFailure
 from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.shown_steps import Gap, shown
 from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.reasons import label
@@ -89,7 +90,7 @@ class Card:
         return self.messages[MESSAGES:]
 
     @property
-    def steps(self) -> list[ExchangeStep | int]:
+    def steps(self) -> list[ExchangeStep | Gap]:
         return shown(self.view.steps)
 
     @property

@@ -28,9 +28,6 @@ from brokertrial.wire.frames import decode_request, decode_response
 from brokertrial.wire.messages import Struct
 from brokertrial.wire.records import batches
 
-MOST = 30
-"""Steps of one case that a report shows: the first ones, and those around what is at fault."""
-FIRST = 5
 WIDTH = 96
 FEW = 2
 """Of the rows of one list, those that a line shows."""
@@ -47,6 +44,8 @@ NAMED = frozenset(
 )
 """Fields that are shown where they are 0, too."""
 SIZE = 4
+BEFORE_ID = 8
+"""Bytes of a request before its correlation id: size, API, version."""
 OURS = "close"
 """What is stored where the case itself closed the connection."""
 
@@ -67,6 +66,8 @@ class ExchangeStep:
     """The response carries an error, or there is none."""
     note: str = ""
     """Why this one is at fault; empty where it is not."""
+    content: tuple[bytes, bytes] = (b"", b"")
+    """Request and response without their correlation ids: what two exchanges that are alike share."""
 
     @property
     def where(self) -> str:
@@ -86,24 +87,6 @@ def steps_of(history: History, result: CaseResult | None = None) -> list[Exchang
         _step(number, row, start, accused, short)
         for number, row in enumerate(sorted(rows, key=lambda row: row.call_ns), 1)
     ]
-
-
-def shown(steps: Sequence[ExchangeStep], most: int = MOST) -> list[ExchangeStep | int]:
-    """The steps that fit, with the number of those left out in their stead."""
-    if len(steps) <= most:
-        return list(steps)
-    at = [index for index, step in enumerate(steps) if step.note] or [len(steps) - 1]
-    near = sorted(range(len(steps)), key=lambda index: min(abs(index - each) for each in at))
-    kept = {*range(FIRST), *near[: most - FIRST]}
-    lines: list[ExchangeStep | int] = []
-    for index, step in enumerate(steps):
-        if index in kept:
-            lines.append(step)
-        elif lines and isinstance(lines[-1], int):
-            lines[-1] += 1
-        else:
-            lines.append(1)
-    return lines
 
 
 def whole(history: History, number: int) -> tuple[str, str]:
@@ -154,6 +137,7 @@ def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], s
         response=short(response),
         failed=failed,
         note=_note(row, accused),
+        content=(row.request[:BEFORE_ID] + row.request[BEFORE_ID + SIZE :], (row.response or b"")[SIZE * 2 :]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from brokertrial.ci.cli import main
 from brokertrial.ci.commands import explain as command
 from brokertrial.ci.reports.case_views import CaseViews
 from brokertrial.ci.reports.excerpt import excerpt
-from brokertrial.ci.reports.exchange_steps import shown, steps_of
+from brokertrial.ci.reports.exchange_steps import ExchangeStep, steps_of
 from brokertrial.ci.reports.report import render
 from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.shown_steps import Gap, shown
 from brokertrial.histories.header import Header
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
@@ -90,13 +92,44 @@ def test_the_card_shows_the_steps(stored: Path, result: CaseResult) -> None:
 
 
 def test_of_many_steps_those_around_the_fault_are_shown(stored: Path, result: CaseResult) -> None:
-    step = replace(steps_of(History.open(stored), result)[0], note="")
-    many = [replace(step, number=number, note="wrong" if number == 900 else "") for number in range(1, 2001)]
+    many = _numbered(stored, result, 2000, fault=900, content=lambda number: b"%d" % number)
     lines = shown(many)
 
-    numbers = [line.number for line in lines if not isinstance(line, int)]
+    numbers = [line.number for line in lines if not isinstance(line, Gap)]
     assert numbers[:5] == [1, 2, 3, 4, 5] and 895 in numbers and 900 in numbers and 905 in numbers
-    assert sum(line for line in lines if isinstance(line, int)) + len(numbers) == 2000
+    assert sum(line.count for line in lines if isinstance(line, Gap)) + len(numbers) == 2000
+    assert not any(line.repeated for line in lines if isinstance(line, Gap))
+
+
+def test_what_is_asked_again_and_again_fills_no_lines(stored: Path, result: CaseResult) -> None:
+    many = _numbered(stored, result, 200, fault=200, content=lambda number: b"%d" % (number if number < 50 else 0))
+    lines = shown(many)
+
+    assert [line.number for line in lines if not isinstance(line, Gap)][-3:] == [49, 50, 200]
+    assert [line.text for line in lines if isinstance(line, Gap)][
+        -1
+    ] == "149 exchanges like those above, until the last"
+    assert {*range(40, 51)} <= {line.number for line in lines if not isinstance(line, Gap)}, "what came before is shown"
+
+
+def test_what_is_asked_in_turn_of_each_node_fills_no_lines(stored: Path, result: CaseResult) -> None:
+    many = _numbered(stored, result, 200, fault=200, content=lambda number: b"%d" % (number % 3))
+    assert [line.count for line in shown(many) if isinstance(line, Gap)] == [194]
+
+
+def test_one_that_differs_among_those_that_are_alike_is_shown(stored: Path, result: CaseResult) -> None:
+    many = _numbered(stored, result, 200, fault=200, content=lambda number: b"other" if number == 90 else b"same")
+    assert 90 in [line.number for line in shown(many) if not isinstance(line, Gap)]
+
+
+def _numbered(
+    stored: Path, result: CaseResult, count: int, *, fault: int, content: Callable[[int], bytes]
+) -> list[ExchangeStep]:
+    step = replace(steps_of(History.open(stored), result)[0], note="")
+    return [
+        replace(step, number=number, note="wrong" if number == fault else "", content=(content(number), b""))
+        for number in range(1, count + 1)
+    ]
 
 
 def test_explain_shows_a_case_of_single_requests(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
