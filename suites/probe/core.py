@@ -12,7 +12,7 @@ from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, ProtocolBroken, Unclear
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.suites.probe.situation import Situation
-from brokertrial.suites.probe.topic_view import TopicView, renew_topic_ids
+from brokertrial.suites.probe.topic_view import LastShown, TopicView, renew_topic_ids
 from brokertrial.suites.probe.traffic import Traffic
 from brokertrial.suites.probe.versions import CommonVersions
 from brokertrial.wire import errors
@@ -70,6 +70,7 @@ class Core(CaseConditions):
         self._brokers: dict[int, tuple[str, int]] = {}
         self._controller = -1
         self._topics: dict[str, TopicView] = {}
+        self.last_shown = LastShown()
         self._coordinators: dict[tuple[int, str], int] = {}
         self.traffic = Traffic()
         self.situation = Situation()
@@ -322,7 +323,7 @@ class Core(CaseConditions):
     def coordinator(self, key: str, kind: int = 0) -> int:
         """The coordinator of a group (kind 0) or a transactional id (kind 1)."""
         if (kind, key) not in self._coordinators:
-            self._coordinators[kind, key] = self._find_coordinator(key, kind)
+            self._coordinators[kind, key] = self.last_shown.coordinators[kind, key] = self._find_coordinator(key, kind)
         return self._coordinators[kind, key]
 
     @property
@@ -365,7 +366,7 @@ class Core(CaseConditions):
         self._controller = struct.controller_id
         for row in struct.topics:
             if row.error_code == 0 and row.name is not None:
-                self._topics[row.name] = TopicView.of(row)
+                self._topics[row.name] = self.last_shown.topics[row.name] = TopicView.of(row)
             elif row.name is not None:
                 self._topics.pop(row.name, None)
         return struct

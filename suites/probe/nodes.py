@@ -172,6 +172,7 @@ class Nodes:
             self.stop_and_start(node)
 
     def _do(self, what: str, node: int, act: Callable[[NodeControl], None], must_work: bool = True) -> str:
+        self._wire.last_shown.clear()
         outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))
         if must_work and outcome != DONE:
             raise Unclear("suite", f"{what} of node {node} did not work: {outcome}")

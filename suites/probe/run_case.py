@@ -20,6 +20,7 @@ from brokertrial.suites.probe.core import SOFTWARE
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
 from brokertrial.suites.probe.harm import harm_in
+from brokertrial.suites.probe.moved_leaders import moved_by_itself
 from brokertrial.suites.probe.naming import shortened
 from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
@@ -115,6 +116,8 @@ def _judged_to_the_end(
 ) -> Outcome:
     outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
     outcome = excused(outcome, case.id, wire.case_context.known)
+    if outcome.verdict is Verdict.FAIL and nodes.hurt and (moved := moved_by_itself(wire)):
+        outcome = unsettled(outcome, f"{moved} was moved by the broker after the nodes were back")
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
         return healed

@@ -24,6 +24,19 @@ class TopicView(msgspec.Struct):
         return cls(row.topic_id, leaders, {part.partition_index: part.leader_epoch for part in row.partitions})
 
 
+class LastShown:
+    """What a case was shown of leaderships since a node was last stopped, frozen or started."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, TopicView] = {}
+        self.coordinators: dict[tuple[int, str], int] = {}
+
+    def clear(self) -> None:
+        """A node is stopped, frozen or started: what was seen before may change."""
+        self.topics.clear()
+        self.coordinators.clear()
+
+
 def renew_topic_ids(asked: Struct, known: Mapping[str, TopicView]) -> None:
     """Names topics by the ids that they have now: one may have been made again since the request was made."""
     for row in getattr(asked, "topics", None) or getattr(asked, "topic_data", None) or ():
