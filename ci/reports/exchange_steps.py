@@ -28,7 +28,7 @@ from brokertrial.wire.frames import decode_request, decode_response
 from brokertrial.wire.messages import Struct
 from brokertrial.wire.records import batches
 
-WIDTH = 96
+WIDTH = 200
 FEW = 2
 """Of the rows of one list, those that a line shows."""
 PLAIN = (
