@@ -122,7 +122,7 @@ def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str
     if setting is None or setting.kind != "list":
         return WrongSetting(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
     current = configs.get(entry.name) or resource.sources(setting)[-1].value
-    items = [item for item in current.split(",") if item]
+    items = [item for item in current.split(",") if item or bugs.on("K33")]
     named = [item.strip() for item in entry.value.split(",") if item.strip()]
     if entry.config_operation == APPEND:
         items += [item for item in named if item not in items or bugs.on("Z05")]

@@ -25,6 +25,9 @@ def consumer_group_describe(request: Struct, context: Context) -> Struct:
     """One description for each group asked for, in order."""
     allowed = ALLOWED if request.include_authorized_operations else _NOT_ASKED
     asked = request.group_ids * (2 if bugs.on("K08") else 1)
+    if "" in asked and bugs.on("K41"):
+        spoilt = [{"group_id": group_id, "error_code": errors.UNKNOWN_SERVER_ERROR} for group_id in asked]
+        return response("ConsumerGroupDescribe", groups=spoilt)
     return response("ConsumerGroupDescribe", groups=[_describe(g, context, allowed) for g in asked])
 
 

@@ -20,6 +20,7 @@ from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.api.resources import TopicResource
 from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from brokertrial.reference_impl.settings.config import TopicRules
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.reference_impl.settings.topic_rules import (
     WrongSetting,
@@ -106,6 +107,8 @@ def _fault(wanted: Struct, node: Broker, *, twice: bool) -> WrongSetting | None:
     if bugs.on("K02"):
         _EVER.update(existing)
         existing = _EVER
+    if not TopicRules.possible(node.config, {}):
+        return WrongSetting(errors.INVALID_CONFIG, "Invalid value for a configuration of the brokers.")
     return (
         collision(wanted.name, existing)
         or config_fault({entry.name: entry.value for entry in wanted.configs})

@@ -11,7 +11,8 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
-from brokertrial.reference_impl.api.resources import CLIENT_METRICS, DEFAULT, GROUP, TOPIC, Resource, find
+from brokertrial.reference_impl.api.resources import BROKER, CLIENT_METRICS, DEFAULT, GROUP, TOPIC, Resource, find
+from brokertrial.reference_impl.settings.broker import INNER
 from brokertrial.reference_impl.settings.setting import TYPE_CODES, Setting
 from brokertrial.reference_impl.settings.topic_rules import WrongSetting, name_fault
 from brokertrial.wire import errors
@@ -31,7 +32,9 @@ def _describe(wanted: Struct, request: Struct, context: Context) -> dict[str, An
     if isinstance(found, WrongSetting):
         return {**answer, "error_code": found.error, "error_message": found.message, "configs": []}
     keys = (request.resources[0] if bugs.on("Q15") else wanted).configuration_keys
-    chosen = [s for s in found.settings.values() if not keys or s.name in keys]
+    altered = wanted.resource_type == BROKER and (context.node.config.of_all or context.node.config.dynamic)
+    inner = INNER if altered and bugs.on("K36") else []
+    chosen = [s for s in [*found.settings.values(), *inner] if not keys or s.name in keys]
     topic = wanted.resource_type in (TOPIC, GROUP, CLIENT_METRICS)
     entries = [_entry(found, setting, request, topic=topic) for setting in chosen]
     return {**answer, "error_code": errors.NONE, "error_message": "", "configs": entries}

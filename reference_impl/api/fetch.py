@@ -21,6 +21,7 @@ from functools import partial
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles, hints
 from brokertrial.reference_impl.api.fetch_sessions import (
+    FINAL_EPOCH,
     NO_SESSION,
     Incremental,
     Opening,
@@ -73,6 +74,9 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
         for t in request.forgotten_topics_data
         for index in t.partitions
     ]
+    in_session = request.session_epoch != FINAL_EPOCH
+    if in_session and any(key.topic == ZERO_UUID for key in [*(k for k, _ in asked), *forgotten]) and bugs.on("K37"):
+        return response("Fetch", error_code=errors.UNKNOWN_SERVER_ERROR, session_id=request.session_id)
     mode = context.node.fetch_sessions.mode(
         request.session_id, request.session_epoch, by_id=by_id, wanted=asked, forgotten=forgotten
     )

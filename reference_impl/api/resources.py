@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import TopicImage
 from brokertrial.reference_impl.settings import client_metrics
-from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
+from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS, UNBOUND_ONCE
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.reference_impl.settings.group import BOUNDS, GROUP_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting, Setting
@@ -21,6 +22,7 @@ from brokertrial.wire.messages import ZERO_UUID
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 DYNAMIC_CLIENT_METRICS, DYNAMIC_GROUP = 7, 8
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT_BROKER, STATIC_BROKER, DEFAULT = 1, 2, 3, 4, 5
+_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ class BrokerResource:
         setting = BROKER_SETTINGS.get(key)
         if setting is not None and not setting.dynamic and not bugs.on("T09"):
             return WrongSetting(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
-        return _value_fault(setting, value, f"Unknown broker config name: {key}")
+        fault = _value_fault(setting, value, f"Unknown broker config name: {key}")
+        unbound = key in UNBOUND_ONCE and bugs.on("K40")
+        return None if fault and unbound and _NUMBER.fullmatch(value) else fault
 
     def misfit(self, configs: dict[str, str]) -> WrongSetting | None:
         return None
@@ -142,6 +146,8 @@ class GroupResource:
         session_ms, interval_ms = (
             int(configs.get(name) or self._node.config.text(f"group.{name}")) for name in (session, interval)
         )
+        if bugs.on("K32") and (fault := next(filter(None, (self.fault(*pair) for pair in configs.items())), None)):
+            return fault
         if session_ms <= interval_ms:
             return WrongSetting(errors.INVALID_CONFIG, f"{session} must be greater than {interval}")
         return None

@@ -57,6 +57,10 @@ class Loads:
         if self._next is None:
             self._step()
 
+    def fail(self, index: int) -> None:
+        """What lives there has no coordinator."""
+        self._failed.add(index)
+
     def give_up(self, index: int) -> None:
         """Another node coordinates what lives there: what was read of it is forgotten."""
         self._open.pop(index, None)

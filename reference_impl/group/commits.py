@@ -28,7 +28,7 @@ def commit_refusal(
     if generation < 0 and group.state is GroupState.EMPTY:
         return errors.NONE
     if isinstance(group, ConsumerGroup):
-        if transactional and not member_id and generation < 0:
+        if transactional and not member_id and generation < 0 and not bugs.on("K38"):
             return errors.NONE
         return _member_refusal(group, member_id, generation, parts, transactional=transactional, version=version)
     if generation >= 0 or member_id or instance_id is not None:

@@ -92,7 +92,7 @@ class BatchFilter:
         spent = self.transactions.control(batch) if header.is_control else self.transactions.aborts(header)
         due = header.has_delete_horizon and header.base_timestamp <= self.now_ms
         if header.is_control:
-            kept = [] if spent and due else list(batch.records())
+            kept = [] if spent and due else [r for r in batch.records() if not self._taken_for_data(r)]
         else:
             kept = [] if spent else [r for r in batch.records() if self._stays(r, header)]
         if not kept:
@@ -123,6 +123,9 @@ class BatchFilter:
         if record.value is None and bugs.on("P22"):
             return True
         return record.value is not None or not (header.has_delete_horizon and header.base_timestamp <= self.now_ms)
+
+    def _taken_for_data(self, marker: Record) -> bool:
+        return marker.key is not None and self._superseded(bytes(marker.key), marker.offset) and bugs.on("K34")
 
     def _superseded(self, key: bytes, offset: int) -> bool:
         """Whether a later record of this key is known."""

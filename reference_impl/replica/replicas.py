@@ -41,6 +41,7 @@ class Replicas:
         self.leadership: list[Callable[[str, int, bool], None]] = []
         self.paused = False
         self._changed_before = False  # a setting of the brokers
+        self._added: list[int] = []  # who was last to be added to a partition
         self._unopened: set[str] = set()  # topics with replicas that found no room on the disk
 
     def __iter__(self) -> Iterator[Partition]:
@@ -96,8 +97,9 @@ class Replicas:
         for index in range(topic.partitions) if only is None else (only,):
             placement = topic.placements[index]
             partition = self._partitions.get((topic.name, index))
+            self._added = placement.adding or self._added
             if self._node.node_id not in placement.replicas:
-                if partition is not None:
+                if partition is not None and not (self._node.node_id in self._added and bugs.on("K35")):
                     self._give_up(topic, index, partition)
                 continue
             if partition is None and (partition := self._opened(topic, index)) is None:
@@ -152,6 +154,8 @@ class Replicas:
 
     def apply_rules(self, topic: TopicImage, *, overridden: bool = True) -> None:
         """A topic's settings, or those of the broker that it inherits, are others from now on."""
+        if not TopicRules.possible(self._node.config, topic.configs):
+            return
         rules = TopicRules.of(self._node.config, topic.configs if overridden else {})
         for index in range(topic.partitions):
             partition = self._partitions.get((topic.name, index))

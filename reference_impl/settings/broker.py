@@ -95,3 +95,22 @@ _ROWS = [
 ]
 
 BROKER_SETTINGS = {row.name: row for row in _ROWS}
+
+INNER = [
+    Setting("metadata.log.segment.min.bytes", "int", "8388608"),
+    Setting("remote.log.manager.thread.pool.size", "int", "10"),
+    Setting("remote.log.storage.system.enable", "boolean", "false"),
+]
+"""What Kafka has and shows nobody; only with K36."""
+
+UNBOUND_ONCE = frozenset(
+    {
+        "log.cleaner.delete.retention.ms",
+        "log.cleaner.max.compaction.lag.ms",
+        "log.cleaner.min.cleanable.ratio",
+        "log.cleaner.min.compaction.lag.ms",
+        "log.message.timestamp.after.max.ms",
+        "log.message.timestamp.before.max.ms",
+    }
+)
+"""Numbers that Kafka bounded for topics before it did for brokers; only with K40."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _READ_LIMIT = 1 << 30
 _FINISH_AGAIN_S = 0.5
+_SOON_S = 10.0  # only with K39
 _JOINS_SINCE = 12  # the Produce version from which a partition joins its transaction by being written to
 log = logging.getLogger("transactions")
 
@@ -42,6 +43,7 @@ class TransactionService:
     def __init__(self, node: LocalNode) -> None:
         self._node = node
         self._transactions: dict[str, Transaction] = {}
+        self._resigned_at: dict[int, float] = {}
         self._ids = ProducerIds(node.allocate_producer_ids)
         self._sweep: Timer | None = None
         self.loads = Loads(node.clock)
@@ -58,11 +60,15 @@ class TransactionService:
     def elected(self, index: int) -> None:
         """This node coordinates one more partition's ids, once it has read them back; what was decided is finished."""
         if (partition := self._node.partition(TRANSACTION_STATE, index)) is not None:
+            if bugs.on("K39") and self._node.clock.monotonic() - self._resigned_at.get(index, -_SOON_S) < _SOON_S:
+                self.loads.fail(index)
+                return
             self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
         """Another node coordinates them now; what is known here is forgotten."""
         self.loads.give_up(index)
+        self._resigned_at[index] = self._node.clock.monotonic()
         for name in () if bugs.on("X12") else self._of(index):
             del self._transactions[name]
 
