@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log.segment import Aborted, Segment
 from brokertrial.wire.records import batches
 
@@ -23,7 +24,8 @@ def replace_segments(log: PartitionLog, old: list[Segment], data: bytes, aborted
     at = log.segments.index(old[0]) if old[0] in log.segments else -1
     if at < 0 or log.segments[at : at + len(old)] != old or at + len(old) >= len(log.segments):
         return False
-    if len(old) == 1 and len(data) == old[0].size and data == old[0].pread(len(data), 0):
+    alone = len(old) == 1
+    if alone and (bugs.on("Y40") or (len(data) == old[0].size and data == old[0].pread(len(data), 0))):
         return True
     end = log.segments[at + len(old)].base_offset
     modified = os.stat(old[-1].path).st_mtime if old[-1].path.exists() else None

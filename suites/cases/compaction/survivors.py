@@ -11,6 +11,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.records import Record
 
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 WITHIN_S = 60
 NEVER_S = 120
 COMPACT = {
@@ -61,21 +62,32 @@ def the_latest_record_of_every_key_stays_as_it_was(wire, topic_of):
     guarantees=["comp-001", "comp-009"],
     level="must",
     needs=["topic-settings", "compaction", "started"],
-    detects=["M36k"],
+    detects=["M36k", "Y40"],
 )
-def a_dirty_log_is_cleaned(wire, topic_of):
-    """A log that is to be compacted and is dirty for longer than max.compaction.lag.ms MUST be cleaned.
+def a_dirty_log_is_cleaned(wire, topic_of, rng):
+    """A log that is to be compacted and is dirty for longer than max.compaction.lag.ms MUST be cleaned, however many
+    segments it has and whether two of them fit into one.
 
     All but the newest of its segments may go, for a day already, and the broker says that its cleaner looks every few
     seconds; it has 120 s and nothing else to clean, for it is one that the suite started. On a cluster with other logs
-    to clean a cleaner may be late: there nothing is decided.
+    to clean a cleaner may be late: there nothing is decided. One log of four small segments, one of one, one of three
+    that are nearly full.
     """
-    topic = cleanable(wire, topic_of, **{"max.compaction.lag.ms": "60000"})
-    write(wire, topic, 4)
-    if not (log := awaited(wire, topic, b"k0", NEVER_S)):
-        log = wire.read_all(topic)
-        found = [record.key for record in log.records].count(b"k0")
-        log.must(False, f"after {NEVER_S:.0f} s and more nothing was cleaned: the key k0 still has {found} records")
+    late = {"max.compaction.lag.ms": "60000"}
+    small, single = (cleanable(wire, topic_of, **late) for _ in range(2))
+    large = cleanable(wire, topic_of, **late, **{"segment.bytes": "1048576", "segment.ms": str(10 * DAY_MS)})
+    write(wire, small, 4)
+    time = wire.now_ms() - DAY_MS
+    three = [Record(b"k0", b"%d" % turn, (), time + turn) for turn in range(3)]
+    wire.produce(single, batch(records=three)).must_be_at(0)
+    wire.produce(single, batch("1", key=b"end", timestamp=time + HOUR_MS)).must_be_at(3)
+    for number, key in enumerate((b"k0", b"a", b"k0", b"b", b"k0", b"c", b"end")):
+        wire.produce(large, batch(rng.randbytes(400_000), key=key, timestamp=time + number)).must_be_at(number)
+    for topic in (small, single, large):
+        if not (log := awaited(wire, topic, b"k0", NEVER_S)):
+            log = wire.read_all(topic)
+            found = [record.key for record in log.records].count(b"k0")
+            log.must(False, f"after {NEVER_S:.0f} s and more nothing was cleaned: the key k0 still has {found} records")
 
 
 @case(
