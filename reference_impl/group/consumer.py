@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.classic import CONSUMER, GroupState
 
 LEFT, LEFT_FOR_A_WHILE = -1, -2
@@ -95,7 +96,8 @@ class ConsumerGroup:
         for member in self.members.values():
             if member.assignor is not None:
                 votes[member.assignor] = votes.get(member.assignor, 0) + 1
-        return max(votes, key=lambda name: votes[name]) if votes else "uniform"
+        chosen = min if bugs.on("Y42") else max
+        return chosen(votes, key=lambda name: votes[name]) if votes else "uniform"
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.topics

@@ -30,7 +30,8 @@ def start_over(log: PartitionLog, offset: int, now_ms: int) -> None:
     log.segments = [Segment(log.folder, offset, now_ms, log.settings.index_interval_bytes)]
     log.end_offset = offset
     log.start_offset = -1  # so that the new start is written down, whichever way it moved
-    log.producers = ProducerTable()
+    if not bugs.on("Y41"):
+        log.producers = ProducerTable()
     log.refresh_unstable()
     log.epochs.truncate_end(-1)
     log.advance_start(offset)

@@ -83,9 +83,15 @@ class Followed:
                 made, offset = self.rng.choice(sender.newest)
                 self.wire.produce(self.topic, made).must_be_at(offset)
 
-    def cut(self):
+    def writes_of_each(self):
+        """A batch of each producer."""
+        for sender in self.senders:
+            values = self.news()
+            self.committed(sender, sender.made(*values), values)
+
+    def cut(self, to=None):
         """Deletes from the front, up to a drawn offset. A replica that begins anew need not know what is gone."""
-        self.start = self.rng.randint(self.start, self.end)
+        self.start = self.rng.randint(self.start, self.end) if to is None else to
         self.wire.delete_records(self.topic, offset=self.start).must_succeed()
         for sender in self.senders:
             sender.newest = [each for each in sender.newest if each[1] >= self.start]

@@ -19,7 +19,7 @@ LONG_MS, MUCH = 500, 100_000
     guarantees=["repl-001", "repl-004", "repl-007", "repl-009", "repl-010", "repl-012", "idem-008", "fetch-010"],
     needs=["three-nodes", "leaders", "pause", "kill", "terminate", "restart", "topic-settings"],
     apis={"ElectLeaders": 1, "AlterPartitionReassignments": 0, "InitProducerId": 0, "Fetch": 11, "ListOffsets": 5},
-    detects=["M11b", "M34b", "X01", "X02", "X03"],
+    detects=["M11b", "M34b", "X01", "X02", "X03", "Y41"],
 )
 def every_replica_has_what_was_committed(wire, nodes, rng):
     """Whichever replica leads, dies, stands still or is made anew, what was committed MUST be the log of each of them,
@@ -30,7 +30,8 @@ def every_replica_has_what_was_committed(wire, nodes, rng):
     """
     one = Followed(wire, nodes, rng)
     one.write()
-    acts = [_moved, _leader_killed, _leader_stopped, _follower_killed, _one_behind, _both_behind, _deposed, _rebuilt]
+    acts = [_moved, _leader_killed, _leader_stopped, _follower_killed, _begun_anew, _one_behind, _both_behind]
+    acts += [_deposed, _rebuilt]
     for act in rng.sample(acts, len(acts)):
         for _ in range(rng.randint(1, 3)):
             rng.choice((one.write, one.write, one.again))()
@@ -79,16 +80,35 @@ def _without_its_leader(one, end):
 
 def _follower_killed(one):
     _, (dead, _) = one.roles()
-    one.nodes.kill(dead)
-    one.wire.until(
-        lambda: dead not in partition(one.wire, one.topic).isr_nodes,
-        within=WITHIN_S,
-        what=f"node {dead} is out of sync",
-    )
+    _killed(one, dead)
     one.write()
     one.cut()
     one.write()
     one.start_again(dead)
+
+
+def _killed(one, node):
+    one.nodes.kill(node)
+    one.wire.until(
+        lambda: node not in partition(one.wire, one.topic).isr_nodes,
+        within=WITHIN_S,
+        what=f"node {node} is out of sync",
+    )
+
+
+def _begun_anew(one):
+    """All that a dead replica had is deleted meanwhile, and what its producers wrote since. When it leads, they are
+    unknown to it: it takes the next batch of each, whatever its sequence."""
+    leader, (dead, other) = one.roles()
+    one.writes_of_each()
+    one.await_end(dead)
+    _killed(one, dead)
+    one.writes_of_each()
+    one.cut(one.end)
+    one.write_plain()
+    one.start_again(dead)
+    one.reordered([dead, leader, other])
+    one.writes_of_each()
 
 
 def _one_behind(one):
