@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._consumers import WITHIN_S, ConsumerModel, Consumers
 from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
+from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -43,6 +44,7 @@ def what_was_owned_then_may_be_committed_still(wire, topic_of, group, rng, nodes
         node = nodes.of_group(group)
         down(node)
         nodes.start(node)
+        make_coordinator_write(wire, group)
         wire.eventually(one.must_have_its_offsets, within=WITHIN_S)
         one.commits(900 + number)
 
