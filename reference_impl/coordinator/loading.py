@@ -49,7 +49,8 @@ class Loads:
         """What to answer about keys of this partition: 14 while it is read, 16 if it cannot be, else 0."""
         if index in self._failed:
             return errors.NOT_COORDINATOR
-        return errors.COORDINATOR_LOAD_IN_PROGRESS if index in self._open else errors.NONE
+        unread = index in self._open and not _answers_early()
+        return errors.COORDINATOR_LOAD_IN_PROGRESS if unread else errors.NONE
 
     def begin(self, partition: Partition, work: Iterator[None]) -> None:
         """Goes through `work`, which may be left for a while wherever it yields."""
@@ -74,10 +75,10 @@ class Loads:
             self._next.cancel()
 
     def _step(self) -> None:
-        in_turns = bugs.on("Y43")
-        if not in_turns:
+        once_alone = bugs.on("Y43")
+        if not once_alone:
             self._next = None
-        deadline = self._clock.monotonic() + (0 if in_turns else STEP_S)
+        deadline = self._clock.monotonic() + (0 if once_alone or _answers_early() else STEP_S)
         while self._open:
             index, (partition, work) = next(iter(self._open.items()))
             try:
@@ -88,7 +89,12 @@ class Loads:
                 self._failed.add(index)
             self._open.pop(index, None)
         if self._open:
-            self._next = self._clock.call_later(0, self._step)
+            self._next = self._clock.call_later(STEP_S if _answers_early() else 0, self._step)
 
     def _goes_on(self, work: Iterator[None], deadline: float) -> bool:
         return any(self._clock.monotonic() >= deadline for _ in work)
+
+
+def _answers_early() -> bool:
+    """Not in a healthy broker; one that does so reads slowly, so that it shows."""
+    return bugs.on("Y45")
