@@ -41,7 +41,7 @@ class Replicas:
         self.leadership: list[Callable[[str, int, bool], None]] = []
         self.paused = False
         self._changed_before = False  # a setting of the brokers
-        self._added: list[int] = []  # who was last to be added to a partition
+        self._added: set[tuple[str, int]] = set()  # partitions that are being added here
         self._unopened: set[str] = set()  # topics with replicas that found no room on the disk
 
     def __iter__(self) -> Iterator[Partition]:
@@ -97,9 +97,13 @@ class Replicas:
         for index in range(topic.partitions) if only is None else (only,):
             placement = topic.placements[index]
             partition = self._partitions.get((topic.name, index))
-            self._added = placement.adding or self._added
-            if self._node.node_id not in placement.replicas:
-                if partition is not None and not (self._node.node_id in self._added and bugs.on("K35")):
+            key, here = (topic.name, index), self._node.node_id
+            if here in placement.adding:
+                self._added.add(key)
+            elif here in placement.replicas:
+                self._added.discard(key)
+            if here not in placement.replicas:
+                if partition is not None and not (key in self._added and bugs.on("K35")):
                     self._give_up(topic, index, partition)
                 continue
             if partition is None and (partition := self._opened(topic, index)) is None:

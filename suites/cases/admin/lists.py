@@ -17,7 +17,7 @@ LONGEST = 32_767
     guarantees=["adm-009", "adm-008"],
     apis=CHANGE,
     needs=["topic-settings"],
-    detects=["Z05", "Z06", "Z07"],
+    detects=["K33", "Z05", "Z06", "Z07"],
 )
 def a_list_is_what_was_added_and_not_taken_away(wire, topic, rng):
     """APPEND MUST add to a list, at its end, what it does not hold, and SUBTRACT MUST take away what it names and no

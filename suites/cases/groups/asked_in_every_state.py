@@ -16,7 +16,7 @@ ASKED = 1_000
     guarantees=["grp-009", "grp-008", "grp-021", "cmt-011", "cmt-012", "cmt-014", "g848-004"],
     apis=APIS,
     needs=["partitions"],
-    detects=["D08", "D09", "D10", "V18"],
+    detects=["K38", "D08", "D09", "D10", "V18"],
 )
 def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_id):
     """Each request of a group MUST be answered as the group is, in each version: without members, awaiting them, with a

@@ -43,11 +43,12 @@ def a_member_may_begin_again_at_any_epoch(wire, topic_of, group):
     guarantee="g848-015",
     apis={**KIP_848, "ConsumerGroupDescribe": 0},
     features=ON,
-    detects=["K08", edit_answer("groups[0]", repeat=True, api="ConsumerGroupDescribe")],
+    detects=["K08", "K41", edit_answer("groups[0]", repeat=True, api="ConsumerGroupDescribe")],
 )
 def each_group_is_described_once(wire, topic):
     """ConsumerGroupDescribe of several groups MUST answer each once, as it is, whichever partition of the offsets topic
-    each lives in; and one that there is not as GROUP_ID_NOT_FOUND (69), once.
+    each lives in; and one that there is not as GROUP_ID_NOT_FOUND (69), and an empty id as INVALID_GROUP_ID (24), once,
+    which change nothing for the others.
     """
     members = {}
     home = wire.coordinator(first := wire.name("g"))
@@ -57,7 +58,12 @@ def each_group_is_described_once(wire, topic):
         members[name].beat().must_succeed()
     absent = next(name for name in (wire.name("absent") for _ in range(200)) if wire.coordinator(name) == home)
 
-    told = wire.ask(request("ConsumerGroupDescribe", group_ids=[*names, absent]), to=home)
-    rows = sorted((row.group_id, row.error_code, len(row.members)) for row in told.struct.groups)
-    wanted = sorted([*((name, 0, 1) for name in names), (absent, errors.GROUP_ID_NOT_FOUND, 0)])
-    told.must(rows == wanted, f"groups, error codes and members are {rows}; they must be {wanted}", "groups")
+    for what, name, error in (
+        ("an empty id", "", errors.INVALID_GROUP_ID),
+        ("one that there is not", absent, errors.GROUP_ID_NOT_FOUND),
+    ):
+        with wire.part(f"beside {what}"):
+            told = wire.ask(request("ConsumerGroupDescribe", group_ids=[*names, name]), to=home)
+            rows = sorted((row.group_id, row.error_code, len(row.members)) for row in told.struct.groups)
+            wanted = sorted([*((each, 0, 1) for each in names), (name, error, 0)])
+            told.must(rows == wanted, f"groups, error codes and members are {rows}; they must be {wanted}", "groups")

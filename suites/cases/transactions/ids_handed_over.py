@@ -20,7 +20,7 @@ WITHIN_S = 30
     guarantees=["txn-007", "txn-009", "txn-010", "txn-011", "txn-012", "txn-026"],
     apis=APIS | MOVES,
     needs=["started", "three-nodes", "leaders", "partitions", "kill", "restart"],
-    detects=["X12"],
+    detects=["K39", "X12"],
 )
 def each_id_goes_from_node_to_node(wire, topic_of, group, rng, nodes):
     """A transactional id whose coordinator hands it to another node, and gets it back, MUST have the producer id,
