@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api import Context, handles, racks
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from brokertrial.wire import errors
@@ -41,8 +41,12 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
 
 def _brokers(node: Broker, *, fenced: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
-        {"broker_id": one, "host": host, "port": port} for one, (host, port) in node.live_brokers().items()
+        {"broker_id": one, "host": host, "port": port, "rack": racks.of(node, one)}
+        for one, (host, port) in node.live_brokers().items()
     ]
     gone = [one for one in node.image.brokers.values() if one.id not in node.live_brokers()] if fenced else []
     shown = not bugs.on("H24")
-    return found + [{"broker_id": one.id, "host": one.host, "port": one.port, "is_fenced": shown} for one in gone]
+    return found + [
+        {"broker_id": one.id, "host": one.host, "port": one.port, "is_fenced": shown, "rack": racks.of(node, one.id)}
+        for one in gone
+    ]

@@ -7,8 +7,9 @@ below the high watermark, read_committed ones below the
 last stable offset, with the aborted transactions in the order in which they ended. Out of range: 1. Leader epochs:
 74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). A follower
 serves consumers from v11 on (KIP-392) and refuses older ones: 6, with the leader's address (KIP-951, v16+). Brokers
-follow each other with v15+ and their broker epoch, in sessions of their own (`replica/serving.py`). Gaps: no preferred
-replica; a replica id without a broker behind it reads like a consumer.
+follow each other with v15+ and their broker epoch, in sessions of their own (`replica/serving.py`). Where brokers have
+racks and a selector, who names a rack is sent to a follower there (`racks.py`).
+Gap: a replica id without a broker behind it reads like a consumer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import Context, handles, hints
+from brokertrial.reference_impl.api import Context, handles, hints, racks
 from brokertrial.reference_impl.api.fetch_sessions import (
     FINAL_EPOCH,
     NO_SESSION,
@@ -215,6 +216,10 @@ def _read(
             part = _part(partition, wanted.partition, b"")
             part.diverging_epoch.epoch, part.diverging_epoch.end_offset = diverging
             reading.failed = True
+        elif (better := _better(partition, wanted, request, context)) != racks.LEADER:
+            part = _part(partition, wanted.partition, b"")
+            part.preferred_read_replica = better
+            reading.failed = reading.failed or not bugs.on("K43")
         else:
             part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
             if reading.counted + len(part.records) < request.min_bytes:
@@ -233,6 +238,12 @@ def _read(
     if asked and all(_partition(key, context) is None for key, _ in asked):
         reading.failed = True  # nothing that could ever have data
     return reading
+
+
+def _better(partition: Partition, wanted: Struct, request: Struct, context: Context) -> int:
+    if context.version < _FOLLOWERS_SERVE_SINCE:
+        return racks.LEADER
+    return racks.better(context.node, partition, request.rack_id, wanted.fetch_offset)
 
 
 def _partition(key: SessionPartition, context: Context) -> Partition | None:

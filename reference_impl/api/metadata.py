@@ -5,7 +5,7 @@ look-up by id. An unknown topic is created if the request and `auto.create.topic
 the same answer (Kafka answers LEADER_NOT_AVAILABLE or UNKNOWN_TOPIC_OR_PARTITION first and creates it meanwhile;
 clients ask again; so does a broker of a cluster). One request creates 100 at most, the rest when it is asked again:
 others want the loop too. A partition whose leader is not there: LEADER_NOT_AVAILABLE.
-Authorised operations: all that Kafka lists without an authoriser, when asked for. Gaps: no racks.
+Authorised operations: all that Kafka lists without an authoriser, when asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api import Context, handles, racks
 from brokertrial.reference_impl.api.broker import Broker
 from brokertrial.reference_impl.control.image import NOBODY, TopicImage
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -54,7 +54,10 @@ def metadata(request: Struct, context: Context) -> Struct:
     asked = request.include_cluster_authorized_operations
     return response(
         "Metadata",
-        brokers=[{"node_id": one, "host": host, "port": port} for one, (host, port) in node.live_brokers().items()],
+        brokers=[
+            {"node_id": one, "host": host, "port": port, "rack": racks.of(node, one)}
+            for one, (host, port) in node.live_brokers().items()
+        ],
         cluster_id=node.cluster_id,
         controller_id=node.shown_controller,
         topics=topics,

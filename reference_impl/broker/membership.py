@@ -162,7 +162,7 @@ class BrokerMembership:
         answer = await self.call(
             request(
                 "BrokerRegistration", broker_id=node.node_id, cluster_id=node.cluster_id,
-                incarnation_id=self._incarnation, listeners=listeners, rack=None,
+                incarnation_id=self._incarnation, listeners=listeners, rack=node.config["broker.rack"] or None,
             )
         )  # fmt: skip
         self.broker_epoch = answer.broker_epoch

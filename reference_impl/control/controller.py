@@ -53,7 +53,7 @@ class Controller:
     # Brokers
 
     def register(
-        self, broker: int, incarnation: str, host: str, port: int, peers: tuple[str, int] | None = None
+        self, broker: int, incarnation: str, host: str, port: int, peers: tuple[str, int] | None = None, rack: str = ""
     ) -> int:
         """A broker has begun anew: it leads nothing and is in sync nowhere until it has earned it. Its epoch.
 
@@ -66,6 +66,7 @@ class Controller:
         records = list(elections.broker_gone(self.image, broker, self._unclean))
         epoch = self._journal.end + len(records)
         registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
+        registration |= {"rack": rack} if rack else {}
         if peers is not None:
             registration |= {"peer_host": peers[0], "peer_port": peers[1]}
         self._journal.write(*records, {"kind": "broker", **registration})

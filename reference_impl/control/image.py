@@ -42,6 +42,7 @@ class BrokerImage:
     peer_port: int = 0
     fenced: bool = True
     stopping: bool = False
+    rack: str = ""
 
     @property
     def eligible(self) -> bool:
@@ -102,7 +103,7 @@ class Image:
                 placement.leader_epoch += 0 if bugs.on("M32d") else 1
 
     def _on_broker(self, record: JsonRecord) -> None:
-        names = ("id", "epoch", "incarnation", "host", "port", "peer_host", "peer_port")
+        names = ("id", "epoch", "incarnation", "host", "port", "peer_host", "peer_port", "rack")
         fields = {name: record[name] for name in names if name in record}
         self.brokers[record["id"]] = BrokerImage(**fields)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from brokertrial.reference_impl.settings.setting import INT_MAX, LONG_MAX, Setting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _ROWS = [
     # the listener
     Setting("socket.request.max.bytes", "int", "104857600", low=1),
@@ -33,6 +34,8 @@ _ROWS = [
         "broker.reconnect.grace.ms", "int", "100", low=0, doc="not in Kafka: a broken connection is a sign of death"
     ),
     Setting("replica.lag.time.max.ms", "long", "2000", low=1, doc="fast: Kafka's default is 30000"),
+    Setting("broker.rack", "string", ""),
+    Setting("replica.selector.class", "string", "", choices=("", RACK_AWARE), doc="no other is built"),
     Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
     Setting("controlled.shutdown.enable", "boolean", "true"),
     Setting("auto.leader.rebalance.enable", "boolean", "true"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from brokertrial.faults.node_control import NodeControl, TakesSettings
@@ -118,12 +118,12 @@ class Nodes:
         self.terminate(node)
         self.start(node)
 
-    def start_with(self, settings: Mapping[str, str]) -> None:
-        """Stops every node in good order and starts it with these settings besides its own; the end of the case takes
-        them back."""
+    def start_with(self, settings: Mapping[str, str], only: Collection[int] = ()) -> None:
+        """Stops every node (or some) in good order and starts it with these settings besides its own; the end of the
+        case takes them back."""
         said = " ".join(f"{name}={value}" for name, value in settings.items())
         self._wire.chosen_settings.update(settings)
-        for node in self.ids:
+        for node in only or self.ids:
             self.terminate(node)
             if settings and node not in self._chosen:
                 self._chosen.append(node)

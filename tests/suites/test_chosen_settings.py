@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from brokertrial.suites.probe.nodes import Nodes
+from brokertrial.suites.probe.topic_view import LastShown
 from brokertrial.suites.targets.base import TargetNotReady
 from brokertrial.suites.targets.logs import LogWatch
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
@@ -48,6 +49,7 @@ class OneWire:
 
     def __init__(self) -> None:
         self.chosen_settings: set[str] = set()
+        self.last_shown = LastShown()
 
     def drop_lines(self, _node: int) -> None:
         """There are none."""
@@ -110,3 +112,13 @@ def test_a_process_is_given_the_words_of_its_plan(tmp_path: Path) -> None:
         watch.close()
     with pytest.raises(TargetNotReady, match="other settings"):
         ProcessNode(1, plan, serves, watch).choose({"a": "1"})
+
+
+def test_some_alone_can_be_started_with_them() -> None:
+    said: list[str] = []
+    nodes, _ = made(said)
+    nodes.start_with(OFTEN, only=[2])
+    assert said == [f"2 {OFTEN}"]
+    said.clear()
+    nodes.heal()
+    assert said == ["2 {}"]

@@ -1,0 +1,92 @@
+"""Brokers with racks, and consumers that are sent to the replica in theirs (KIP-392)."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, partition, placed
+from brokertrial.suites.probe import batch
+from brokertrial.wire.messages import request
+
+RACK, SELECTOR = "broker.rack", "replica.selector.class"
+BY_RACK = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+FOLLOWED_SINCE, HERE, WAIT_MS = 11, -1, 20_000
+ALONE = {"min.insync.replicas": "1"}
+
+
+@case(
+    "replication/readers-are-sent-to-their-rack",
+    guarantees=["fetch-012", "fetch-008"],
+    needs=["three-nodes", "leaders", "partitions", "topic-settings", "chosen-settings", "terminate", "kill", "restart"],
+    apis={"Fetch": FOLLOWED_SINCE},
+    detects=["K42", "K43"],
+)
+def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
+    """Where brokers have racks and choose replicas by them, the leader MUST send a consumer that names the rack of an
+    in-sync follower there, at once and without records, whether there are any or it would have to wait; it MUST give
+    the records itself to who names another rack or none, and to all while that follower is dead.
+
+    Asked in drawn versions; when the follower is back, consumers are sent to it again.
+    """
+    for node in wire.nodes:
+        nodes.start_with({RACK: f"rack {node}", SELECTOR: BY_RACK}, only=[node])
+    leader, near, other = rng.sample(list(wire.nodes), 3)
+    topic = placed(wire, "read", [leader, near, other], **ALONE)
+    all_in_sync(wire, topic)
+    wire.produce(topic, batch("a")).must_be_at(0)
+    reader = RackReader(wire, topic, leader, rng)
+
+    for offset in (0, 1):
+        for follower in (near, other):
+            wire.eventually(lambda offset=offset, follower=follower: reader.must_be_sent(follower, offset), within=20)
+    wire.fetch(topic, offset=0, to=near).must_hold("a")
+    for rack in (f"rack {leader}", "rack of nobody", ""):
+        reader.must_be_served(rack)
+    nodes.kill(near)
+    wire.until(
+        lambda: near not in partition(wire, topic).isr_nodes, within=WITHIN_S, what=f"node {near} is out of sync"
+    )
+    wire.eventually(lambda: reader.must_be_served(f"rack {near}"), within=20)
+    reader.must_be_sent(other, 0)
+    nodes.start(near)
+    all_in_sync(wire, topic)
+    wire.eventually(lambda: reader.must_be_sent(near, 0), within=WITHIN_S)
+
+
+class RackReader:
+    """Asks the leader in the name of a rack."""
+
+    def __init__(self, wire, topic, leader, rng):
+        self.wire, self.topic, self.leader, self.rng = wire, topic, leader, rng
+
+    def _asked(self, rack, offset):
+        version = self.rng.randint(FOLLOWED_SINCE, max(self.wire.versions("Fetch")))
+        row = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        asked = request(
+            "Fetch",
+            replica_id=-1,
+            max_wait_ms=WAIT_MS,
+            min_bytes=1,
+            max_bytes=1 << 20,
+            session_id=0,
+            session_epoch=-1,
+            rack_id=rack,
+            topics=[{"topic": self.topic, "topic_id": self.wire.topic_id(self.topic), "partitions": [row]}],
+        )
+        return self.wire.ask(asked, to=self.leader, version=version).must_succeed()
+
+    def must_be_sent(self, follower, offset):
+        """To a follower, at once."""
+        answer = self._asked(f"rack {follower}", offset)
+        self._must_say(answer, follower, records=False)
+        self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
+
+    def must_be_served(self, rack):
+        """With the record, by the leader."""
+        self._must_say(self._asked(rack, 0), HERE, records=True)
+
+    def _must_say(self, answer, where, records):
+        part = answer.at("responses[0].partitions[0]")
+        found = (part.preferred_read_replica, bool(part.records))
+        answer.must(
+            found == (where, records),
+            f"(preferred replica, records) are {found}; they must be {(where, records)}",
+            "responses[0].partitions[0]",
+        )
