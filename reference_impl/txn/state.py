@@ -158,8 +158,9 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) ->
 
 def fenced(t: Transaction, now: int) -> Transaction:
     """The coordinator aborts on its own: the epoch rises first, so that the old producer cannot go on."""
+    last = t.last_epoch if bugs.on("Z09") else t.epoch
     return replace(
-        t, state=TransactionState.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=t.epoch, updated_ms=now, client_version=0
+        t, state=TransactionState.PREPARE_ABORT, epoch=t.epoch + 1, last_epoch=last, updated_ms=now, client_version=0
     )
 
 

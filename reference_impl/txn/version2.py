@@ -39,7 +39,7 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
     if bumped or overflowed:
         same = commit == (t.state is TransactionState.COMPLETE_COMMIT)
         return Transition(t, errors.NONE if same else errors.INVALID_TXN_STATE)
-    if commit:
+    if commit or (t.state is TransactionState.EMPTY and bugs.on("Z10")):
         return Transition(t, errors.INVALID_TXN_STATE)
     return Transition(replace(_prepared(t, commit, now, new_id), started_ms=now))
 

@@ -42,6 +42,20 @@ class Producer:
         self._take(answer.producer_id, answer.epoch)
         return answer
 
+    def go_on(self, **how: Any) -> Identity:
+        """InitProducerId with its own id and epoch, as after its transaction was aborted (KIP-360, KIP-588)."""
+        answer: Identity = self.wire.init_producer_id(
+            self.transactional_id,
+            timeout_ms=self.timeout_ms,
+            producer_id=self.id,
+            epoch=self.epoch,
+            via=self.via,
+            **how,
+        )
+        self._in_transaction.clear()
+        self._take(answer.producer_id, answer.epoch)
+        return answer
+
     def send(
         self,
         topic: str,

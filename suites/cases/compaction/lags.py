@@ -178,8 +178,28 @@ def a_log_is_cleaned_by_its_share_of_dirt(wire, topic_of, rng):
     _must_look(wire, other, log.must_become(log.segments[-1].base))
 
 
-def _made(wire, topic_of, rng, what, share):
-    settings = {"segment.ms": str(SEGMENT_HOURS * HOUR_MS), RATIO: share} | FROM_THE_BEGINNING.get(what, {})
+@case(
+    "compaction/lag-ends-a-segment",
+    guarantees=["comp-009", "comp-001"],
+    needs=["topic-settings", "compaction"],
+    detects=["Z11"],
+)
+def the_newest_segment_is_ended_so_that_it_can_be_cleaned(wire, topic_of, rng):
+    """Where records may wait no longer than max.compaction.lag.ms, a segment MUST end after that time although
+    segment.ms is longer: all that is older MUST be cleaned, whatever the share of dirt.
+
+    Seven drawn segments by that lag alone. Another log shows that the cleaner has looked.
+    """
+    lag = {"segment.ms": str(100_000 * HOUR_MS), MAX_LAG: str(SEGMENT_HOURS * HOUR_MS)}
+    log, other = _made(wire, topic_of, rng, "log", NEVER_BY_SHARE, **lag), _made(wire, topic_of, rng, "other", SOON)
+    log.write(SEGMENTS)
+    log.end()
+    _must_look(wire, other, log.must_become(log.segments[-1].base))
+    log.must_be(log.segments[-1].base)
+
+
+def _made(wire, topic_of, rng, what, share, **own):
+    settings = {"segment.ms": str(SEGMENT_HOURS * HOUR_MS), RATIO: share} | FROM_THE_BEGINNING.get(what, {}) | own
     made = cleanable(wire, lambda **how: topic_of(what=what, partitions=PARTITIONS, **how), **settings)
     return DatedLog(wire, rng, made)
 

@@ -9,7 +9,7 @@ from brokertrial.suites.cases.transactions._drawn_ids import APIS, OLD_MS, STEPS
     guarantees=["txn-007", "txn-009", "txn-010", "txn-012", "txn-015", "txn-026", "txn-028", "txn-029"],
     apis=APIS,
     needs=["partitions"],
-    detects=["C05", "C06", "C07"],
+    detects=["C05", "C06", "C07", "Z10"],
 )
 def each_id_is_as_it_was_last_made(wire, topic_of, group, rng):
     """Whatever is asked of transactional ids, in whatever order and version, each MUST have the producer id, the epoch,
@@ -35,6 +35,8 @@ def each_id_is_as_it_was_last_made(wire, topic_of, group, rng):
     for one in ids.all:
         ids.must_be_described(one)
     ids.must_be_listed_by_two_filters()
+    ids.step_end_nothing(ids.all[0])
+    ids.must_be_described(ids.all[0])
 
 
 @case(
