@@ -5,7 +5,7 @@ from brokertrial.suites.cases.replication._roles import WITHIN_S, placed
 from brokertrial.suites.probe import batch
 from brokertrial.wire.messages import request
 
-ROUNDS = 3
+ROUNDS, ALONE = 3, {"min.insync.replicas": "1"}
 
 
 @case(
@@ -25,7 +25,7 @@ def a_node_that_was_to_be_added_holds_nothing(wire, nodes, rng):
         asked = wire.controller()
         added = rng.choice([node for node in wire.nodes if node != asked])
         stays = rng.choice([node for node in wire.nodes if node != added])
-        topic = placed(wire, f"moved {turn}", [stays])
+        topic = placed(wire, f"moved {turn}", [stays], **ALONE)
         wire.produce(topic, batch("a")).must_be_at(0)
         nodes.pause(added)
         _move(wire, asked, topic, [stays, added])
