@@ -166,7 +166,8 @@ class Core(CaseConditions):
         return any(line.awaits_answers for line in self._lines.values())
 
     def drop_lines(self, node: int | None = None) -> None:
-        """Closes the connections to a node (or to all), as before it is stopped."""
+        """Closes the connections to a node (or to all), as before it is stopped; it is the controller no more."""
+        self._controller = -1 if self._controller == node else self._controller
         for line in self._lines.values():
             if node is None or line.node in (node, -1):
                 line.close()

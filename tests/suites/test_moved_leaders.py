@@ -27,6 +27,7 @@ class Cluster:
     coordinator: int = 1
     topic_id: UUID = field(default_factory=lambda: UUID(int=7))
     error: int = errors.NOT_LEADER_OR_FOLLOWER
+    controller: int = 1
 
     def metadata(self, asked: Struct) -> Struct:
         partition = {"partition_index": 0, "leader_id": self.leader, "leader_epoch": self.epoch}
@@ -34,7 +35,7 @@ class Cluster:
         return response(
             "Metadata",
             brokers=[{"node_id": node, "host": "h", "port": 9} for node in (1, 2)],
-            controller_id=1,
+            controller_id=self.controller,
             topics=[{"name": row.name, **topic} for row in asked.topics or []],
         )
 
@@ -135,3 +136,14 @@ def test_a_case_that_stops_no_node_is_judged_elsewhere() -> None:
         wire.produce(TOPIC, batch("a"), retry=False).must_succeed()
 
     assert tried(case, cluster).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("stopped", "asked"), [(1, 2), (2, 1)], ids=["the controller", "another node"])
+def test_a_node_that_is_stopped_is_the_controller_no_more(stopped: int, asked: int) -> None:
+    cluster = Cluster()
+    wire, _ = wire_to(Metadata=cluster.metadata)
+    assert wire.controller() == 1
+
+    cluster.controller = 2
+    wire.drop_lines(stopped)
+    assert wire.controller() == asked

@@ -3,6 +3,7 @@
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 
 CODE = "topics[].partitions[].error_code"
@@ -25,6 +26,7 @@ def an_offset_comes_with_the_epoch_of_its_record(wire, topic, nodes):
     old = wire.leader_epoch(topic)
     nodes.stop_and_start(nodes.of(topic))
     wire.await_topic(topic)
+    await_leaders(wire, of_all=True)
     new = wire.leader_epoch(topic)
     if old < 0 or new <= old:
         wire.not_applicable(f"the leader epoch was {old} and is {new}: see records/epoch-of-the-leader")
