@@ -34,7 +34,8 @@ from tests.suites.in_process import NODE, NOW_MS, InProcess
 from tests.suites.in_process_cluster import tried_in_cluster
 
 LONGEST_S = 120
-"""Of the machine's time: a broker in this process that never comes back would take this process with it."""
+"""Of this process's time: a broker in it that never comes back would take it along. Of the machine's time it is ten
+times as much: others may have its processors, and a broker that waits in earnest uses none."""
 AGAIN_S = 1.0
 """What is raised while the event loop is in a callback ends that callback alone, and is raised again."""
 
@@ -46,6 +47,7 @@ class TooLong(SystemExit):
 def main() -> None:
     """Answers each entry, in this order."""
     signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     folder, entries = map(Path, sys.argv[1:3])
     nodes = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     for name in entries.read_text(encoding="utf-8").splitlines():
@@ -57,7 +59,8 @@ def main() -> None:
 def _said(case: Case, data: Path, nodes: int) -> Said:
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_S, AGAIN_S)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST_S, AGAIN_S)
+    signal.setitimer(signal.ITIMER_REAL, 10 * LONGEST_S, AGAIN_S)
     try:
         outcome, raised = _tried(case, data) if nodes == 1 else (tried_in_cluster(case, data, look=closing_look), None)
     except TooLong:
@@ -65,6 +68,7 @@ def _said(case: Case, data: Path, nodes: int) -> Said:
     except Exception as error:  # noqa: BLE001 - the broker is in this process: what it raises ends the attempt
         return Said(case.id, Verdict.FAIL, f"the broker raised {type(error).__name__}: {error}")
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
     if raised is not None and outcome.verdict is not Verdict.FAIL:
         return Said(case.id, Verdict.FAIL, f"the broker raised in the background: {type(raised).__name__}: {raised}")
