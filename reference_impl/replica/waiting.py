@@ -40,7 +40,7 @@ class Trimmed(NamedTuple):
     @property
     def low_watermark(self) -> int:
         """Where the log begins on every living replica now."""
-        return self.partition.low_watermark(self.alive())
+        return self.partition.low_watermark(() if bugs.on("Z12") else self.alive())
 
     def state(self) -> int | None:
         """0 once no living replica holds anything below, an error once that can no more be known."""

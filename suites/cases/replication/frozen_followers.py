@@ -8,8 +8,11 @@ from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import all_in_sync, frozen, replicated, roles, thawed
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 NEEDS = ("three-nodes", "leaders", "pause", "topic-settings")
+SOON_MS = 1_000
+"""Less than it takes until a node that stands still is no broker any more."""
 PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
@@ -58,3 +61,36 @@ def a_leader_without_followers_acknowledges_nothing(wire, nodes):
     wire.until(lambda: not wire.produce(topic, batch("again")).error, within=60, what="acks=all works again")
     log = wire.read_all(topic)
     log.must(log.values[0] == b"all" and log.values[-1] == b"again", f"the log holds {log.values}")
+
+
+@case(
+    "replication/deleted-where-all-have-deleted",
+    guarantees=["adm-011"],
+    needs=NEEDS,
+    apis={"DeleteRecords": 0},
+    detects=["Z12"],
+)
+def what_a_follower_still_has_is_not_deleted(wire, nodes):
+    """DeleteRecords MUST NOT be answered as done before each living replica has deleted: while a follower stands still
+    the answer MUST be a time-out (7), and once it goes on it MUST be the low watermark that was asked for.
+    """
+    topic = replicated(wire)
+    all_in_sync(wire, topic)
+    leader, followers = roles(wire, topic)
+    for number in range(5):
+        wire.produce(topic, batch(f"{number}"), to=leader).must_be_at(number)
+    frozen(nodes, followers[:1])
+    parts = [{"partition_index": 0, "offset": 3}]
+    asked = request("DeleteRecords", timeout_ms=SOON_MS, topics=[{"name": topic, "partitions": parts}])
+    answer = wire.ask(asked, to=leader)
+    if not answer.error and followers[0] not in _brokers(wire, leader):
+        wire.not_applicable(f"a node that stood still for {SOON_MS} ms is a broker no more")
+    answer.must_be_refused(errors.REQUEST_TIMED_OUT)
+
+    thawed(wire, nodes, topic, followers[:1])
+    wire.delete_records(topic, offset=3).must_have("topics[0].partitions[0].low_watermark", 3)
+    wire.list_offsets(topic, at="earliest").must_name(offset=3)
+
+
+def _brokers(wire, node):
+    return [row.node_id for row in wire.metadata(to=node).struct.brokers]
