@@ -122,7 +122,15 @@ class AdminFamily(Core):
             timeout_ms=20_000,
             validate_only=validate_only,
         )
-        return self._of_controller(asked, version, None)
+        answer = self._of_controller(asked, version, None)
+        if not validate_only and [row.error_code for row in answer.asked.wait().results] == [errors.NONE]:
+            self._grows(topic, count)
+        return answer
+
+    def _grows(self, topic: str, count: int) -> None:
+        """Brokers may show so many partitions a moment later; `await_topic` waits for them."""
+        if topic in self._topics and (topic_id := self._topics[topic].topic_id) != ZERO_UUID:
+            self._grown[topic_id] = count
 
     def delete_records(
         self, topic: str, partition: int = 0, *, offset: int, version: int | None = None, retry: bool = True

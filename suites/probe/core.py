@@ -76,6 +76,7 @@ class Core(CaseConditions):
         self.situation = Situation()
         self.metadata_version = case_context.metadata_version
         self.made_topics, self.deleted_topics, self._deleted_ids = list[str](), set[str](), set[Any]()
+        self._grown: dict[Any, int] = {}  # topic id -> the partitions that it was given last
         self.made_groups, self.chosen_settings = list[str](), set[str]()  # settings that it has started brokers with
         self.journal: Callable[[str], None] = lambda name: None
         """Is told of every topic and group before it is made."""

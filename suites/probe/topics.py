@@ -129,7 +129,7 @@ class TopicsFamily(AdminFamily):
         return (
             bool(rows)
             and rows[0].topic_id not in self._deleted_ids  # a node may still show what was deleted
-            and bool(rows[0].partitions)
+            and len(rows[0].partitions) >= max(1, self._grown.get(rows[0].topic_id, 1))
             and all(
                 part.error_code == 0 and part.leader_id >= 0 and len(part.isr_nodes) >= len(part.replica_nodes)
                 for part in rows[0].partitions
