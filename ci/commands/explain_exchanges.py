@@ -25,8 +25,6 @@ from brokertrial.suites.running.rejudge import judge_stored
 
 INDENT = "  "
 FEW_LINES = 60
-WIDTH = 96
-"""Of a request or a response in a line; the page has more."""
 
 
 def explain_exchanges(text: str, history: History, which: str | None, page: Path) -> None:
@@ -50,18 +48,13 @@ def explain_exchanges(text: str, history: History, which: str | None, page: Path
 def rows(steps: list[ExchangeStep]) -> list[str]:
     """The steps as a table, those at fault marked."""
     cells = [
-        (f"{s.number:>4}", f"{s.at_s:8.3f} s", s.where, s.api, _cut(s.request), f"-> {_cut(s.response)}", s.note)
-        for s in steps
+        (f"{s.number:>4}", f"{s.at_s:8.3f} s", s.where, s.api, s.request, f"-> {s.response}", s.note) for s in steps
     ]
     widths = [min(60, max(len(row[column]) for row in cells)) for column in range(6)] if cells else []
     return [
         ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)) + _mark(row[6])).rstrip()
         for row in cells
     ]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 2]} …"
 
 
 def _mark(note: str) -> str:

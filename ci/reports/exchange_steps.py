@@ -66,8 +66,8 @@ class ExchangeStep:
     """The response carries an error, or there is none."""
     note: str = ""
     """Why this one is at fault; empty where it is not."""
-    content: tuple[bytes, bytes] = (b"", b"")
-    """Request and response without their correlation ids: what two exchanges that are alike share."""
+    content: int = 0
+    """A hash of request and response without their correlation ids: what two exchanges that are alike share."""
 
     @property
     def where(self) -> str:
@@ -137,8 +137,12 @@ def _step(number: int, row: Exchange, start: int, accused: Sequence[Evidence], s
         response=short(response),
         failed=failed,
         note=_note(row, accused),
-        content=(row.request[:BEFORE_ID] + row.request[BEFORE_ID + SIZE :], (row.response or b"")[SIZE * 2 :]),
+        content=_content(row.request, row.response or b""),
     )
+
+
+def _content(request: bytes, response: bytes) -> int:
+    return hash((request[:BEFORE_ID], request[BEFORE_ID + SIZE :], response[SIZE * 2 :]))
 
 
 def _told(row: Exchange, came: Struct | str) -> tuple[str, bool]:

@@ -28,7 +28,7 @@ class Gap:
     @property
     def text(self) -> str:
         what = f"{self.count} exchange{'s' * (self.count != 1)}"
-        return f"{what} like those above, until the last" if self.repeated else what
+        return f"{what}, each the same as one above" if self.repeated else what
 
 
 def shown(steps: Sequence[ExchangeStep], most: int = MOST) -> list[ExchangeStep | Gap]:
@@ -56,12 +56,12 @@ def _repeated(steps: Sequence[ExchangeStep]) -> set[int]:
     for index, step in enumerate(steps):
         before = {_of(one) for one in steps[max(0, index - IN_TURN) : index]}
         after = {_of(one) for one in steps[index + 1 : index + 1 + IN_TURN]}
-        if not step.note and step.content != (b"", b"") and _of(step) in before and _of(step) in after:
+        if not step.note and step.content and _of(step) in before and _of(step) in after:
             found.add(index)
     return found
 
 
-def _of(step: ExchangeStep) -> tuple[str, str, tuple[bytes, bytes]]:
+def _of(step: ExchangeStep) -> tuple[str, str, int]:
     return step.connection, step.node, step.content
 
 

@@ -150,7 +150,7 @@ def _renewal(results: list[CaseResult]) -> Iterator[str]:
         more = f" and {len(files) - SHOWN_FILES} more files" if len(files) > SHOWN_FILES else ""
         what = ", ".join(files[:SHOWN_FILES]) + more
         yield ""
-        yield (f"{len(due)} of these cases passed on Apache Kafka before {what} changed; they must pass there again.")
+        yield f"{len(due)} of these cases passed on Apache Kafka before {what} changed; they must pass there again."
 
 
 def _areas(results: list[CaseResult]) -> Iterator[str]:

@@ -106,9 +106,7 @@ def test_what_is_asked_again_and_again_fills_no_lines(stored: Path, result: Case
     lines = shown(many)
 
     assert [line.number for line in lines if not isinstance(line, Gap)][-3:] == [49, 50, 200]
-    assert [line.text for line in lines if isinstance(line, Gap)][
-        -1
-    ] == "149 exchanges like those above, until the last"
+    assert [line.text for line in lines if isinstance(line, Gap)][-1] == "149 exchanges, each the same as one above"
     assert {*range(40, 51)} <= {line.number for line in lines if not isinstance(line, Gap)}, "what came before is shown"
 
 
@@ -127,7 +125,7 @@ def _numbered(
 ) -> list[ExchangeStep]:
     step = replace(steps_of(History.open(stored), result)[0], note="")
     return [
-        replace(step, number=number, note="wrong" if number == fault else "", content=(content(number), b""))
+        replace(step, number=number, note="wrong" if number == fault else "", content=hash(content(number)))
         for number in range(1, count + 1)
     ]
 
