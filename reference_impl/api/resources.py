@@ -146,8 +146,6 @@ class GroupResource:
         session_ms, interval_ms = (
             int(configs.get(name) or self._node.config.text(f"group.{name}")) for name in (session, interval)
         )
-        if bugs.on("K32") and (fault := next(filter(None, (self.fault(*pair) for pair in configs.items())), None)):
-            return fault
         if session_ms <= interval_ms:
             return WrongSetting(errors.INVALID_CONFIG, f"{session} must be greater than {interval}")
         return None

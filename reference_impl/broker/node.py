@@ -250,7 +250,7 @@ class Node:
 
     def _take_settings(self) -> None:
         self.config.dynamic = self.image.broker_configs.get(str(self.node_id), {})
-        self.config.alter_all(self.image.broker_configs.get("", {}))
+        self.config.of_all = self.image.broker_configs.get("", {})
 
     # Metadata
 

@@ -13,8 +13,6 @@ from brokertrial.reference_impl.settings.setting import InvalidSetting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.suggestion import nearest
 
-_THREADS = ("num.io.threads", "num.network.threads", "background.threads")
-
 
 @dataclass(slots=True)
 class BrokerConfig:
@@ -36,7 +34,6 @@ class BrokerConfig:
     settings: dict[str, str] = field(default_factory=dict)
     dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
     of_all: dict[str, str] = field(default_factory=dict)  # the same, for every broker that has none of its own
-    _in_force: dict[str, str] = field(default_factory=dict, init=False)  # what of `of_all` was taken
 
     def __post_init__(self) -> None:
         for name, text in self.settings.items():
@@ -46,20 +43,10 @@ class BrokerConfig:
             BROKER_SETTINGS[name].parse(text)
         roles = "controller" if self.controller_only else "broker" if self.controller else "broker,controller"
         self.settings = {"process.roles": roles, **self.settings}
-        self._in_force = self.of_all
-
-    def alter_all(self, altered: dict[str, str]) -> None:
-        """What was altered for all brokers is this from now on."""
-        if not (bugs.on("K31") and any(self._grows_too_fast(name, altered) for name in _THREADS)):
-            self._in_force = altered
-        self.of_all = altered
-
-    def _grows_too_fast(self, name: str, altered: dict[str, str]) -> bool:
-        return name in altered and int(altered[name]) > 2 * int(self.text(name))
 
     def text(self, name: str) -> str:
         """The value in force as text: altered here or for all brokers, given at the start, or the default."""
-        for altered in (self._in_force, self.dynamic) if bugs.on("T08") else (self.dynamic, self._in_force):
+        for altered in (self.of_all, self.dynamic) if bugs.on("T08") else (self.dynamic, self.of_all):
             if name in altered:
                 return altered[name]
         if (self.dynamic or self.of_all) and bugs.on("V65"):
