@@ -133,12 +133,19 @@ class AdminFamily(Core):
             self._grown[topic_id] = count
 
     def delete_records(
-        self, topic: str, partition: int = 0, *, offset: int, version: int | None = None, retry: bool = True
+        self,
+        topic: str,
+        partition: int = 0,
+        *,
+        offset: int,
+        version: int | None = None,
+        retry: bool = True,
+        timeout_ms: int = 20_000,
     ) -> Response:
         """DeleteRecords below an offset (-1: the high watermark); the row is `.struct.topics[0].partitions[0]`."""
         asked = request(
             "DeleteRecords",
-            timeout_ms=20_000,
+            timeout_ms=timeout_ms,
             topics=[{"name": topic, "partitions": [{"partition_index": partition, "offset": offset}]}],
         )
         settled = retry and partition in self.known_partitions(topic)
@@ -279,7 +286,13 @@ class AdminFamily(Core):
         return self._of_controller(asked, None, None)
 
     def change_configs(
-        self, kind: int, name: str, changes: Sequence[tuple[str, int, str | None]], *, validate_only: bool = False
+        self,
+        kind: int,
+        name: str,
+        changes: Sequence[tuple[str, int, str | None]],
+        *,
+        validate_only: bool = False,
+        to: int | None = None,
     ) -> Response:
         """IncrementalAlterConfigs: [(key, SET|DELETE|APPEND|SUBTRACT, value)]."""
         asked = request(
@@ -293,7 +306,7 @@ class AdminFamily(Core):
                 }
             ],
         )
-        return self._of_controller(asked, None, None)
+        return self._of_controller(asked, None, to)
 
     def _of_controller(
         self,

@@ -57,9 +57,7 @@ def _refused(wire):
 
 
 def _asked(wire, name, *rows):
-    configs = [{"name": key, "config_operation": how, "value": value} for key, how, value in rows]
-    resource = {"resource_type": BROKER, "resource_name": name, "configs": configs}
-    return wire.ask(request("IncrementalAlterConfigs", validate_only=False, resources=[resource]), to=wire.nodes[0])
+    return wire.change_configs(BROKER, name, rows, to=wire.nodes[0])
 
 
 def _again(wire, topic, nodes, rng):

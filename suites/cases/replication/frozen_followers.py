@@ -8,7 +8,6 @@ from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import all_in_sync, frozen, replicated, roles, thawed
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
-from brokertrial.wire.messages import request
 
 NEEDS = ("three-nodes", "leaders", "pause", "topic-settings")
 SOON_MS = 1_000
@@ -80,17 +79,11 @@ def what_a_follower_still_has_is_not_deleted(wire, nodes):
     for number in range(5):
         wire.produce(topic, batch(f"{number}"), to=leader).must_be_at(number)
     frozen(nodes, followers[:1])
-    parts = [{"partition_index": 0, "offset": 3}]
-    asked = request("DeleteRecords", timeout_ms=SOON_MS, topics=[{"name": topic, "partitions": parts}])
-    answer = wire.ask(asked, to=leader)
-    if not answer.error and followers[0] not in _brokers(wire, leader):
+    answer = wire.delete_records(topic, offset=3, timeout_ms=SOON_MS, retry=False)
+    if not answer.error and followers[0] not in [row.node_id for row in wire.metadata(to=leader).struct.brokers]:
         wire.not_applicable(f"a node that stood still for {SOON_MS} ms is a broker no more")
     answer.must_be_refused(errors.REQUEST_TIMED_OUT)
 
     thawed(wire, nodes, topic, followers[:1])
     wire.delete_records(topic, offset=3).must_have("topics[0].partitions[0].low_watermark", 3)
     wire.list_offsets(topic, at="earliest").must_name(offset=3)
-
-
-def _brokers(wire, node):
-    return [row.node_id for row in wire.metadata(to=node).struct.brokers]
