@@ -146,7 +146,8 @@ class GroupResource:
         session_ms, interval_ms = (
             int(configs.get(name) or self._node.config.text(f"group.{name}")) for name in (session, interval)
         )
-        if session_ms <= interval_ms:
+        inherits = configs.keys() < {session, interval}
+        if session_ms <= interval_ms and not (inherits and bugs.on("Z14")):
             return WrongSetting(errors.INVALID_CONFIG, f"{session} must be greater than {interval}")
         return None
 

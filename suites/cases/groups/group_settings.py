@@ -37,7 +37,21 @@ class SettingBounds:
         beyond = any(name in own and not self.low[name] <= numbers[name] <= self.high[name] for name in NAMES)
         return beyond or numbers[SESSION] <= numbers[INTERVAL]
 
-    def drawn(self, rng, name):
+    def edges(self):
+        """Each setting alone where it comes closest to the other, which is inherited."""
+        shortest, longest = str(self.low[SESSION]), str(self.high[INTERVAL])
+        return [
+            [(SESSION, SET, shortest)],
+            [(SESSION, DELETE, None)],
+            [(INTERVAL, SET, longest)],
+            [(INTERVAL, DELETE, None)],
+        ]
+
+    def changes(self, rng):
+        names = rng.sample(NAMES, rng.randint(1, 2))
+        return [(name, DELETE, None) if rng.random() < 0.2 else (name, SET, self._drawn(rng, name)) for name in names]
+
+    def _drawn(self, rng, name):
         low, high = self.low[name], self.high[name]
         numbers = [low, low + 1, high, high - 1, rng.randint(low, high), self.default[name]]
         wrong = [str(low - 1), str(high + 1), "0", "-1", "", "many", "1.5", str(2**31)]
@@ -49,7 +63,7 @@ class SettingBounds:
     guarantees=["g848-012"],
     apis={"ConsumerGroupHeartbeat": 1, "IncrementalAlterConfigs": 1, "DescribeConfigs": 1},
     features={"group.version": 1},
-    detects=["D11", "D12"],
+    detects=["D11", "D12", "Z14"],
 )
 def a_group_has_what_it_may_have(wire, topic, rng):
     """A group MUST take each session timeout and heartbeat interval that lies within what the brokers allow, the least
@@ -57,21 +71,18 @@ def a_group_has_what_it_may_have(wire, topic, rng):
     number; a refused change changes nothing, also what came with it. Its members MUST be told the interval that is in
     force, and what is deleted is that of the brokers again.
 
-    Two groups, 60 drawn changes.
+    Two groups, 60 drawn changes; at first each setting alone at its edge beside what the group inherits.
     """
     limits = SettingBounds(wire)
+    edges = limits.edges()
     groups = {wire.name("g"): {} for _ in range(2)}  # type: ignore[var-annotated]
     members = {}
     for turn in range(60):
-        name = rng.choice(list(groups))
-        own, changes = dict(groups[name]), []
-        for key in rng.sample(NAMES, rng.randint(1, 2)):
-            if rng.random() < 0.2:
-                own.pop(key, None)
-                changes.append((key, DELETE, None))
-            else:
-                own[key] = limits.drawn(rng, key)
-                changes.append((key, SET, own[key]))
+        name = rng.choice(list(groups)) if turn >= len(edges) else next(iter(groups))
+        changes = edges[turn] if turn < len(edges) else limits.changes(rng)
+        own = {**groups[name], **{key: value for key, kind, value in changes if kind == SET}}
+        for key in (key for key, kind, _ in changes if kind == DELETE):
+            own.pop(key, None)
         answer = wire.change_configs(GROUP, name, changes)
         if limits.refuse(own):
             answer.must_be_refused(errors.INVALID_CONFIG)

@@ -12,7 +12,7 @@ from brokertrial.suites.workloads import SendAndRead
 def slow_answers_change_no_order():
     """However slowly answers come, readers MUST see each partition in one order, without skips or repeats."""
     return Trial(
-        workload=SendAndRead(producers=4, idempotent=True, partitions=3),
+        workload=SendAndRead(producers=4, idempotent=True, partitions=3, rate=40.0),
         schedule=Windows(
             delay(60, jitter_ms=80, api="Produce", begin=at_op(200)),
             delay(40, jitter_ms=60, api="Fetch", begin=at_op(200)),
