@@ -293,6 +293,8 @@ class AdminFamily(Core):
         *,
         validate_only: bool = False,
         to: int | None = None,
+        via: str = "main",
+        wait: bool = True,
     ) -> Response:
         """IncrementalAlterConfigs: [(key, SET|DELETE|APPEND|SUBTRACT, value)]."""
         asked = request(
@@ -306,7 +308,7 @@ class AdminFamily(Core):
                 }
             ],
         )
-        return self._of_controller(asked, None, to)
+        return self._of_controller(asked, None, to, via, wait)
 
     def _of_controller(
         self,

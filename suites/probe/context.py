@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -151,6 +151,10 @@ class CaseConditions:
     def rest(self, seconds: float) -> None:
         """Lets time pass between two looks at something; cases use `until` and `eventually`."""
         self._exchanger.pause(seconds)
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked inside with `wait=False` leaves at its end, all at once."""
+        return self._exchanger.together()
 
     def act(self, what: str, do: Callable[[], str]) -> str:
         """Does something to the target that is no request; what came of it is in the history."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 import msgspec
@@ -47,6 +49,7 @@ class Exchanger(Protocol):
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None: ...
     def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int: ...
+    def together(self) -> AbstractContextManager[None]: ...
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]: ...
     def close(self, connection: str) -> None: ...
     def clock(self) -> tuple[int, int]: ...  # monotonic nanoseconds, wall clock milliseconds
@@ -67,6 +70,8 @@ class LiveExchanger:
         self._sockets: dict[str, socket.socket] = {}
         self._nodes: dict[str, int] = {}
         self._last_ns = 0
+        self._held: deque[tuple[str, bytes]] | None = None
+        """What is to leave together, in the order in which it was asked for."""
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         """Opens a connection under a name; raises Refused."""
@@ -83,14 +88,36 @@ class LiveExchanger:
     def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int:
         """Sends bytes as they are; returns when. A broken pipe shows itself at the next receive."""
         ns = self._note("request", connection, api=api, version=version, data=frame)
+        if self._held is None:
+            self._leave(connection, frame)
+        else:
+            self._held.append((connection, frame))
+        return ns
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is sent inside leaves at its end, one right behind the other: to make a request takes longer than many
+        brokers take to answer it. A wait for an answer inside lets what was held leave before."""
+        self._held = deque()
+        try:
+            yield
+        finally:
+            self._release()
+            self._held = None
+
+    def _release(self) -> None:
+        while self._held:
+            self._leave(*self._held.popleft())
+
+    def _leave(self, connection: str, frame: bytes) -> None:
         try:
             self._sockets[connection].sendall(frame)
         except OSError:
             pass  # what the broker answered before it closed may still be there to read
-        return ns
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         """The next whole frame without its size, and when it was complete; raises Silence or Closed."""
+        self._release()
         deadline = time.monotonic() + timeout_s
         try:
             size = int.from_bytes(self._exactly(connection, 4, deadline), "big", signed=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from brokertrial.suites.probe.answer import Response
@@ -71,6 +72,21 @@ class Producer:
 
         In a transaction, when there is one to be in: the partition is added first where the protocol asks for that.
         """
+        return self.prepared(topic, *values, partition=partition, sequence=sequence, epoch=epoch, via=via, **settings)(
+            wait=wait
+        )
+
+    def prepared(
+        self,
+        topic: str,
+        *values: bytes | str,
+        partition: int = 0,
+        sequence: int | None = None,
+        epoch: int | None = None,
+        via: str | None = None,
+        **settings: Any,
+    ) -> Callable[..., Produced]:
+        """The batch that `send` would send now, to be sent by calling it: once, or again where it was refused."""
         place = (topic, partition)
         first = self.sequences.get(place, 0) if sequence is None else sequence
         transactional = self.transactional_id is not None
@@ -86,17 +102,16 @@ class Producer:
         version = None
         if transactional and not self._implicit:
             version = min(11, max(self.wire.versions("Produce"), default=11))
-        answer: Produced = self.wire.produce(
+        return partial(
+            self.wire.produce,
             topic,
             made,
             partition,
             transactional_id=self.transactional_id,
             version=version,
-            wait=wait,
             via=via or self.via,
             step=step,
         )
-        return answer
 
     def batch(self, *values: bytes | str, sequence: int, epoch: int | None = None, **settings: Any) -> bytes:
         """The bytes of a batch of this producer, to send as often as the case wants to.
@@ -123,12 +138,15 @@ class Producer:
 
     def send_offsets(self, group: str, offsets: Mapping[tuple[str, int], int], **settings: Any) -> Response:
         """Offsets of a group that are committed with the transaction."""
+        return self.prepared_offsets(group, offsets)(**settings)
+
+    def prepared_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> Callable[..., Response]:
+        """What `send_offsets` would send now, to be sent by calling it; the group is in the transaction by then."""
         if not self._implicit:
             self.wire.add_offsets(self.transactional_id, self.id, self.epoch, group, via=self.via).must_succeed()
-        answer: Response = self.wire.txn_offset_commit(
-            self.transactional_id, self.id, self.epoch, group, offsets, via=self.via, **settings
+        return partial(
+            self.wire.txn_offset_commit, self.transactional_id, self.id, self.epoch, group, offsets, via=self.via
         )
-        return answer
 
     def commit(self, *, wait: bool = True) -> Identity:
         """EndTxn(commit)."""
@@ -143,9 +161,16 @@ class Producer:
             self.transactional_id, self.id, self.epoch, commit=commit, wait=wait, via=self.via
         )
         self._in_transaction.clear()
-        if wait and answer.version >= 5 and answer.asked.wait().error_code == 0:
-            self._take(answer.asked.wait().producer_id, answer.asked.wait().producer_epoch)
+        if wait:
+            self.ended(answer)
         return answer
+
+    def ended(self, answer: Identity) -> None:
+        """Goes on with the epoch that an EndTxn gives from v5 on; for an end that was not waited for."""
+        self._in_transaction.clear()
+        told = answer.asked.wait()
+        if answer.version >= 5 and told.error_code == 0:
+            self._take(told.producer_id, told.producer_epoch)
 
     def _take(self, producer_id: int, epoch: int) -> None:
         if (producer_id, epoch) != (self.id, self.epoch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 from brokertrial.suites.probe.exchanger import ClosedByPeer, ConnectRefused, ReadTimeout, TranscriptEntry
 from brokertrial.suites.probe.failures import TranscriptMismatch
@@ -29,6 +30,10 @@ class ReplayExchanger:
                 f"({len(entry.data)} bytes)"
             )
         return entry.ns
+
+    def together(self) -> AbstractContextManager[None]:
+        """All has left already."""
+        return nullcontext()
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         entry = self._next(("answer", "silence", "closed"), connection)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -104,6 +105,10 @@ class InProcess:
         if not pipe.closed:
             self._run(lambda: line.data_received(frame))
         return self._later()
+
+    def together(self) -> AbstractContextManager[None]:
+        """One broker, one thread: whatever leaves first is answered first."""
+        return nullcontext()
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         pipe, passed_s = self._lines[connection][1], 0.0

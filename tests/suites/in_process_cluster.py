@@ -12,6 +12,7 @@ import itertools
 import os
 import selectors
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -278,6 +279,10 @@ class InProcessCluster:
         for _ in range(4):
             self._turns()
         return self._later()
+
+    def together(self) -> AbstractContextManager[None]:
+        """One broker, one thread: whatever leaves first is answered first."""
+        return nullcontext()
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         end = self._lines[connection]

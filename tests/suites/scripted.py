@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -48,6 +49,9 @@ class ScriptedExchanger:
             sent = header.api_version if struct._api != "ApiVersions" or answer.error_code != 35 else 0
             self._queues[connection].append(encode_response(answer, sent, header.correlation_id)[4:])
         return ns
+
+    def together(self):
+        return nullcontext()
 
     def receive(self, connection, timeout_s, api="", version=-1):
         if not self._queues[connection]:
