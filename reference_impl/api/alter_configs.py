@@ -13,6 +13,7 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.resources import Resource, find, unborn
+from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.topic_rules import WrongSetting
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -119,6 +120,8 @@ def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str
     """A list with items added or taken away."""
     verb = "APPEND" if entry.config_operation == APPEND else "SUBTRACT"
     setting = resource.settings.get(entry.name)
+    if setting is None and resource.settings is BROKER_SETTINGS and bugs.on("K45"):
+        return WrongSetting(errors.UNKNOWN_SERVER_ERROR, "The server experienced an unexpected error.")
     if setting is None or setting.kind != "list":
         return WrongSetting(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
     current = configs.get(entry.name) or resource.sources(setting)[-1].value

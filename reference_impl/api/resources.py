@@ -129,6 +129,9 @@ class GroupResource:
     def sources(self, setting: Setting) -> list[SettingSource]:
         own = self.own()
         found = [SettingSource(setting.name, own[setting.name], DYNAMIC_GROUP)] if setting.name in own else []
+        if bugs.on("K46"):
+            there = broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])[0]
+            return found or [SettingSource(setting.name, there.value, DEFAULT)]
         return found + broker_sources(self._node.config, BROKER_SETTINGS[setting.synonym])
 
     def fault(self, key: str, value: str) -> WrongSetting | None:

@@ -76,14 +76,15 @@ class GroupService:
         self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
-        """Another node coordinates them now: what is known here is forgotten, and who waits is sent there."""
+        """Another node coordinates them now, or nobody does, for their log was deleted: what is known here is
+        forgotten, and who waits is sent away."""
         self.loads.give_up(index)
         if bugs.on("X11"):
             return
         self._offsets.pop(index, None)
         topic = self._node.topics.get(CONSUMER_OFFSETS)
-        count = topic.partitions if topic is not None else 1
-        for name in [one for one in self._groups if partition_for(one, count) == index]:
+        gone = [one for one in self._groups if topic is None or partition_for(one, topic.partitions) == index]
+        for name in gone:
             group = self._groups[name]
             if isinstance(group, ClassicGroup) and not bugs.on("X13"):
                 self._carry_out(group, given_up(group))

@@ -147,6 +147,8 @@ class Replicas:
     def _deleted(self, name: str) -> None:
         for key in [key for key in self._partitions if key[0] == name]:
             partition = self._partitions[key]
+            if partition.leading is not None and not bugs.on("K44"):
+                self._tell(partition, leads=False)
             self._remove(partition.topic_id, *key)
 
     def _remove(self, topic_id: uuid.UUID, name: str, index: int) -> None:

@@ -66,13 +66,15 @@ class TransactionService:
             self.loads.begin(partition, self._loading(partition))
 
     def resigned(self, index: int) -> None:
-        """Another node coordinates them now; what is known here is forgotten."""
+        """Another node coordinates them now, or their log was deleted; what is known here is forgotten."""
         self.loads.give_up(index)
         self._resigned_at[index] = self._node.clock.monotonic()
         for name in () if bugs.on("X12") else self._of(index):
             del self._transactions[name]
 
     def _of(self, index: int) -> list[str]:
+        if self._node.topics.get(TRANSACTION_STATE) is None:
+            return list(self._transactions)
         return [name for name in self._transactions if self._partition_of(name) == index]
 
     def stop(self) -> None:

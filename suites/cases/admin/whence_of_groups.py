@@ -1,0 +1,57 @@
+"""Where the settings of a group come from: the group, its brokers, or Kafka's defaults (KIP-848, KAFKA-20289)."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe.admin import BROKER, DELETE, GROUP, SET
+
+OF_THE_GROUP = 8
+TIMEOUT = "consumer.session.timeout.ms"
+WITHIN_S = 20
+
+
+@case(
+    "admin/whence-a-group-has-its-settings",
+    guarantees=["adm-008"],
+    apis={"DescribeConfigs": 4, "IncrementalAlterConfigs": 1, "ConsumerGroupHeartbeat": 0},
+    features={"group.version": 1},
+    needs=["settings"],
+    detects=["K46"],
+)
+def a_group_has_what_its_brokers_have(wire, group, rng):
+    """A setting that a group has not of its own MUST be told with the value, source and synonyms of the setting of the
+    brokers that it falls back to (group.consumer... for consumer...); one of its own as such, before these.
+
+    All settings that have such a one, before one is set, while it is and after it is deleted.
+    """
+    told = _settings(wire, BROKER, str(rng.choice(wire.nodes)))
+    if f"group.{TIMEOUT}" not in told:
+        wire.not_applicable(f"the brokers do not tell group.{TIMEOUT}")
+    wire.eventually(lambda: _must_fall_back(wire, group, told, {}), within=WITHIN_S)
+    own = str(int(told[f"group.{TIMEOUT}"][0]) + rng.choice((0, 1, 100)))
+    wire.change_configs(GROUP, group, [(TIMEOUT, SET, own)]).must_succeed()
+    wire.eventually(lambda: _must_fall_back(wire, group, told, {TIMEOUT: own}), within=WITHIN_S)
+    wire.change_configs(GROUP, group, [(TIMEOUT, DELETE, None)]).must_succeed()
+    wire.eventually(lambda: _must_fall_back(wire, group, told, {}), within=WITHIN_S)
+
+
+def _settings(wire, kind, name):
+    """Each setting as it is told: its value, its source, and (name, value, source) of each synonym."""
+    rows = wire.describe_configs(kind, name, synonyms=True).must_succeed().struct.results[0].configs
+    return {
+        row.name: (row.value, row.config_source, [(one.name, one.value, one.source) for one in row.synonyms])
+        for row in rows
+    }
+
+
+def _must_fall_back(wire, group, brokers, own):
+    found = _settings(wire, GROUP, group)
+    wire.must(TIMEOUT in found, f"{TIMEOUT} of the group is not told")
+    for name, is_told in found.items():
+        if f"group.{name}" not in brokers:
+            continue
+        value, source, synonyms = brokers[f"group.{name}"]
+        if name in own:
+            value, source, synonyms = own[name], OF_THE_GROUP, [(name, own[name], OF_THE_GROUP), *synonyms]
+        wire.must(
+            is_told == (value, source, synonyms),
+            f"{name} is told with (value, source, synonyms) {is_told}; they must be {(value, source, synonyms)}",
+        )
