@@ -106,7 +106,8 @@ class ConsumerGroup:
         """Takes a member in, or its new state, and moves its partitions along."""
         self._disown(member.member_id)
         self.members[member.member_id] = member
-        for part in member.assigned | member.revoking:
+        asked_back = frozenset() if bugs.on("Z16") else member.revoking
+        for part in member.assigned | asked_back:
             self.owners[part] = member.member_id
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id

@@ -13,9 +13,8 @@ def expired(group: ClassicGroup | ConsumerGroup, offsets: Offsets, now_ms: int, 
     """What to drop: at the time that came with the commit, else by its age, which counts from when the group emptied,
     else from the commit; never if staged or subscribed."""
     members = group.protocol_type is not None and group.state is not GroupState.EMPTY
-    if members and not (
-        group.protocol_type == CONSUMER and group.topics is not None and group.state is GroupState.STABLE
-    ):
+    settled = group.state is GroupState.STABLE or bugs.on("Z15")
+    if members and not (group.protocol_type == CONSUMER and group.topics is not None and settled):
         return []
     emptied = group.protocol_type is not None and group.state is GroupState.EMPTY
     found = []

@@ -272,7 +272,7 @@ class PartitionLog:
         age = self.settings.retention_ms
         if age < 0 and bugs.on("P69"):
             age = 0
-        if age == 0 and bugs.on("E08"):
+        if (age == 0 and bugs.on("E08")) or (0 <= limit <= self.size and bugs.on("Z17")):
             return deleted
         if age >= 0:
             deleted += self._delete_while(lambda s, _: now_ms - _newest(s) > age, now_ms, high_watermark)

@@ -32,6 +32,7 @@ class ExpiringGroup:
         self.places = [(topic, partition) for topic in (used, left) for partition in (0, 1)]
         self.next = 10
         self.member: Any = None
+        self.rebalances = False
         self.producer: Any = None
 
     # what is done
@@ -80,6 +81,21 @@ class ExpiringGroup:
         """Until it has loaded what it knows: a question is asked again until then, a join or a commit is not."""
         self.wire.committed_all(self.name, self.places[:1]).must_succeed()
 
+    def begin_rebalance(self):
+        """The member joins again, and is not given anything yet: no offset may go meanwhile, whatever it reads."""
+        if self.kind == CLASSIC and self.member is not None:
+            begun_ms = self.wire.now_ms()
+            self.commit((self.left, 0), SHORT_MS, 3)
+            self.member.join().must_succeed()
+            self.rebalances = True
+            if self.wire.now_ms() > begun_ms + SHORT_MS:
+                self.wire.unclear("the offset may have expired before its group rebalanced", "slow-target")
+
+    def end_rebalance(self):
+        if self.rebalances:
+            self.member.sync({self.member.id: b"given"}).must_succeed()
+            self.rebalances = False
+
     def leave(self):
         if self.member is not None:
             self.member.leave().must_succeed()
@@ -108,7 +124,7 @@ class ExpiringGroup:
     def settle(self):
         """What has expired goes, unless it is in use."""
         for place, (_, keep_ms) in list(self.offsets.items()):
-            read = self.member is not None and (self.kind == OTHER or place[0] == self.used)
+            read = self.member is not None and (self.kind == OTHER or self.rebalances or place[0] == self.used)
             if 0 <= keep_ms <= SHORT_MS and place not in self.staged and not read:
                 del self.offsets[place]
 

@@ -34,14 +34,15 @@ AWAY_MS, EARLY_MS = 30_000, 45_000
     guarantees=["cmt-013", "txn-012", "cmt-002"],
     apis=APIS,
     needs=["chosen-settings", "started", "partitions", "kill", "terminate", "restart"],
-    detects=["V60", "V61", "V63", "W17"],
+    detects=["V60", "V61", "V63", "W17", "Z15"],
 )
 def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng, nodes):
     """An offset that a client committed for a time (OffsetCommit v2 to v4) MUST be gone some time after it, over a
-    restart too, and not before it, nor while a member of its group is subscribed to its topic. A group MUST stay as
-    long as it has a member, an offset or one that a transaction has staged, and go when it has none.
+    restart too, and not before it, nor while a member of its group is subscribed to its topic or its group rebalances.
+    A group MUST stay as long as it has a member, an offset or one that a transaction has staged, and go when it has
+    none.
 
-    Groups without members, of classic members, of another type and of KIP-848 members; all drawn, in four rounds.
+    Groups without members, of classic members, of another type and of KIP-848 members; all drawn, in six rounds.
     """
     if max(wire.versions("OffsetCommit")) < 2 or min(wire.versions("OffsetCommit")) > 4:
         wire.not_applicable("no version of OffsetCommit says how long an offset is kept")
@@ -69,6 +70,13 @@ def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng,
     nodes.crash(rng.choice(wire.nodes))
     for topic in (used, left):
         wire.await_topic(topic)
+    _must_all_be_so(wire, groups)
+
+    for group in groups:
+        group.begin_rebalance()
+    _must_all_be_so(wire, groups)
+    for group in groups:
+        group.end_rebalance()
     _must_all_be_so(wire, groups)
 
     for group in groups:

@@ -1,0 +1,74 @@
+"""KIP-848 members that give up what they have to when they like, while others come and go and nothing settles."""
+
+from brokertrial.suites.case import case
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
+
+PARTITIONS, MOST, STEPS = 5, 4, 100
+WORDS = (*["beats"] * 4, *["gives up"] * 3, *["comes"] * 3, *["goes"] * 3)
+PATIENT_MS, WITHIN_S = 300_000, 30
+
+
+@case(
+    "groups/consumers-give-up-when-they-like",
+    guarantees=["g848-002", "grp-001", "g848-003"],
+    apis={"ConsumerGroupHeartbeat": 0},
+    features={"group.version": 1},
+    needs=["partitions"],
+    detects=["M24b", "Z16"],
+)
+def what_is_not_given_up_is_not_given_away(wire, topic_of, group, rng):
+    """Whoever comes and goes before others have given up what they were asked to, a partition MUST NOT be given to a
+    member while another owns it and has not given it up, nor while it is given back to who has just given it up; the
+    group MUST settle once each member does as it is told.
+
+    First one member goes before another has given up what it was to have; then up to four members and five partitions,
+    100 drawn steps.
+    """
+    topic = topic_of(partitions=PARTITIONS)
+    members: list[ConsumerGroupMember] = []
+    _given_back(wire, group, topic, members)
+    for _ in range(STEPS):
+        word, one = rng.choice(WORDS), rng.choice(members)
+        if word == "comes" and len(members) < MOST:
+            _come(wire, group, topic, members)
+        elif word == "goes" and len(members) > 1:
+            one.leave().must_succeed()
+            members.remove(one)
+        else:
+            if word == "gives up":
+                one.held = frozenset()
+            _beat(one, members)
+        wire.fetch(topic, max_wait_ms=30, min_bytes=1)  # assignments may be made once in a while alone
+    for one in members:
+        one.held = frozenset()
+    reconcile(*members, partitions=PARTITIONS)
+
+
+def _given_back(wire, group, topic, members):
+    """Of two members the first has all again, and has given up nothing of it, when a third one comes."""
+    for _ in range(2):
+        _come(wire, group, topic, members)
+    one, two = members
+    wire.until(lambda: _beat(one, members).held, within=WITHIN_S, what="the first member is to give something up")
+    members.remove(two)
+    two.leave().must_succeed()
+    one.held = frozenset()
+    wire.until(lambda: len(_beat(one, members).owned) == PARTITIONS, within=WITHIN_S, what="it has all again")
+    _come(wire, group, topic, members)
+
+
+def _come(wire, group, topic, members):
+    members.append(ConsumerGroupMember(wire, group, topic, timeout_ms=PATIENT_MS))
+    _beat(members[-1], members)
+
+
+def _beat(one, members):
+    """One heartbeat; what its member loses by the answer it keeps until it gives it up."""
+    before = one.owned
+    answer = one.beat().must_succeed()
+    one.held = (one.held | before) - one.owned
+    for other in members:
+        both = sorted((one.owned - before) & (other.owned | other.held)) if other is not one else ()
+        said = f"{both} are given to a member while another owns them and has not given them up"
+        answer.must(not both, said, "assignment")
+    return one
