@@ -181,6 +181,8 @@ class Partition:
             raise Rejected(errors.NOT_ENOUGH_REPLICAS, "too few replicas are in sync")
         batch, append_time = validate(data, header, self.rules, self._clock.now_ms())
         if len(batch) > self.rules.log.segment_bytes:
+            if header.producer_id >= 0 and bugs.on("Z18"):
+                self.log.producers.record(header)
             raise Rejected(errors.RECORD_LIST_TOO_LARGE, f"{len(batch)} bytes do not fit a segment")
         return self._admit(header) or self._store(batch, header, append_time)
 

@@ -72,8 +72,8 @@ def many_transactions_at_once_are_each_its_own(wire, topic_of, transactional_id,
     detects=["M18c"],
 )
 def of_two_ends_at_once_one_counts(wire, topic_of, transactional_id, rng):
-    """Where a transaction is committed and aborted at the same moment, at most one of both MUST be acknowledged, and
-    what a read_committed consumer reads MUST be what was; its producer goes on.
+    """Where a transaction is committed and aborted at the same moment, one outcome alone MUST be acknowledged, a
+    read_committed consumer MUST read what it says, and the producer MUST be able to go on.
 
     Sixteen transactions over three partitions, each ended by two requests at once, of the same kind or not.
     """
