@@ -168,7 +168,11 @@ class Replicas:
             if partition is not None:
                 if bugs.on("N26"):
                     rules = replace(rules, max_message_bytes=partition.rules.max_message_bytes)
-                partition.rules, partition.log.settings = rules, rules.log
+                compacted = not partition.log.settings.delete and bugs.on("Z20")
+                partition.rules, partition.log.settings = (
+                    rules,
+                    replace(rules.log, delete=False) if compacted else rules.log,
+                )
 
     # Following
 
