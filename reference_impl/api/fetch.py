@@ -277,7 +277,8 @@ def _error(partition: Partition, wanted: Struct, request: Struct, context: Conte
     offset, log = wanted.fetch_offset, partition.log
     if wanted.last_fetched_epoch >= 0 and log.epochs.end_offset(wanted.last_fetched_epoch, log.end_offset) == UNKNOWN:
         return errors.OFFSET_OUT_OF_RANGE
-    if offset < log.start_offset or (offset > log.end_offset and _diverging(partition, wanted) is None):
+    end = partition.high_watermark if bugs.on("Z21") else log.end_offset
+    if offset < log.start_offset or (offset > end and _diverging(partition, wanted) is None):
         return errors.OFFSET_OUT_OF_RANGE
     return errors.NONE
 

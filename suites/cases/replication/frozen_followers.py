@@ -15,9 +15,10 @@ SOON_MS = 1_000
 PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
-@case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, detects=["M04"])
+@case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, detects=["M04", "Z21"])
 def what_followers_lack_is_not_given_out(wire, nodes):
-    """A record MUST NOT be given to consumers before all in-sync replicas have it.
+    """A record MUST NOT be given to consumers before all in-sync replicas have it, and who waits for it there MUST get
+    no error; behind the end of the log the offset is out of range (1).
 
     Both followers are frozen, and two records are written with acks=1.
     """
@@ -30,9 +31,13 @@ def what_followers_lack_is_not_given_out(wire, nodes):
     wire.produce(topic, batch("on its way"), acks=1, to=leader).must_be_at(1)
     wire.produce(topic, batch("alone"), acks=1, to=leader).must_be_at(2)
 
-    seen = wire.fetch(topic, offset=1, to=leader, max_wait_ms=300, min_bytes=100_000)
-    seen.must(2 not in seen.offsets, "a consumer is given offset 2, which no follower has")
-    seen.must(seen.high_watermark <= 2, f"the high watermark is {seen.high_watermark}, and no follower has offset 2")
+    for offset in (1, 2, 3):
+        seen = wire.fetch(topic, offset=offset, to=leader, max_wait_ms=300, min_bytes=100_000)
+        seen.must(not seen.error, f"a consumer that waits at offset {offset} gets error {seen.error}")
+        mark = seen.high_watermark
+        seen.must(2 not in seen.offsets, "a consumer is given offset 2, which no follower has")
+        seen.must(mark <= 2, f"the high watermark is {mark}, and no follower has offset 2")
+    wire.fetch(topic, offset=4, to=leader).must_be_refused(errors.OFFSET_OUT_OF_RANGE)
     thawed(wire, nodes, topic, followers)
     log = wire.read_all(topic)
     log.must(log.values[0] == b"all", f"the log holds {log.values}; the first record was committed")
