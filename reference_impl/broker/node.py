@@ -69,8 +69,7 @@ class Node:
         self.replicas = Replicas(self)
         self.peers = Peers(config.node_id, self.address_of)
         self.membership = BrokerMembership(self, config.controller) if config.controller is not None else None
-        backoff_s = config["log.cleaner.backoff.ms"] / 1000
-        self._cleaner = Cleaner(self.clock, lambda: self.replicas, backoff_s)
+        self._cleaner = Cleaner(self.clock, lambda: self.replicas, config)
         self._isr_keeper = IsrKeeper(self, self.replicas, self.membership.call) if self.membership else None
         self._channel = ControlChannel(self)
         self._chores = Chores(self.clock)
@@ -258,6 +257,7 @@ class Node:
         """One more record of the metadata log has been applied."""
         if record["kind"] == "broker_configs":
             self._take_settings()
+            self._cleaner.settings_changed()
         self.replicas.on_record(record)
         if record["kind"] == "topic_deleted":
             for callback in self.topic_deleted:

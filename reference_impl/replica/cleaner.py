@@ -15,16 +15,19 @@ from brokertrial.reference_impl.log.compaction import clean, dirt
 if TYPE_CHECKING:
     from brokertrial.reference_impl.clock import Clock, Timer
     from brokertrial.reference_impl.replica.partition import Partition
+    from brokertrial.reference_impl.settings.config import BrokerConfig
 
 STEP_S = 0.005
+BACKOFF = "log.cleaner.backoff.ms"
 log = logging.getLogger("cleaner")
 
 
 class Cleaner:
-    """Looks for dirt every `backoff_s`, and as long as there is some does not wait."""
+    """Looks for dirt every log.cleaner.backoff.ms, and as long as there is some does not wait."""
 
-    def __init__(self, clock: Clock, partitions: Callable[[], Iterable[Partition]], backoff_s: float) -> None:
-        self._clock, self._partitions, self._backoff_s = clock, partitions, backoff_s
+    def __init__(self, clock: Clock, partitions: Callable[[], Iterable[Partition]], config: BrokerConfig) -> None:
+        self._clock, self._partitions, self._config = clock, partitions, config
+        self._changed = False  # a setting of the brokers, in this life
         self._round: Iterator[None] | None = None
         self._of: Partition | None = None
         self._timer: Timer | None = None
@@ -32,6 +35,19 @@ class Cleaner:
     def start(self) -> None:
         """Plans the first look."""
         self._timer = self._clock.call_later(self._backoff_s, self._step)
+
+    def settings_changed(self) -> None:
+        """Rests from now on as long as it is to rest now."""
+        self._changed = True
+        if self._timer is not None and self._round is None:
+            self._timer.cancel()
+            self.start()
+
+    @property
+    def _backoff_s(self) -> float:
+        from_the_start = not self._changed and bugs.on("K47")
+        milliseconds: int = self._config.given(BACKOFF) if from_the_start else self._config[BACKOFF]
+        return milliseconds / 1000
 
     def stop(self) -> None:
         """Ends a round where it is: what it has put in place is whole."""

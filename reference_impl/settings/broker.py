@@ -23,7 +23,7 @@ _ROWS = [
     # logs
     Setting("log.retention.check.interval.ms", "long", "500", low=1, doc="fast: Kafka's default is 300000"),
     Setting("log.cleaner.enable", "boolean", "true"),
-    Setting("log.cleaner.backoff.ms", "long", "500", low=0, doc="fast: Kafka's default is 15000"),
+    Setting("log.cleaner.backoff.ms", "long", "500", low=0, dynamic=True, doc="fast: Kafka's default is 15000"),
     Setting("producer.id.expiration.ms", "int", "86400000", low=1, dynamic=True),
     Setting("producer.id.expiration.check.interval.ms", "int", "500", low=1, doc="fast: Kafka's default is 600000"),
     Setting("flush.mode", "string", "never", choices=("never", "interval", "always"), doc="not in Kafka"),

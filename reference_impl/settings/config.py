@@ -56,6 +56,11 @@ class BrokerConfig:
     def __getitem__(self, name: str) -> Any:
         return BROKER_SETTINGS[name].parse(self.text(name))
 
+    def given(self, name: str) -> Any:
+        """The typed value that it was started with."""
+        setting = BROKER_SETTINGS[name]
+        return setting.parse(self.settings.get(name, setting.default))
+
     def topic_text(self, overrides: dict[str, str], name: str) -> str:
         """A topic setting in force: the topic's own, else the broker's, else the default."""
         if name in overrides:
