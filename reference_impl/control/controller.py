@@ -126,6 +126,8 @@ class Controller:
 
     def _balance(self) -> None:
         """First replicas lead again, for every broker that leads too few of the partitions that it is first of."""
+        if any(one.adding for topic in self.image.topics.values() for one in topic.placements) and bugs.on("K49"):
+            return
         for broker in self.image.live():
             of_it = [
                 (topic, index, placement)
