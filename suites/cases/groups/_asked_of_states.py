@@ -31,7 +31,9 @@ def is_modern(wire):
 
 
 class Asker:
-    """Asks as somebody who is drawn: a member, one that was, a stranger, nobody, with an instance and a generation."""
+    """Sends requests under a drawn identity: a member, a former member, an unknown id or none, with an instance and a
+    generation.
+    """
 
     def __init__(self, wire, rng, topics, groups, producer):
         self.wire, self.rng, self.groups, self.producer = wire, rng, groups, producer
@@ -257,7 +259,9 @@ def stages(asker, one):
 
 
 def _of_commit(asker, one, id_, instance, generation, version, *, staged=False):
-    """Of a plain commit, or of one in a transaction. What a client of an older version does not know it is not told."""
+    """The expected code of a plain commit, or of one in a transaction. Error codes that a version does not have are not
+    returned in it.
+    """
     told_since = 6 if staged else 9
     if generation < 0 and (one.kind is None or one.state == EMPTY):
         return errors.NONE
@@ -279,7 +283,7 @@ def _of_commit(asker, one, id_, instance, generation, version, *, staged=False):
 
 
 def fetches(asker, one):
-    """From v9 on as a member, or as nobody."""
+    """From v9 on with a member id, or without one."""
     version = asker.version("OffsetFetch", 8, 9)
     id_ = asker.rng.choice([None, asker.id_in(one, "")]) if version >= 9 else None
     right = one.epochs.get(id_, 1)

@@ -3,8 +3,8 @@
     Empty -> PreparingRebalance -> CompletingRebalance -> Stable
       ^            ^------ a join, a leave, other wishes ------'
 
-A JoinGroup waits until all have joined, a SyncGroup until the leader has brought the assignments. Which of the members
-that joined leads, and which of the protocols with equally many votes wins, only the answers tell.
+A JoinGroup waits until all have joined, a SyncGroup until the leader has sent the assignments. Which of the joined
+members leads, and which of the protocols with equally many votes wins, is known from the answers only.
 """
 
 from typing import Any
@@ -126,7 +126,8 @@ class Group(AskedGroup):
     # -- what moves it ---------------------------------------------------------------------------------------
 
     def prepare(self):
-        """Members are called to join; who waits for an assignment is told so."""
+        """Members are called to join; a SyncGroup that waits for an assignment is answered with REBALANCE_IN_PROGRESS.
+        """
         if self.state == COMPLETING:
             for member in self.members:
                 member.given = b""
@@ -146,7 +147,7 @@ class Group(AskedGroup):
             self.complete()
 
     def complete(self):
-        """The next generation: one protocol, one leader, who alone is told of the others."""
+        """The next generation: one protocol, and one leader, the only member that receives the member list."""
         if not self.members:
             self.generation, self.state, self.protocol, self.leader = self.generation + 1, EMPTY, None, None
             return
@@ -253,7 +254,7 @@ class Group(AskedGroup):
         return (row.group_instance_id if named else None, *more)
 
     def _listed(self):
-        """ListGroups tells of it where the filters let it through, once."""
+        """ListGroups names the group once, where the filters match it."""
         version = self.drawn("ListGroups")
         states = self.rng.choice(([], [self.state], [each for each in STATES if each != self.state]))
         types = self.rng.choice(([], ["classic"], ["consumer"])) if version >= 5 else []

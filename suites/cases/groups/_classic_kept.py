@@ -74,7 +74,9 @@ class KeptGroup(Group):
             self.kept = (self.state, self.generation, self.protocol, self.leader, members)
 
     def reloaded(self, *, answered):
-        """Nothing else is known of it now, and who waits is told to look for another coordinator, or lost it."""
+        """Only what was written is left of the group. A waiting JoinGroup or SyncGroup is answered with
+        NOT_COORDINATOR, or its answer is lost.
+        """
         for member in self.members:
             for waiting in (member.join, member.sync):
                 if waiting is not None and answered:
@@ -95,7 +97,7 @@ class KeptGroup(Group):
         self.must_go_on()
 
     def must_go_on(self):
-        """It is described as it was, its members go on as they are, and nobody else may."""
+        """The group is described as before, its members go on in it, and all former members are refused."""
         found(self, self.must_be_described)
         self.wire.eventually(self.must_have_its_offsets, within=10)
         for member in self.members:
@@ -223,7 +225,7 @@ def begins_a_rebalance(one, turn):
 
 
 def does(one, step, turn):
-    """A step; what it sent has arrived when the group is told as it must be."""
+    """One step; its requests have arrived when the group is described as it must be."""
     step(one, turn)
     one.must_be_described()
 

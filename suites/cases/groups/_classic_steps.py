@@ -72,7 +72,7 @@ def comes(one, turn):
 
 
 def takes_an_id(one, turn):
-    """A member gets an id and does not come yet: nobody goes on without it."""
+    """A member gets an id and does not join yet: no rebalance completes without it."""
     member = MemberModel(one.made + 1, wishes(one, turn))
     if not one.reserved and len(one.members) < MOST and one.supports(member.names):
         one.made += 1
@@ -132,7 +132,9 @@ def again(one, member, *, changed):
 
 
 def returns(one, turn):
-    """A static member begins again, one that waits more often: its old id is fenced, and what waits is told so."""
+    """A static member restarts, most often one that waits: its old id is fenced, and its waiting requests are answered
+    so.
+    """
     static = [member for member in one.members if member.instance and member.id]
     if not static:
         return

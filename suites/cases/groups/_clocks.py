@@ -1,4 +1,4 @@
-"""A KIP-848 group in which one member goes when its time is over, and nobody else does."""
+"""A KIP-848 group in which one member is removed when its time is over, and no other is."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ NEVER = None
 
 
 class MemberClock:
-    """A group in which one member goes when its time is over, and nobody else does."""
+    """A group in which one member is removed when its time is over, and no other is."""
 
     def __init__(self, wire, topic_of, what, session_ms=LONG_MS // 2, node=None):
         self.wire, self.what, self.topic = wire, what, topic_of(partitions=2)

@@ -1,7 +1,8 @@
-"""A KIP-848 group as it must be: what each member said last, and what it was told to own.
+"""A KIP-848 group as it must be: what each member reported last, and what it was assigned.
 
-A heartbeat that leaves a field out (null) leaves it as it was; an empty list of names or partitions is none. Which
-partition goes to whom is the broker's choice: of those that are read each has one target, a member that reads it.
+A heartbeat that leaves a field out (null) leaves it unchanged; an empty list of names or partitions means none. Which
+member gets which partition is the broker's choice: each subscribed partition has one target, a member that subscribes
+to it.
 """
 
 from typing import Any
@@ -20,7 +21,7 @@ SAID = {
 
 
 class ConsumerModel:
-    """A member: what it said last, what it was told to own, and what it holds until it says that it does not."""
+    """A member: what it reported last, its assignment, and what it holds until it reports that it does not."""
 
     def __init__(self, id_, instance, names):
         self.id, self.instance, self.epoch = id_, instance, 0
@@ -68,7 +69,7 @@ class Consumers(AskedGroup):
         return self.ask_coordinator(asked, self.drawn(BEAT, least))
 
     def beat(self, member, *, full=False, owned=True, **says):
-        """A heartbeat that says some of what there is to say, or all of it; what it is told is taken over."""
+        """A heartbeat with some of the fields, or with all; the assignment in the answer is taken over."""
         joins = member.epoch == 0
         self.changed = self.changed or bool(says.get("regex") or ("regex" in says and member.said["regex"]))
         self.must_rise |= sorted(says.get("names", member.said["names"])) != sorted(member.said["names"])
@@ -139,7 +140,9 @@ class Consumers(AskedGroup):
         self._settled(*self._asked())
 
     def _loses_the_answer(self, member, before):
-        """It asks again in its epoch before, with no more than it was told since; else it is fenced."""
+        """It heartbeats again in its epoch before, with no more partitions than it has been assigned since; otherwise
+        it is fenced.
+        """
         more = member.owned | {(self.wire.topic_id(next(iter(self.counts))), 99)}
         for owned in (more, None):
             answer = self.ask(member, before, instance=member.instance, owned=owned)
@@ -155,7 +158,7 @@ class Consumers(AskedGroup):
         self.takes(member, answer, full=True)
 
     def _asked(self):
-        """What ConsumerGroupDescribe tells, in a version that is drawn."""
+        """The answer of ConsumerGroupDescribe, in a drawn version."""
         version = self.rng.choice(list(self.wire.versions("ConsumerGroupDescribe")))
         asked = request("ConsumerGroupDescribe", group_ids=[self.name])
         answer = self.ask_coordinator(asked, version).must_succeed()
@@ -172,8 +175,8 @@ class Consumers(AskedGroup):
         answer.must(fits, f"the assignor is {row.assignor_name}; most ask for {most}", "groups[0].assignor_name")
 
     def _stage(self, answer, row):
-        """Each has what it was told last, and may have more that it is to give up; no epoch is above the one that it
-        follows; and the state follows from them.
+        """Each member has its last assignment, and may have more that it is to give up; no epoch is above the one that
+        it follows; and the state follows from them.
         """
         self._notes_assignor(row)
         self._has_risen(answer, row.group_epoch)
@@ -262,7 +265,7 @@ class Consumers(AskedGroup):
             answer.must(whole and sizes == even, f"range gives {parts} of {topic}", "groups[0].members")
 
     def _listed(self, state):
-        """ListGroups tells of it where the filters let it through."""
+        """ListGroups names the group where the filters match it."""
         states = self.rng.choice(([], [state], ["PreparingRebalance"]))
         types = self.rng.choice(([], ["consumer"], ["classic"]))
         version = self.rng.choice([each for each in self.wire.versions("ListGroups") if each >= 5])

@@ -1,8 +1,8 @@
-"""What a coordinator has written of a KIP-848 group is all of it: each change is in the log before it is answered.
+"""The log of a coordinator holds the whole state of a KIP-848 group: each change is written before it is answered.
 
-So the group is after a stop, a kill or a move what it was before, in the midst of a change too: who was told to give
-something up and has not said that it did still holds it (GroupMetadataManager.replay of the ConsumerGroup records).
-Sessions begin anew.
+After a stop, a kill or a move the group is therefore what it was before, also in the middle of a change: a member that
+was asked to revoke a partition and has not confirmed it still holds it (GroupMetadataManager.replay of the
+ConsumerGroup records). Sessions begin anew.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ class KeptConsumers(Consumers):
         must_be_here(self)
 
     def whole(self):
-        """All that is told of it, and the answer that tells."""
+        """All that ConsumerGroupDescribe returns of the group, and the answer."""
         answer = self.ask_coordinator(request("ConsumerGroupDescribe", group_ids=[self.name]), None)
         row = answer.struct.groups[0]
         group = (row.error_code, row.group_state, row.group_epoch, row.assignment_epoch, row.assignor_name)
@@ -123,8 +123,9 @@ def brings(one, condition):
 
 
 def _calm(one):
-    """With the assignor that is not taken where nobody asks for one, and a pattern. What it matches is found out in the
-    background, and nobody reads that by name, so that the group cannot settle before."""
+    """With the assignor that is not the default, and a pattern. Its matches are resolved in the background, and no
+    member names that topic, so that the group cannot settle before.
+    """
     one.assignor = "uniform"
     all_change_the_assignor(one)
     member, topic = one.rng.choice(one.present), one.rng.choice(list(one.counts))
@@ -143,7 +144,7 @@ def _away(one):
 
 
 def _unsettled(one):
-    """One comes, or reads other topics, and the others are told: what they are to give up they still hold."""
+    """A member joins, or reads other topics, and the others are asked to revoke partitions, which they still hold."""
     makes_room(one)
     one.rng.choice([comes, says_names, unsubscribes])(one)
     one.wire.eventually(one.must_be_assigned, within=WITHIN_S)
@@ -157,7 +158,7 @@ def says_names(one):
 
 
 def _changed(one):
-    """A topic changes, and nobody has asked since."""
+    """A topic changes, and no request has followed."""
     one.rng.choice([grows] if any(each.said["regex"] for each in one.members) else [grows, made_again])(one)
 
 

@@ -168,7 +168,7 @@ def all_change_the_assignor(one):
 
 
 def keeps_its_assignor(one):
-    """One that is not the default, also where nobody names it again."""
+    """An assignor that is not the default stays, also where no member names it again."""
     all_come_back(one)
     one.assignor = "uniform"
     all_change_the_assignor(one)
@@ -285,7 +285,9 @@ def unreleased(one, claims):
 
 
 def commits(one, turn):
-    """A member commits and asks in its epoch; in another epoch, in an old version or as nobody it may not."""
+    """A member commits and fetches offsets in its epoch; in another epoch, in an old version or without a member id it
+    is refused.
+    """
     if not one.present:
         return
     wire, topic, member = one.wire, next(iter(one.counts)), one.rng.choice(one.present)

@@ -8,9 +8,9 @@ WITHIN_S = 30
 
 
 def handed_over(nodes, wire, groups, rng, meanwhile):
-    """The coordinator of the first of these groups hands over all that it coordinates: each of them that is among it
-    is told `reloaded(answered=True)` and gone on with by `meanwhile`, at another node, and again when the first has
-    them back. What waits for an answer is told to look elsewhere.
+    """The coordinator of the first of these groups hands over all that it coordinates: `reloaded(answered=True)` is
+    called on each of these groups that moves, `meanwhile` continues it at another node, and both again when the first
+    node has them back. Waiting requests are answered with NOT_COORDINATOR.
     """
     first = nodes.of_group(groups[0].name)
     moved = [each for each in groups if nodes.of_group(each.name) == first]
@@ -29,7 +29,7 @@ def handed_over(nodes, wire, groups, rng, meanwhile):
 
 
 def _must_be_at(wire, name, former, to):
-    """The new coordinator is named by each node and alone has it, and the one before refuses to tell of it."""
+    """Each node names the new coordinator, which alone has the group; the former one refuses to describe it."""
     wire.forget_coordinator(name)
     for node in wire.nodes:
         wire.until(

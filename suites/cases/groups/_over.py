@@ -11,9 +11,9 @@ WITHIN_S = 30
 
 
 def over(down, nodes, wire, groups, meanwhile):
-    """`down(node)` to the coordinator of the first of these groups. All that it coordinated are told `reloaded()`, once
-    it is back, and before that where others took over: then each is gone on with by `meanwhile`. What waits for an
-    answer is lost with a node, and `answered` by one that hands a group over.
+    """Applies `down(node)` to the coordinator of the first of these groups. `reloaded()` is called on all that it
+    coordinated once it is back, and before that where other nodes took over; then `meanwhile` continues each. Waiting
+    answers are lost with a node, and `answered` by one that hands a group over.
     """
     node = nodes.of_group(groups[0].name)
     lost = [each for each in groups if nodes.of_group(each.name) == node]
@@ -53,6 +53,6 @@ def found(one, look):
 
 
 def must_be_here(one):
-    """Where a coordinator moves by itself an answer may be lost, and with it what it told: nothing can be said then."""
+    """Where a coordinator moves by itself an answer may be lost with its content: the outcome is unclear then."""
     if one.here:
         one.wire.unclear("the coordinator moved, and nobody had moved it")

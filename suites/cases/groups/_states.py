@@ -127,7 +127,7 @@ class GroupInState:
         return next(member.settings["protocols"][0][1] for member in self.members if member.id == id_)
 
     def subscribes(self, topic):
-        """What its generation read; all, where it is one of consumers and nobody can tell."""
+        """What its generation read; every topic, where it is a group of consumers and the broker cannot know."""
         if not self.members or self.type != CONSUMER:
             return False
         return (self.reads_all and self.kind == CLASSIC) or topic in self.topics

@@ -1,4 +1,4 @@
-"""A group that nobody disturbs: whatever its members were given, they keep."""
+"""A group without any membership change: its members keep what they were assigned."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -14,9 +14,9 @@ from brokertrial.suites.workloads import GroupChurn
     detects=[edit_answer("assignment.topic_partitions[0].partitions[0]", drop=True, api="ConsumerGroupHeartbeat")],
 )
 def a_group_at_peace_leaves_no_partition_alone():
-    """While no member comes or goes, every partition that the group reads MUST have an owner, all the time.
+    """While no member joins or leaves, every partition that the group reads MUST have an owner, all the time.
 
-    Ownership is told once and lasts: each partition is one observation, and four of them were too few to decide.
+    An assignment is sent once and lasts: each partition is one observation, and four of them were too few to decide.
     """
     return Trial(
         workload=GroupChurn(members=2, partitions=12, stay_s=600, rate=40.0, protocol="consumer"),

@@ -1,4 +1,4 @@
-"""Groups that are asked whatever is drawn while their coordinators hand them over, and nobody stops."""
+"""Groups that receive drawn requests while their coordinators hand them over; no node stops."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._classic import STABLE
@@ -22,11 +22,11 @@ MET = ((UNFINISHED, STABLE, NONE_LEFT), (UNFINISHED, STABLE, DEAD))
 )
 def every_group_goes_from_node_to_node(wire, topic_of, rng, nodes):
     """A group whose coordinator hands it to another node, and gets it back, MUST be at each of them as it was last
-    written, whatever became of it at the other; who waits for an answer MUST be told to look for the coordinator, and
-    the node that coordinated it before MUST NOT tell of it nor list it.
+    written, whatever happened to it at the other. Waiting requests MUST be answered so that the client looks for the
+    coordinator, and the former coordinator MUST NOT describe or list the group.
 
-    All nodes live: the partitions of the offsets topic are led by others. What a node knew of a group before must not
-    show when it has it again. Three groups of up to five members.
+    All nodes stay up: the partitions of the offsets topic get other leaders. What a node knew of a group before must
+    not show when it has it again. Three groups of up to five members.
     """
     topic = topic_of(partitions=2)
     groups = [KeptGroup(wire, number, topic, rng) for number in range(3)]

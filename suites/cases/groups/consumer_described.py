@@ -20,10 +20,11 @@ ROW = "groups[0]"
     detects=[edit_answer("groups[].members[0].member_epoch", add=-1, api="ConsumerGroupDescribe")],
 )
 def a_consumer_group_is_described_as_its_members_are_told(wire, topic_of, group):
-    """ConsumerGroupDescribe MUST tell of each member the epoch, the subscription and the partitions that it was told,
-    and of a group that has settled one epoch for all; Empty without members when all have left, 69 if there is none.
+    """ConsumerGroupDescribe MUST report for each member the epoch, the subscription and the partitions that its
+    heartbeats returned, and one epoch for all of a group that has settled; Empty without members when all have left, 69
+    if there is no such group.
 
-    Three members, of which one reads one topic only, and one is static.
+    Three members: one reads one topic only, and one is static.
     """
     topic, other = topic_of(partitions=4), topic_of(partitions=2, what="other")
     _described(wire, group).must_be_refused(errors.GROUP_ID_NOT_FOUND)
@@ -113,7 +114,7 @@ def each_record_comes_to_one_member(wire, topic_of, group):
 
 
 def _read(wire, member):
-    """What a member reads in the partitions that it was told to own, from the group's offset on; it commits."""
+    """What a member reads in its assigned partitions, from the group's offset on; it commits."""
     for topic, partition in sorted(member.owned):
         start = max(0, wire.committed(member.group, topic, partition).offset)
         log = wire.read_all(topic, partition, offset=start)

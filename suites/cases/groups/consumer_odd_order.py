@@ -106,7 +106,7 @@ def _owned(*members):
 )
 def a_group_without_members_may_change_its_protocol(wire, topic_of, group):
     """A group whose members have all left MAY be joined with the other protocol, and MUST keep its offsets: what the
-    classic members committed the new ones are told, and what those commit is told to classic members after them.
+    classic members committed is returned to the new ones, and what those commit to later classic members.
     """
     topic = topic_of(partitions=2)
     classic = wire.member(group, "classic")

@@ -50,7 +50,7 @@ def what_was_owned_then_may_be_committed_still(wire, topic_of, group, rng, nodes
 
 
 class Dated(Consumers):
-    """The group, and of each of its members in which epoch it was told to own what it holds."""
+    """The group, and for each of its members the epoch in which it was assigned what it holds."""
 
     def __init__(self, wire, name, counts, rng):
         super().__init__(wire, name, counts, rng)
@@ -73,8 +73,9 @@ class Dated(Consumers):
         self.beat(self.rng.choice(self.members), names=names or list(self.counts)[:1])
 
     def are_told(self):
-        """What each should own is computed and told; nobody says what it owns, so that it still has what it is to give
-        back."""
+        """The target assignment is computed and sent; no member reports what it owns, so that it still has what it is
+        to revoke.
+        """
         self.wire.until(self._is_assigned, within=WITHIN_S, what="what each should own is computed")
         for each in self.members:
             self.beat(each, owned=False)

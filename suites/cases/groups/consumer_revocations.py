@@ -17,12 +17,12 @@ PATIENT_MS, WITHIN_S = 300_000, 30
     detects=["M24b", "Z16"],
 )
 def what_is_not_given_up_is_not_given_away(wire, topic_of, group, rng):
-    """Whoever comes and goes before others have given up what they were asked to, a partition MUST NOT be given to a
-    member while another owns it and has not given it up, nor while it is given back to who has just given it up; the
-    group MUST settle once each member does as it is told.
+    """Whichever members join and leave before others have revoked what they were asked to, a partition MUST NOT be
+    assigned to a member while another owns it and has not revoked it, nor while it is assigned again to the member that
+    has just revoked it; the group MUST settle once each member follows its assignment.
 
-    First one member goes before another has given up what it was to have; then up to four members and five partitions,
-    100 drawn steps.
+    First one member leaves before another has revoked what it was to receive; then up to four members and five
+    partitions, 100 drawn steps.
     """
     topic = topic_of(partitions=PARTITIONS)
     members: list[ConsumerGroupMember] = []

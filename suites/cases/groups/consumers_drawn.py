@@ -26,9 +26,10 @@ class Reader:
     detects=["M24b"],
 )
 def each_partition_has_one_owner_that_reads_it(wire, topic_of, rng):
-    """Whoever comes, goes or reads other topics, and whatever topic grows, no partition MUST be told to two members at
-    a time, epochs MUST only rise, and the group MUST settle with each partition that is read at one member that reads
-    it, as evenly as can be where all read the same, all members in the epoch of the group, and be described so.
+    """Whichever members join, leave or read other topics, and whichever topic grows, no partition MUST be assigned to
+    two members at a time, and epochs MUST only rise. The group MUST settle with each subscribed partition at one member
+    that subscribes to it, as evenly as possible where all read the same, all members in the epoch of the group, and be
+    described so.
 
     Up to four members, three topics, 7 drawn steps with each of the two assignors.
     """

@@ -1,4 +1,4 @@
-"""KIP-848 groups whose members say whatever is drawn while their coordinators hand them over, and nobody stops."""
+"""KIP-848 groups whose members send drawn heartbeats while their coordinators hand them over; no node stops."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._consumers_kept import (
@@ -39,11 +39,11 @@ MET = (((UNSETTLED, CALM), (AWAY, DEAD)), ((UNSETTLED, CALM), (CHANGED, EMPTY)))
     detects=["X11"],
 )
 def all_that_was_answered_goes_along(wire, topic_of, rng, nodes):
-    """A KIP-848 group whose coordinator hands it to another node, and gets it back, MUST be what it was, in the midst
-    of a change too, whatever became of it at the other; members MUST go on in their epoch. The node that coordinated it
-    before MUST NOT tell of it nor list it.
+    """A KIP-848 group whose coordinator hands it to another node, and gets it back, MUST be what it was, also in the
+    middle of a change and whatever happened to it at the other node; members MUST go on in their epoch. The former
+    coordinator MUST NOT describe or list the group.
 
-    All nodes live. Two groups of up to four members, and one that turns.
+    All nodes stay up. Two groups of up to four members, and one that changes its protocol.
     """
     groups = [_group(wire, topic_of, rng, what) for what in ("a", "b")]
     turning = TurningGroup(wire, wire.name("turns"), topic_of(what="t"), rng)

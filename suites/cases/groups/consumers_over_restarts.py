@@ -49,13 +49,15 @@ MET = (((UNSETTLED,), (AWAY,)), ((CALM,), (DEAD,)), ((UNSETTLED,), (CHANGED, EMP
     detects=["Y11", "Y12", "Y13", "Y14"],
 )
 def all_that_was_answered_was_written(wire, topic_of, rng, nodes):
-    """A KIP-848 group whose coordinator was stopped, was killed or moved MUST be what it was, in the midst of a change
-    too: its epochs and assignor, each member with its epoch, what it said, what it owns and should own, and those that
-    are away; what is not given back MUST NOT be told to another. Members MUST go on in their epoch and need not join
-    again, who left or was replaced is refused, a deleted group stays deleted, and a topic that changed meanwhile is
-    handed out. A group that became one of the other kind, which it may when it is empty, MUST stay so.
+    """A KIP-848 group whose coordinator was stopped, was killed or moved MUST be what it was, also in the middle of a
+    change: its epochs and assignor, each member with its epoch, its subscription, its owned and its target partitions,
+    and the static members that are away; what is not revoked MUST NOT be assigned to another. Members MUST go on in
+    their epoch without joining again, a member that left or was replaced is refused, a deleted group stays deleted, and
+    a topic that changed meanwhile is assigned. A group that changed its protocol, which it may when it is empty, MUST
+    stay so.
 
-    Two groups of up to four members, and one that turns; 15 drawn steps; stopped, killed and stopped again.
+    Two groups of up to four members, and one that changes its protocol; 15 drawn steps; stopped, killed and stopped
+    again.
     """
     groups = [_group(wire, topic_of, rng, what) for what in ("a", "b")]
     turning = TurningGroup(wire, wire.name("turns"), topic_of(what="t"), rng)

@@ -1,4 +1,4 @@
-"""Several groups in one question, each in another state: each is told as it is."""
+"""Several groups in one request, each in another state: each is described as it is."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance

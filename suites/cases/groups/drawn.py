@@ -27,10 +27,11 @@ class Group:
     detects=["M24a", "M27", "N04", "V01", "V02"],
 )
 def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
-    """Whoever comes, goes, changes what it wishes or returns as a static member, each generation MUST be one above the
-    one before, MUST have a protocol that all support and most prefer, MUST tell its leader alone what each brings, and
-    MUST hand each its own; the group is described so, and who is not in it is refused. Of several that one LeaveGroup
-    names each MUST have an answer of its own, and the others are called to a new generation if one of them has left.
+    """Whichever members join, leave, change their protocols or return as static members, each generation MUST be one
+    above the one before, MUST have a protocol that all support and most prefer, MUST give the members' metadata to its
+    leader alone, and MUST hand each member its own assignment; the group is described so, and former members are
+    refused. Each member that one LeaveGroup names MUST have a result of its own, and the others are called to a new
+    generation if one of them has left.
 
     Up to four members, static ones among them, 60 drawn steps. A follower that joins again unchanged, a static member
     that returns and unknown members that leave begin no generation.
@@ -116,7 +117,7 @@ def _leave(wire, one, leavers, rng):
 
 
 def _rebalanced(wire, one, callers, rng):
-    """Those who call for it join, the others are told by heartbeat, and all are in the next generation."""
+    """Those who call for it join, the others learn of it by heartbeat, and all are in the next generation."""
     for member in callers:
         member.begin_join()
     for member in one.members:

@@ -1,4 +1,6 @@
-"""Generations of a classic group: who is in one, what its members are told (consumer group protocol)."""
+"""Generations of a classic group: its members, and what JoinGroup and SyncGroup return to them (consumer group
+protocol).
+"""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -10,10 +12,11 @@ GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0}
 
 @case("groups/each-its-own-assignment", guarantees=["grp-001", "grp-007"], apis=GROUPS, smoke=True, detects=["M24a"])
 def each_member_is_handed_its_own_bytes(wire, group, rng):
-    """Only the leader MUST be told the members' metadata, and SyncGroup MUST hand each member the very bytes that the
-    leader gave for it in this generation. Both are opaque to the broker.
+    """Only the leader MUST be given the members' metadata, and SyncGroup MUST hand each member exactly the bytes that
+    the leader sent for it in this generation. Both are opaque to the broker.
 
-    Random bytes under a protocol type that no broker knows, twice, so that an assignment of before shows itself.
+    Random bytes under a protocol type that no broker knows, twice, so that an assignment of the generation before is
+    seen.
     """
     members = [wire.member(group, name, protocol_type="opaque", protocols=[("p", rng.randbytes(24))]) for name in "abc"]
     for _ in range(2):
@@ -33,7 +36,9 @@ def each_member_is_handed_its_own_bytes(wire, group, rng):
 
 @case("groups/generation-counts", guarantee="grp-006", apis=GROUPS, smoke=True, detects=["M27", "M27b"])
 def each_rebalance_raises_the_generation_by_one(wire, group):
-    """Each completed rebalance MUST raise the generation by one, and all its members MUST be told the same."""
+    """Each completed rebalance MUST raise the generation by one, and MUST return the same generation to all its
+    members.
+    """
     first, second = wire.member(group, "first"), wire.member(group, "second")
     first.join().must_succeed()
     first.sync({first.id: b""}).must_succeed()

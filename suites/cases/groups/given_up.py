@@ -22,12 +22,12 @@ ROUNDS = [(kind, beside) for kind in KINDS for beside in (True, False)]
     detects=["K26", "K27"],
 )
 def who_gives_up_topics_is_told_at_once(wire, topic_of, group, rng):
-    """A member that changes what it reads, by names, by a pattern or by both, SHOULD be told in the answer to that
-    heartbeat to own no partition of a topic that it has given up, also while it has others to give back or waits for
-    them; and in the end each partition of a topic that somebody reads MUST be owned by one member, who reads it.
+    """A member that changes its subscription, by names, by a pattern or by both, SHOULD be assigned no partition of a
+    topic that it has given up in the answer to that heartbeat, also while it has others to revoke or waits for them;
+    and in the end each partition of a subscribed topic MUST be owned by one member, which subscribes to it.
 
     Three topics, two members. In each of three ways, beside the other and alone, one reads all, and gives up a topic
-    while it still holds on to another that it gave up before; then it reads drawn ones.
+    while it still holds another that it gave up before; then it reads drawn ones.
     """
     topics = [topic_of(partitions=PARTITIONS, what=what) for what in ("a", "b", "c")]
     one, other = members = [ReaderOfOthers(wire, group, topics) for _ in range(2)]
@@ -70,7 +70,7 @@ class ReaderOfOthers:
         self.beat(**changes)
 
     def beat(self, *, gives_back=False, **changes):
-        """It says that it owns what it has not given back yet, and is told what it may."""
+        """It reports that it owns what it has not revoked yet, and receives its assignment."""
         self.holds = self.member.owned if gives_back else self.holds | self.member.owned
         owned = None if not self.member.epoch else self.holds
         told = self.member.beat(owned=owned, **changes).must_succeed()

@@ -66,12 +66,12 @@ class SettingBounds:
     detects=["D11", "D12", "Z14"],
 )
 def a_group_has_what_it_may_have(wire, topic, rng):
-    """A group MUST take each session timeout and heartbeat interval that lies within what the brokers allow, the least
-    and the greatest too, and MUST refuse all others (40), a session that is no longer than the interval, and what is no
-    number; a refused change changes nothing, also what came with it. Its members MUST be told the interval that is in
-    force, and what is deleted is that of the brokers again.
+    """A group MUST accept each session timeout and heartbeat interval within the brokers' limits, both limits included,
+    and MUST refuse all others (40), a session that is no longer than the interval, and what is not a number; a refused
+    request changes nothing, not even its valid entries. Heartbeats MUST return the interval that is in force, and a
+    deleted setting is the brokers' again.
 
-    Two groups, 60 drawn changes; at first each setting alone at its edge beside what the group inherits.
+    Two groups, 60 drawn changes; at first each setting alone at its limit, beside what the group inherits.
     """
     limits = SettingBounds(wire)
     edges = limits.edges()

@@ -19,7 +19,7 @@ LEAST = "group.min.session.timeout.ms"
 )
 def each_static_member_returns_to_its_own(wire, group):
     """Each static member that returns, the leader too, MUST get the assignment of its own instance back in the same
-    generation; nobody else is disturbed, and the group holds each instance once.
+    generation; no other member is called to join again, and the group holds each instance once.
     """
     names = ["i-1", "i-2", "i-3"]
     members = {name: wire.member(group, name, instance_id=name) for name in names}

@@ -1,4 +1,4 @@
-"""Who counts as a member of a classic group, and what a stranger is told."""
+"""Who counts as a member of a classic group, and how unknown members are refused."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -86,8 +86,8 @@ def strangers_and_old_generations_are_refused(wire, topic, group):
     detects=[edit_answer("error_code", set=0, api="Heartbeat")],
 )
 def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
-    """When a member joins, leaves or changes what it subscribes to, the others MUST be told to join again by
-    REBALANCE_IN_PROGRESS (27) in the answer to a heartbeat.
+    """When a member joins, leaves or changes its subscription, the heartbeats of the others MUST be answered with
+    REBALANCE_IN_PROGRESS (27).
     """
     first, second, third = (wire.member(group, name, **OPAQUE) for name in ("first", "second", "third"))
     rebalance(first, second)
@@ -116,7 +116,7 @@ def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
 )
 def several_members_leave_in_one_request(wire, group):
     """LeaveGroup v3 and later MUST remove each member that it names, by id or by instance id, with a result for each,
-    25 for a stranger, and those who stay MUST be told of the rebalance at once.
+    25 for an unknown member, and the next heartbeat of the others MUST be answered with REBALANCE_IN_PROGRESS.
     """
     stays, goes = wire.member(group, "stays"), wire.member(group, "goes")
     static = [wire.member(group, name, instance_id=name) for name in ("i-1", "i-2")]

@@ -38,7 +38,7 @@ class OldMember:
         self.topic, self.given, self.in_place = topic, [], False
 
     def join(self):
-        """Among members of KIP-848, where nobody leads."""
+        """Among members of KIP-848, where no member leads."""
         self.member.join().must_succeed()
         self._sync()
 

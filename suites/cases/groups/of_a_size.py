@@ -65,13 +65,14 @@ def who_is_one_too_many_is_refused(wire, group, rng, nodes):
 
 
 def _start_with(wire, nodes, settings):
-    """Until nothing moves any more: who waits for a generation is told so by a coordinator that moves."""
+    """Until nothing moves any more: a coordinator that moves answers the waiting JoinGroups with an error."""
     nodes.start_with(settings)
     await_leaders(wire)
 
 
 def _asks_again(member):
-    """It waits, and asks once more on another connection: that is answered, at once where nobody else is to come."""
+    """It waits, and joins once more on another connection: that is answered, at once where no other member is awaited.
+    """
     member.joined.examined = True
     member.name += " again"
     member.begin_join()
@@ -90,7 +91,7 @@ def _is_refused(wire, group, rng):
 
 
 def _must_have(wire, group, members):
-    """Who waits has arrived when it is told so."""
+    """A waiting member has arrived when DescribeGroups names it."""
 
     def told():
         answer = wire.describe_group(group).must_succeed()

@@ -1,4 +1,4 @@
-"""Clients of several ages in one group, and what old versions of the requests are told."""
+"""Clients of several ages in one group, and how old versions of the requests are answered."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ OLD_JOIN = 4
     detects=["K05", edit_answer("error_code", set=errors.UNSUPPORTED_VERSION, api="JoinGroup", skip=4)],
 )
 def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, group):
-    """A leader whose JoinGroup knows no instance ids MUST be told the members of a generation that has a static one,
-    in each of these versions, and its assignment MUST reach that one.
+    """A leader whose JoinGroup version has no instance ids MUST be given all members of a generation that has a static
+    one, in each of these versions, and its assignment MUST reach that static member.
     """
     old = [version for version in wire.versions("JoinGroup") if version <= OLD_JOIN]
     if not old:
@@ -54,8 +54,8 @@ def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, grou
     detects=["K06", edit_answer("error_code", set=errors.UNSUPPORTED_VERSION, api="LeaveGroup")],
 )
 def a_refusal_of_the_whole_request_is_told_in_every_version(wire):
-    """What is wrong with the whole request SHOULD be told in every version of it by the same code: an empty group id by
-    INVALID_GROUP_ID (24) in JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+    """A request that is refused as a whole SHOULD be refused with the same code in every version: an empty group id
+    with INVALID_GROUP_ID (24) in JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
     """
     fields: dict[str, dict[str, Any]] = {
         "JoinGroup": {

@@ -18,7 +18,7 @@ SIMPLE = 4
 )
 def members_of_all_versions_make_one_group(wire, topic, group):
     """Members that speak the oldest and the newest version of the group APIs MUST be in one group: one generation, one
-    leader that is told all of them, each its own assignment; and what one commits the other is told.
+    leader that is given all of them, each its own assignment; and what one commits is returned to the others.
     """
     versions = wire.versions("JoinGroup")
     old = [versions[0], max(version for version in versions if version < SIMPLE)] if versions[0] < SIMPLE else []
@@ -136,9 +136,9 @@ def in_version_0_the_session_is_the_rebalance_timeout(wire, group):
     detects=["P43", "N05"],
 )
 def static_and_dynamic_members_in_one_group(wire, group):
-    """Where static and dynamic members are in one group, a static one that returns MUST disturb nobody, a dynamic one
-    that leaves MUST call all to the next generation with the static ones in it, and a static one that is removed by its
-    instance MUST be gone: what its old member id asks is refused.
+    """Where static and dynamic members are in one group, a static one that returns MUST NOT start a rebalance, a
+    dynamic one that leaves MUST call all to the next generation with the static ones in it, and a static one that is
+    removed by its instance MUST be gone: requests with its old member id are refused.
     """
     static = {name: wire.member(group, name, instance_id=name) for name in ("i-1", "i-2")}
     dynamic = {name: wire.member(group, name) for name in ("d-1", "d-2")}

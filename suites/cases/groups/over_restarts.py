@@ -68,8 +68,8 @@ def _must_be_described(wire, group, members):
     detects=["M24b", "M24g"],
 )
 def what_is_not_given_back_has_its_owner_after_a_restart(wire, nodes, topic_of, group):
-    """A partition that a member was told to give up and has not given up MUST NOT be told to another after the
-    coordinator was stopped, nor after it was killed; once it is given up it MUST be told to the other.
+    """A partition that a member was asked to revoke and has not revoked MUST NOT be assigned to another after the
+    coordinator was stopped, nor after it was killed; once it is revoked it MUST be assigned to the other.
     """
     if wire.versions("IncrementalAlterConfigs"):
         longer = wire.change_configs(GROUP, group, [("consumer.session.timeout.ms", SET, str(LONG_MS))])

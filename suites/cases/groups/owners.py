@@ -1,4 +1,4 @@
-"""Who owns what while a group changes all the time: told by SyncGroup, seen on the wire."""
+"""Who owns what while a group changes all the time: assigned by SyncGroup, seen on the wire."""
 
 from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.schedule import Windows
@@ -15,10 +15,11 @@ from brokertrial.suites.workloads import GroupChurn
     detects=["M24a"],
 )
 def a_partition_has_one_owner_through_every_rebalance():
-    """In each generation a partition MUST be told to one member alone, however often members come and go.
+    """In each generation a partition MUST be assigned to one member alone, however often members join and leave.
 
-    Five members come and go, so seldom that most rebalances find the group at rest, and each stays through several:
-    they move partitions among followers who had some before, and an assignment of the generation before shows itself.
+    Members come and go seldom enough that most rebalances find the group at rest, and each of the five stays through
+    several: they move partitions among followers who had some before, and an assignment of the generation before is
+    seen.
     """
     return Trial(
         workload=GroupChurn(members=5, partitions=12, stay_s=4),

@@ -18,8 +18,8 @@ PARTITIONS = 6
     detects=["K09", edit_answer("assignment", set=None, api=BEAT, skip=2)],
 )
 def a_member_without_its_pattern_owns_none_of_its_topics(wire, topic_of, group):
-    """A member that gives up its pattern MUST be told to give up the topics that only the pattern brought, and MUST
-    keep those that it names, which are the same as before.
+    """A member that gives up its pattern MUST be asked to revoke the topics that only the pattern matched, and MUST
+    keep those that it names, with the same partitions as before.
     """
     by_pattern, by_name = topic_of(partitions=2), topic_of(what="named")
     first, second = wire.topic_id(by_pattern), wire.topic_id(by_name)

@@ -36,7 +36,7 @@ def each_group_is_listed_once_with_its_state(wire, topic, group):
     detects=[edit_answer("groups[].members[].member_assignment", cut=1, api="DescribeGroups")],
 )
 def a_group_is_described_as_it_is(wire, group):
-    """DescribeGroups MUST tell state, protocol and members of a group with what they brought and were given; a group
+    """DescribeGroups MUST return state, protocol and members of a group with their metadata and assignments; a group
     that does not exist is Dead, without an error up to v5.
     """
     newest = max(wire.versions("DescribeGroups"))

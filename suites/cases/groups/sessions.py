@@ -13,8 +13,8 @@ QUICK_MS, LONG_MS = 1_500, 30_000
 
 @case("groups/silent-member-is-expelled", guarantee="grp-011", apis=GROUPS, detects=["M26", "M26b"])
 def a_silent_member_is_expelled_when_its_session_ends(wire, group):
-    """A member that is silent for its session timeout MUST be expelled, and not before; the others MUST be told to join
-    again, and it is a stranger from then on.
+    """A member that is silent for its session timeout MUST be expelled, and not before. The heartbeats of the others
+    MUST then be answered with REBALANCE_IN_PROGRESS (27), and those of the expelled one with UNKNOWN_MEMBER_ID (25).
     """
     session_ms = _session_ms(wire)
     stays, silent = wire.member(group, "stays"), wire.member(group, "silent", session_timeout_ms=session_ms)

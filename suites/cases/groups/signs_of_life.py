@@ -15,11 +15,12 @@ APIS = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "Descri
 )
 def only_what_is_valid_keeps_a_member(wire, topic, rng):
     """A member MUST stay as long as it sends heartbeats or commits offsets, in whichever version, in time for its
-    session; and MUST be expelled when that is over, and not before, if all that it sends is refused: a heartbeat,
-    commit or SyncGroup of another generation (22) or of another's instance (82), a commit as nobody (25), a JoinGroup
-    with no protocol of the group's (23), a LeaveGroup of a stranger (25).
+    session; and MUST be expelled when that is over, and not before, if all its requests are refused: a heartbeat,
+    commit or SyncGroup of another generation (22) or of another's instance (82), a commit without a member id (25), a
+    JoinGroup with no protocol of the group's (23), a LeaveGroup of an unknown member (25).
 
-    One group for each kind of request, all at a time. Who goes on as a zombie keeps its partitions from the others.
+    One group for each kind of request, all at a time. A member that stays as a zombie keeps its partitions from the
+    others.
     """
     live_through(wire, [*_signs(wire, topic, rng), *_no_signs(wire, topic, rng)], rng)
 

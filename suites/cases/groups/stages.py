@@ -17,8 +17,8 @@ ROW = "groups[0]"
     detects=["P40", edit_answer("groups[].group_state", set="Stable", api="DescribeGroups")],
 )
 def a_group_is_described_at_each_stage(wire, group):
-    """DescribeGroups MUST tell the stage that the group is in and its members: PreparingRebalance until all joined,
-    CompletingRebalance until the leader has synced, Stable with each one's assignment, Empty when all have left.
+    """DescribeGroups MUST return the state of the group and its members: PreparingRebalance until all joined,
+    CompletingRebalance until the leader has synced, Stable with each member's assignment, Empty when all have left.
     """
     one, two, three = (wire.member(group, name, **OPAQUE, protocols=[("p", name.encode())]) for name in ("a", "b", "c"))
     rebalance(one, two, assignments=[b"of a", b"of b"])
@@ -107,8 +107,9 @@ def the_first_assignment_of_a_generation_stays(wire, group):
     detects=["M27"],
 )
 def another_leads_when_the_leader_leaves(wire, group):
-    """When the leader leaves, one of those who stay MUST lead the next generation, which is one higher, and it alone
-    MUST be told the metadata of all who are in it; who left twice MUST hear that it is none of them (25).
+    """When the leader leaves, one of the remaining members MUST lead the next generation, which is one higher, and it
+    alone MUST be given the metadata of all members; a member that leaves twice MUST be refused with UNKNOWN_MEMBER_ID
+    (25).
     """
     members = [wire.member(group, name, **OPAQUE, protocols=[("p", name.encode())]) for name in ("a", "b", "c")]
     leader = rebalance(*members)
