@@ -1,4 +1,6 @@
-"""Topic settings of Kafka (LogConfig): what each may be, what it may not, and how a text is spelled and told."""
+"""Topic settings of Kafka (LogConfig): the valid and invalid values of each, the spellings accepted, and the value
+described.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,7 +17,7 @@ class SettingValues(NamedTuple):
 
 
 class Spelling(NamedTuple):
-    """A kind: its code in DescribeConfigs (ConfigType), ways to write a value, and how it is told."""
+    """A kind: its code in DescribeConfigs (ConfigType), ways to write a value, and the value that is described."""
 
     code: int
     spelled: tuple[Callable[[str], str], ...]

@@ -55,11 +55,11 @@ STEPS = (
     detects=["T08", "T09", "V84"],
 )
 def the_nearest_setting_is_in_force(wire, topic_of, rng):
-    """A topic's own setting MUST be in force for it before that of its broker, that before the one of all brokers, and
-    that before what the broker was started with, whatever is set, deleted, replaced, tried and refused in between.
-    DescribeConfigs MUST tell of brokers and topics which it is, where it comes from, and what would come after it.
+    """A topic's own setting MUST take precedence over that of its broker, that over the one of all brokers, and that
+    over what the broker was started with, whatever is set, deleted, replaced, validated and refused in between.
+    DescribeConfigs MUST report for brokers and topics which value is in force, its source, and its synonyms.
 
-    Four settings, 40 drawn steps; one of them is also looked at by what it does.
+    Four settings, 40 drawn steps; one of them is also observed by its effect.
     """
     with_all_put_back(wire, topic_of, rng, 40)
 
@@ -152,7 +152,9 @@ class SettingLayers:
         self.wire.change_configs(TOPIC, self.topic, [(INHERITED[LOOKED_AT], DELETE, None)]).must_succeed()
 
     def _step_all_again(self):
-        """All brokers are told one thing and then another; the topic has its own, not the last (KAFKA-9254)."""
+        """The default of all brokers is set to one value and then to another; the topic has its own, not the last
+        (KAFKA-9254).
+        """
         self.of_topic[LOOKED_AT], self.of_all[LOOKED_AT] = self.rng.sample(VALUES[LOOKED_AT], 2)
         self.wire.change_configs(
             TOPIC, self.topic, [(INHERITED[LOOKED_AT], SET, self.of_topic[LOOKED_AT])]

@@ -34,7 +34,7 @@ def describe_cluster_agrees_with_metadata(wire):
     detects=[edit_answer("cluster_authorized_operations", set=NOT_ASKED, api="DescribeCluster", skip=1)],
 )
 def authorized_operations_are_told_when_asked_for(wire):
-    """DescribeCluster MUST tell the authorized operations when they are asked for, and only then."""
+    """DescribeCluster MUST return the authorized operations when they are asked for, and only then."""
     wire.describe_cluster().must_succeed().must_have("cluster_authorized_operations", NOT_ASKED)
     told = wire.ask(request("DescribeCluster", include_cluster_authorized_operations=True)).must_succeed()
     told.must(

@@ -1,4 +1,4 @@
-"""The cluster as DescribeCluster and Metadata tell it, in every version and way (KIP-430, KIP-700, KIP-919)."""
+"""The cluster as DescribeCluster and Metadata describe it, in every version and way (KIP-430, KIP-700, KIP-919)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.admin.cluster import NOT_ASKED
@@ -18,10 +18,10 @@ OF_CLUSTERS, NO_OPERATIONS = range(8, 11), 0b111
     detects=["H17", "H18"],
 )
 def the_cluster_is_told_the_same_in_every_way(wire, topic):
-    """DescribeCluster MUST tell in every version the cluster id, the brokers with their racks and what may be done on
-    the cluster as Metadata does; so MUST every version of Metadata, and every way to ask for a topic what may be done
-    on it. Controllers that are asked for from a broker MUST be refused (114), as must any other kind of endpoint
-    (115).
+    """DescribeCluster MUST return in every version the cluster id, the brokers with their racks and the authorized
+    operations of the cluster as Metadata does; so MUST every version of Metadata, and every way to ask for the
+    authorized operations of a topic. A request to a broker for controllers MUST be refused (114), as must any other
+    endpoint type (115).
     """
     for node in wire.nodes:
         newest = wire.metadata(topic, to=node).must_succeed().struct
@@ -60,8 +60,9 @@ def the_cluster_is_told_the_same_in_every_way(wire, topic):
     detects=["H24"],
 )
 def a_dead_broker_is_told_to_who_asks_for_it(wire, nodes, rng):
-    """DescribeCluster MUST tell of a broker that is dead only where fenced ones are asked for, and then as fenced, with
-    its address; and of all that live as not fenced. Once it is back it MUST be one of these again.
+    """DescribeCluster MUST list a dead broker only where fenced brokers are asked for, and then as fenced, with its
+    address; it MUST list all live ones as not fenced. Once the dead broker is back it MUST be listed as not fenced
+    again.
     """
     everyone = {row.broker_id: (row.host, row.port) for row in wire.describe_cluster().must_succeed().struct.brokers}
     dead = rng.choice(list(wire.nodes))
@@ -87,7 +88,9 @@ def _must_tell(wire, node, everyone, fenced):
 
 
 def _must_agree(wire, topic, node, cluster_id, brokers):
-    """Every version of Metadata with the newest; what may be done on the cluster and on the topic, where it is told."""
+    """Compares every version of Metadata with the newest; returns the authorized operations of the cluster and of the
+    topic.
+    """
     of_cluster, of_topic = set(), set()
     for version in wire.versions("Metadata"):
         asked = request("Metadata", topics=[{"name": topic}], allow_auto_topic_creation=False)

@@ -20,9 +20,9 @@ CODES = "responses[].error_code"
     detects=[edit_answer("results[].configs[].config_source", set=5, api="DescribeConfigs")],
 )
 def settings_are_described_with_their_sources(wire, topic_of):
-    """DescribeConfigs MUST list a topic's settings, each with its value and where it comes from.
+    """DescribeConfigs MUST list a topic's settings, each with its value and its source.
 
-    An override says so; a list of keys asks for these alone; an unknown topic is told as such.
+    An override has the topic as its source; a list of keys returns these alone; an unknown topic is refused (3).
     """
     topic = topic_of(configs={"retention.ms": "7654321"})
     told = wire.describe_configs(TOPIC, topic).must_succeed()

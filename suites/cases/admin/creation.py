@@ -139,7 +139,9 @@ def validate_only_makes_no_topic(wire, topic):
     detects=[edit_answer("topics[].num_partitions", add=1, api="CreateTopics")],
 )
 def minus_one_means_the_brokers_defaults(wire):
-    """Where -1 partitions and -1 replicas are asked for, the topic MUST have the brokers' defaults, and be told so."""
+    """Where -1 partitions and -1 replicas are asked for, the topic MUST have the brokers' defaults, and the answer MUST
+    say so.
+    """
     defaults = [wire.setting("num.partitions"), wire.setting("default.replication.factor")]
     if not all(value and value.isdigit() for value in defaults):
         wire.not_applicable("the brokers do not tell num.partitions and default.replication.factor")
@@ -160,9 +162,10 @@ def minus_one_means_the_brokers_defaults(wire):
     detects=[edit_answer(CODES, set=0, api="CreateTopics")],
 )
 def of_many_creations_at_once_one_succeeds(wire):
-    """When many create one topic at the same time, exactly one MUST succeed, and the others be told that it exists.
+    """When many clients create one topic at the same time, exactly one MUST succeed, and the others be refused with
+    TOPIC_ALREADY_EXISTS (36).
 
-    A node that is not the controller may refuse instead of forwarding, as Kafka did before KIP-590.
+    A node that is not the controller may refuse (41) instead of forwarding, as Kafka did before KIP-590.
     """
     name, nodes = wire.name(), wire.nodes
     pending = [

@@ -61,7 +61,8 @@ def deleting_what_is_not_there_is_told(wire, topic):
     detects=["M40h"],
 )
 def records_below_an_offset_are_gone(wire, topic):
-    """DeleteRecords MUST move the log start to the offset asked for, -1 meaning the high watermark, and tell it.
+    """DeleteRecords MUST move the log start to the requested offset, -1 meaning the high watermark, and return the log
+    start.
 
     In the middle of a batch too. At or below the log start nothing happens; above the high watermark it is refused.
     """

@@ -33,9 +33,9 @@ class Topic:
     detects=["M40i"],
 )
 def each_topic_is_as_it_was_made_and_changed(wire, rng):
-    """Whatever is set, unset, replaced, tried and refused, and whatever is grown, deleted and made again, each topic
-    MUST have exactly the partitions, the records and the settings of its own that are in force, with their values; what
-    it has none of its own for is told with another source.
+    """Whatever is set, unset, replaced, validated and refused, and whatever is grown, deleted and created again, each
+    topic MUST have exactly the partitions, the records and the overrides that are in force, with their values; a
+    setting without an override is described with another source.
 
     Three topics, four settings, 50 drawn steps.
     """
@@ -124,8 +124,9 @@ def _must_have_partitions(wire, one):
 
 
 def _must_come_from_elsewhere(wire, one):
-    """Each setting asked for by name is told once, its own with its value, any other with a source that is not the
-    topic; and the chain of values behind it begins with the one in force (KIP-226)."""
+    """Each setting asked for by name is described once, an override with its value, any other with a source that is not
+    the topic; and its synonyms begin with the value in force (KIP-226).
+    """
     told = wire.describe_configs(TOPIC, one.name, sorted(VALUES), synonyms=True).must_succeed()
     rows = told.struct.results[0].configs
     names = sorted(row.name for row in rows)

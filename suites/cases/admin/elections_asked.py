@@ -16,10 +16,10 @@ PREFERRED, UNCLEAN, KINDS, NO_KINDS = 0, 1, 1, (2, 7, -1)
     detects=["H10", "H11"],
 )
 def each_partition_has_its_own_result(wire, topic_of, rng):
-    """Of the partitions that ElectLeaders names each MUST have its own result: ELECTION_NOT_NEEDED (84) where the first
-    replica leads, for an unclean election where anybody does, 3 where there is no such partition; of all partitions
-    (null) only those are told that had need of an election. Another kind of election MUST be refused. No leader
-    and no leader epoch may change by any of it.
+    """Each partition that ElectLeaders names MUST have its own result: ELECTION_NOT_NEEDED (84) where the preferred
+    replica leads, or, for an unclean election, where any leader exists; 3 where the partition does not exist. A request
+    for all partitions (null) returns only those that needed an election. Another election type MUST be refused. No
+    leader and no leader epoch may change by any of it.
 
     25 drawn requests in all versions.
     """

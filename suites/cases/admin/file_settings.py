@@ -1,4 +1,4 @@
-"""Settings that brokers are started with: told as what they are, and each in force by what it does."""
+"""Settings that brokers are started with: described with that source, and each in force by its effect."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch, rebalance
@@ -149,12 +149,12 @@ RETENTION = {"log.retention.hours": ("1",), "log.retention.minutes": ("60",), "l
     detects=["V65", "V66"],
 )
 def what_brokers_are_started_with_is_in_force(wire, rng, nodes):
-    """What a broker is started with MUST be told by DescribeConfigs as such, and MUST be in force, in whatever unit it
-    is given and also once another setting was changed while it ran: limits of records, metadata, groups, sessions and
-    transactions, the partitions of new topics, their times, retention, sessions of Fetch, and whether topics may be
-    deleted. Started without it, it MUST have what it had before.
+    """What a broker is started with MUST be described by DescribeConfigs with that source, and MUST be in force, in
+    whatever unit it is given and also after another setting was changed at run time: limits of records, metadata,
+    groups, sessions and transactions, the partitions of new topics, their times, retention, sessions of Fetch, and
+    whether topics may be deleted. Started without it, the broker MUST have its previous value.
 
-    Those that the brokers know, with drawn values.
+    The settings that the broker has, with drawn values.
     """
     known = {name: wire.setting(name) for name in (*VALUES, *RETENTION, MADE_ON_USE)}
     names = [name for name in VALUES if known[name] is not None and _is_offered(wire, name)]

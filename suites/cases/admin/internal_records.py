@@ -1,4 +1,4 @@
-"""DeleteRecords of the brokers' own topics: nobody may (KIP-107)."""
+"""DeleteRecords of the brokers' own topics: always refused (KIP-107)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch

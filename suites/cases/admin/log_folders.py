@@ -13,8 +13,8 @@ from brokertrial.wire.messages import request
     detects=["K03", edit_answer("results[].topics[0]", repeat=True, api="DescribeLogDirs")],
 )
 def partitions_are_described_as_they_are_asked_for(wire, topic_of):
-    """DescribeLogDirs MUST tell of the partitions that it is asked for and of no other topic, of every topic where it
-    is asked for all, and of a partition that was given records a size that grew.
+    """DescribeLogDirs MUST return the partitions that it is asked for and no other topic, every topic where it is asked
+    for all, and a larger size for a partition that was given records.
     """
     one, other = topic_of(partitions=2), topic_of(what="other")
     wire.produce(one, batch("a" * 1_000))

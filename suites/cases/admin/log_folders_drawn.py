@@ -15,11 +15,11 @@ WITH_ROOM, WITHIN_S, NOT_KNOWN, SLACK = 4, 20, -1, 1 << 16
     detects=["H15", "H16"],
 )
 def each_partition_is_told_with_its_own_size(wire, topic_of, rng):
-    """DescribeLogDirs MUST tell of each partition that it is asked for and that the node holds, once, with its own size
-    and without a lag once it is in sync: of some, of one that is named twice, of none, of all (null); of no other. The
-    room of a folder, from v4 on, MUST NOT be more free than in all.
+    """DescribeLogDirs MUST return each requested partition that the node holds, once, with its own size and without a
+    lag once it is in sync, and no other: for some partitions, for one named twice, for none and for all (null). The
+    usable bytes of a folder, from v4 on, MUST NOT exceed its total bytes.
 
-    Records of very different sizes in up to five partitions, 25 drawn questions at every node.
+    Records of very different sizes in up to five partitions, 25 drawn requests at every node.
     """
     counts = {topic_of(partitions=count, what=f"t{count}"): count for count in (2, 3)}
     folders = ToldFolders(wire, counts, rng)

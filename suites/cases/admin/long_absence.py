@@ -1,4 +1,4 @@
-"""Nodes that stood still for long: what they tell when they go on, although nobody keeps each step any more."""
+"""Nodes that were paused for long: what they return when they go on, although the single changes are no longer kept."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.admin import BROKER, DELETE, SET, TOPIC
@@ -28,12 +28,12 @@ ALONE = {"min.insync.replicas": "1"}
     detects=["K29"],
 )
 def who_was_away_tells_what_the_others_tell(wire, nodes, rng):
-    """A node that stood still for so long that the cluster keeps no record of each step any more MUST tell what the
-    others tell once it goes on: no topic that was deleted, each that was made with its id and its partitions, and the
-    settings of topics and brokers and the quotas that are in force, and no others; also after a restart then.
+    """A node that was paused for so long that the cluster no longer keeps each single change MUST return what the
+    others return once it goes on: no topic that was deleted, each that was created with its id and its partitions, and
+    the settings of topics and brokers and the quotas that are in force, and no others; also after a restart then.
 
-    One drawn node is away for 75 s, in which something is decided all the time: it knows what was before, and is told
-    what there is now as a whole.
+    One drawn node is paused for 75 s, in which metadata changes all the time: it has the state from before, and
+    receives the present one as a snapshot.
     """
     nodes.start_with(OFTEN_SNAPSHOT)
     away = rng.choice(wire.nodes)
@@ -51,7 +51,7 @@ def who_was_away_tells_what_the_others_tell(wire, nodes, rng):
 
 
 class ToldCluster:
-    """What must be told: the partitions of topics, the settings that differ from the default, the quotas."""
+    """What must be described: the partitions of topics, the settings that differ from the default, the quotas."""
 
     def __init__(self, wire, rng, away):
         self.wire, self.rng, self.away = wire, rng, away

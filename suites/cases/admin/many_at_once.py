@@ -43,12 +43,13 @@ STEPS = ("make", "make", "delete", "grow", "change", "change", "replace")
     detects=["A01", "A02", "A03"],
 )
 def each_row_has_its_own_fate(wire, rng):
-    """Of the topics that one CreateTopics, DeleteTopics, CreatePartitions, IncrementalAlterConfigs or AlterConfigs
-    names, in whatever version, each MUST be judged for itself: what is right is done whole and told as it was done,
-    what is wrong (an odd name, one that is taken or unknown, numbers, nodes or values that cannot be, a thing said
-    twice) is refused with its own error code and changes nothing, and nothing is done where only a check is asked for.
+    """Each topic that one CreateTopics, DeleteTopics, CreatePartitions, IncrementalAlterConfigs or AlterConfigs names,
+    in whatever version, MUST be judged separately. A valid row is carried out in full and reported as it was carried
+    out; an invalid one (a bad name, one that exists already or is unknown, impossible numbers, nodes or values, an
+    entry given twice) is refused with its own error code and changes nothing; and nothing changes where only validation
+    is asked for.
 
-    Up to six topics, 50 drawn requests; topics and settings are asked for, in some way, after each.
+    Up to six topics, 50 drawn requests; topics and settings are read back, in some way, after each.
     """
     topics = FollowedTopics(wire, rng)
     for _ in range(50):

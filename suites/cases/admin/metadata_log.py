@@ -1,4 +1,4 @@
-"""The topic of a KRaft cluster's metadata log (KIP-500, KIP-595): nobody makes one."""
+"""The topic of a KRaft cluster's metadata log (KIP-500, KIP-595): no client may create it."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

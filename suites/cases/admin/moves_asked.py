@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments, drawn: what is refused, and what is told (KIP-455)."""
+"""AlterPartitionReassignments and ListPartitionReassignments, drawn: what is refused, and what is listed (KIP-455)."""
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
@@ -18,11 +18,12 @@ LOST = (errors.UNKNOWN_TOPIC_OR_PARTITION, REFUSED, NONE_UNDER_WAY)
     detects=["H12", "H13", "H14"],
 )
 def each_move_is_judged_for_itself(wire, topic_of, rng):
-    """Of the partitions that one AlterPartitionReassignments names each MUST be judged for itself: nodes that there
-    are, each once, are taken; none at all, one twice or an unknown one is refused (39), calling off what is not under
-    way (85), a partition that there is not (3), another number of nodes where the request forbids that (38). What is
-    refused moves nothing, what is taken is where it was put; ListPartitionReassignments MUST tell what is under way of
-    those that it is asked for, and nothing else.
+    """Each partition that one AlterPartitionReassignments names MUST be judged separately. Existing nodes, each named
+    once, are accepted; an empty list, a node named twice or an unknown one is refused (39), as is cancelling a
+    reassignment that is not under way (85), a partition that does not exist (3), and another number of nodes where the
+    request forbids that (38). A refused row moves nothing, an accepted one is placed as asked;
+    ListPartitionReassignments MUST list the reassignments under way of the partitions that it is asked for, and nothing
+    else.
 
     25 drawn requests.
     """

@@ -1,4 +1,4 @@
-"""Quotas of clients (KIP-546): what they may be set to, and what is told of them."""
+"""Quotas of clients (KIP-546): the values that are accepted, and what is described."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

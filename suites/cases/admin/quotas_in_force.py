@@ -1,4 +1,4 @@
-"""What quotas do to those who go beyond them (KIP-13, KIP-219, KIP-599), and to nobody else."""
+"""The effect of quotas on clients that exceed them (KIP-13, KIP-219, KIP-599), and on no other client."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -21,9 +21,10 @@ QUOTAS = {"AlterClientQuotas": 0}
     detects=[edit_answer("topics[].error_code", set=0, api="CreateTopics")],
 )
 def changes_beyond_the_quota_are_refused(wire):
-    """Once a client has made more partitions than its controller_mutation_rate allows, CreateTopics from v6,
+    """Once a client has created more partitions than its controller_mutation_rate allows, CreateTopics from v6,
     CreatePartitions from v3 and DeleteTopics from v5 on MUST be refused (89) and change nothing, with the time after
-    which they are taken again; older clients are told that time, and are obeyed. Others MUST NOT be throttled.
+    which they are accepted again; older versions are answered with that time, and are carried out. Other clients MUST
+    NOT be throttled.
     """
     client, other = wire.name("client"), wire.name("other")
     lines = iter(range(100))

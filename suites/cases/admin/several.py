@@ -84,8 +84,8 @@ def each_topic_of_a_request_is_set_for_itself(wire, topic_of):
     detects=["Q15", edit_answer("results[].configs[].value", set="1", api="DescribeConfigs")],
 )
 def each_topic_of_a_request_is_described_for_itself(wire, topic_of):
-    """One DescribeConfigs MUST answer for each resource what it is asked of that one: some settings by name, all, or
-    an error of its own (3); in the same values that a request for that one alone is told.
+    """One DescribeConfigs MUST answer for each resource separately: with the settings asked for by name, with all, or
+    with an error of its own (3); the values are those that a request for that resource alone returns.
     """
     one = topic_of(what="one", configs={"retention.ms": "111111"})
     two = topic_of(what="two", configs={"retention.ms": "222222", "max.message.bytes": "2000"})
@@ -123,8 +123,8 @@ def each_topic_of_a_request_is_described_for_itself(wire, topic_of):
     detects=["P09", edit_answer("responses[].error_code", set=0, api="DeleteTopics")],
 )
 def topics_are_deleted_by_id_or_by_name(wire, topic_of):
-    """DeleteTopics MUST delete by id and by name in one request, each topic for itself; an id that nobody has is
-    refused (100) like a name that nobody has (3), and a deleted topic's id is not that of the topic made after it.
+    """DeleteTopics MUST delete by id and by name in one request, each topic separately. An unknown id is refused (100)
+    like an unknown name (3), and the id of a deleted topic is not that of a topic created under its name later.
     """
     by_id, by_name, stays = (topic_of(what=name) for name in ("id", "name", "stays"))
     for name in (by_id, by_name, stays):

@@ -1,4 +1,4 @@
-"""What CreateTopics tells of the topics that it makes, and of those that it would make (KIP-525)."""
+"""What CreateTopics returns of the topics that it creates, and of those that it only validates (KIP-525)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.admin import TOPIC
@@ -24,11 +24,11 @@ SETTINGS = {
     detects=["H22", "H23"],
 )
 def a_creation_tells_what_is_made(wire, rng):
-    """CreateTopics MUST tell from v5 on of each topic its partitions, its replicas and all settings that are in force
-    for it, each with its value and source as DescribeConfigs tells them once it is made; and the same where it is only
-    asked what it would make.
+    """CreateTopics MUST return from v5 on for each topic its partitions, its replicas and all settings that are in
+    force for it, each with its value and source as DescribeConfigs returns them once it is created; and the same where
+    it only validates.
 
-    In each version, with counts and places given or left to the brokers.
+    In each version, with counts and placements given or left to the brokers.
     """
     nodes = sorted(wire.nodes)
     for version in (each for each in wire.versions("CreateTopics") if each >= 5):
@@ -81,7 +81,7 @@ def _must_be_so(wire, name, told):
 
 
 def _differ(told, other):
-    """The first thing that is told in two ways."""
+    """The first value that differs between two answers."""
     pairs = [("the partitions", told[0], other[0]), ("the replicas", told[1], other[1])]
     pairs += [(key, told[2].get(key), other[2].get(key)) for key in sorted({*told[2], *other[2]})]
     return next((f"{what}: {one} and {two}" for what, one, two in pairs if one != two), "no difference")

@@ -15,8 +15,8 @@ from brokertrial.wire.messages import request
     detects=["M40h", edit_answer("topics[].partitions[].error_code", set=0, api="DeleteRecords")],
 )
 def each_partition_of_a_deletion_is_cut_for_itself(wire, topic_of):
-    """Of the partitions that one DeleteRecords names each MUST be cut at its own offset and told its own log start; one
-    beyond its high watermark is refused alone (1), and one that is not named stays whole.
+    """Each partition that one DeleteRecords names MUST be cut at its own offset and answered with its own log start;
+    one beyond its high watermark is refused alone (1), and one that is not named stays whole.
     """
     topic = topic_of(partitions=4 * len(wire.nodes))
     places = wire.led_together(topic, 4)

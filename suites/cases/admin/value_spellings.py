@@ -1,4 +1,6 @@
-"""Values of topic settings, drawn: which are taken, in whatever spelling, and how each is told afterwards (KIP-133)."""
+"""Values of topic settings, drawn: which are accepted, in which spelling, and how each is described afterwards
+(KIP-133).
+"""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.admin._settings import GOOD_AND_BAD, SPELLINGS
@@ -19,10 +21,10 @@ NO_SUCH = "no.such.setting"
     detects=["H01", "H02", "H03"],
 )
 def a_value_is_what_its_text_says(wire, topic, rng):
-    """A topic setting MUST take each value within its bounds, in whatever spelling (blanks around it, a sign, capitals
-    of a boolean), and MUST refuse with INVALID_CONFIG what is none of its type, beyond a bound or not among its
-    choices, whether it is set, replaced or asked for at creation. DescribeConfigs MUST tell each as the value that it
-    is, with its type, as one that can be changed and is no secret.
+    """A topic setting MUST accept each value within its bounds, in whatever spelling (surrounding blanks, a sign,
+    capitals of a boolean), and MUST refuse with INVALID_CONFIG (40) a value of another type, beyond a bound or not
+    among its choices, whether it is set, replaced or given at creation. DescribeConfigs MUST return each with its
+    parsed value and its type, neither read-only nor sensitive.
 
     Each bound of each setting, and 70 drawn requests of one to four settings.
     """
@@ -33,7 +35,7 @@ def a_value_is_what_its_text_says(wire, topic, rng):
 
 
 class SpelledSettings:
-    """What a topic has of its own: the text by which each must be told."""
+    """The topic's overrides: the text by which each must be described."""
 
     def __init__(self, wire, topic, rng):
         self.wire, self.topic, self.rng, self.own = wire, topic, rng, {}
@@ -42,7 +44,7 @@ class SpelledSettings:
         self.before = {name: (told[name].value, told[name].config_source) for name in self.names}
 
     def must_refuse_each_beyond_its_bounds(self):
-        """Alone, by a request that only checks: nobody else's fault hides it."""
+        """Alone, by a request that only validates: no other setting's error hides it."""
         wrong = []
         for name in self.names:
             for value in GOOD_AND_BAD[name].bad:

@@ -17,10 +17,11 @@ WITHIN_S = 20
     detects=["K46"],
 )
 def a_group_has_what_its_brokers_have(wire, group, rng):
-    """A setting that a group has not of its own MUST be told with the value, source and synonyms of the setting of the
-    brokers that it falls back to (group.consumer... for consumer...); one of its own as such, before these.
+    """A group setting without a value of its own MUST be described with the value, source and synonyms of the broker
+    setting that it falls back to (group.consumer... for consumer...); one with a value of its own as such, before
+    these.
 
-    All settings that have such a one, before one is set, while it is and after it is deleted.
+    All settings that have such a fallback, before one is set, while it is set and after it is deleted.
     """
     told = _settings(wire, BROKER, str(rng.choice(wire.nodes)))
     if f"group.{TIMEOUT}" not in told:
@@ -34,7 +35,7 @@ def a_group_has_what_its_brokers_have(wire, group, rng):
 
 
 def _settings(wire, kind, name):
-    """Each setting as it is told: its value, its source, and (name, value, source) of each synonym."""
+    """Each setting as it is described: its value, its source, and (name, value, source) of each synonym."""
     rows = wire.describe_configs(kind, name, synonyms=True).must_succeed().struct.results[0].configs
     return {
         row.name: (row.value, row.config_source, [(one.name, one.value, one.source) for one in row.synonyms])
