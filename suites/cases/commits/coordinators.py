@@ -17,7 +17,9 @@ from brokertrial.suites.workloads import Commits
     detects=["M21", "M22"],
 )
 def an_acknowledged_commit_survives_its_coordinator():
-    """An offset that was committed MUST be the one that a group is told, whatever happens to the coordinator."""
+    """An offset that was committed MUST be the one that OffsetFetch returns to its group, whatever happens to the
+    coordinator.
+    """
     return Trial(
         workload=Commits(registers=4),
         schedule=Windows(kill("coordinator({group})", begin=at_op(400), end=after("f1", "begin", delay_ms=600))),
@@ -26,7 +28,7 @@ def an_acknowledged_commit_survives_its_coordinator():
 
 @case("commits/frozen-coordinator", guarantees=["cmt-002", "cmt-004", "cmt-017"], needs=["pause"], detects=["M28b"])
 def a_frozen_coordinator_tells_no_old_offset():
-    """A coordinator that freezes and wakes up MUST NOT tell an offset that a later commit has replaced."""
+    """A coordinator that is paused and resumes MUST NOT return an offset that a later commit has replaced."""
     return Trial(
         workload=Commits(registers=4),
         schedule=Windows(pause("coordinator({group})", begin=at_op(300), end=after("f1", "begin", delay_ms=4000))),

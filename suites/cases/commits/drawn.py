@@ -96,7 +96,7 @@ def _ended(wire, producer, staged, force, commit):
 
 
 def _must_be(wire, groups, places, force, rng):
-    """What a question for offsets is told, in a drawn version: all of a group, and some by name."""
+    """The answer to OffsetFetch, in a drawn version: all of a group, and some by name."""
     offered = [each for each in wire.versions("OffsetFetch") if 2 <= each <= 9]
     for group in groups:
         for asked in (None, places[1:]):
@@ -111,7 +111,7 @@ def _must_be(wire, groups, places, force, rng):
 
 
 def _must_be_stable(wire, groups, places, force, staged, rng):
-    """What a question for stable offsets is told, in a drawn version: of each group all, or some by name."""
+    """The answer to OffsetFetch for stable offsets, in a drawn version: of each group all, or some by name."""
     version = rng.choice([each for each in wire.versions("OffsetFetch") if 7 <= each <= 9])
     asked = {group: rng.choice((None, places, rng.sample(places, 1))) for group in groups}
     by_name = {group: _by_topic(chosen) for group, chosen in asked.items()}
@@ -157,7 +157,7 @@ def as_told(row, version, names=None):
 
 
 def _as_told(put, version):
-    """How what was committed is told in a version; nothing was: -1, without metadata."""
+    """A committed offset as a version returns it; without one: -1, without metadata."""
     offset, epoch, metadata = put or (-1, -1, "")
     return offset, epoch if version >= 5 else -1, metadata
 

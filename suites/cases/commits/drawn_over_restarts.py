@@ -387,7 +387,7 @@ class FollowedGroups:
 
 
 def _wanted(put, version):
-    """How what is in force is told in a version; nothing is: -1, without metadata."""
+    """The offset in force as a version returns it; without one: -1, without metadata."""
     if put is None:
         return 0, -1, -1, ""
     return 0, put.offset, put.epoch if version >= 5 else -1, put.metadata or ""

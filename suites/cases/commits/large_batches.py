@@ -20,7 +20,7 @@ IDS, WITHIN_S = 4, 20
 )
 def what_coordinators_write_is_taken_as_before(wire, topic, rng):
     """While max.message.bytes of the topics that coordinators write to is raised, up to 2147483647, commits, joins and
-    transactions MUST be served as before, of old and new ids; and what was committed MUST be told.
+    transactions MUST be served as before, of old and new ids; and OffsetFetch MUST return what was committed.
 
     Three values in a drawn order, each for four groups and four transactional ids; then the settings are put back.
     """

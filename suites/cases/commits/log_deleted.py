@@ -24,8 +24,8 @@ COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2, "DeleteTopics": 1}
     detects=["K44"],
 )
 def groups_begin_anew_with_their_topic(wire, topic, nodes, rng):
-    """Once the topic of the groups' offsets was deleted, no group MUST have an offset or a member that it had before;
-    it MUST take commits and members as a new one does, and what was committed since MUST be told, after a restart too.
+    """Once the offsets topic was deleted, no group MUST have an offset or a member from before. It MUST accept commits
+    and members as a new group does, and what was committed since MUST be returned, after a restart too.
 
     Twice, with six groups of drawn kinds in all partitions of that topic: offsets alone, or a member beside them. The
     second time the node is stopped in between.

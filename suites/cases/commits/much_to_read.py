@@ -17,11 +17,11 @@ TIMES, TURNS = 40, 5
     detects=["Y43"],
 )
 def each_coordinator_comes_to_an_end_of_reading(wire, topic_of, nodes, rng):
-    """However much was committed, and however often a node has taken over groups before, it MUST come to tell the
-    offsets that were committed last of each group that it takes over, and take the next ones.
+    """However much was committed, and however often a node has taken over groups before, it MUST finish loading and
+    return the last committed offsets of each group that it takes over, and accept the next commits.
 
-    Six groups of 48 partitions, each committed 40 times: more than is read back at once. The coordinator of a drawn
-    one hands over all that it coordinates to a drawn other node, five times.
+    Six groups of 48 partitions, each committed 40 times: more than is read in one pass. The coordinator of a drawn
+    group hands over all that it coordinates to a drawn other node, five times.
     """
     committed = MuchCommitted(wire, topic_of(partitions=PARTITIONS))
     committed.commit(TIMES)

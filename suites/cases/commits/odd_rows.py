@@ -20,10 +20,10 @@ BY_ID = 10
     detects=["D17", "D18", "V91"],
 )
 def each_row_is_answered_as_it_is(wire, topic_of, group):
-    """Of the rows of a commit each MUST be judged alone: a partition below zero and a topic id that there is not are
-    refused (3, 100), also when they come first, and the others are taken; of two that name one partition the later one
-    holds; and metadata is as long as it has characters, however many bytes those take. OffsetFetch MUST tell of a
-    partition below zero, and of one that there is not, that nothing is committed.
+    """Each row of a commit MUST be judged separately. A negative partition and an unknown topic id are refused (3,
+    100), also when they come first, and the others are accepted; of two rows for one partition the later one holds; and
+    the limit of metadata counts characters, not bytes. OffsetFetch MUST answer for a negative partition, and for one
+    that does not exist, that nothing is committed.
     """
     topic = topic_of(partitions=2)
     offered = [each for each in wire.versions("OffsetCommit") if 2 <= each <= 9]

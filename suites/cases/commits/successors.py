@@ -17,11 +17,11 @@ from brokertrial.suites.workloads import Commits
     detects=["M21c", "M21d"],
 )
 def the_next_coordinator_knows_every_acknowledged_commit():
-    """An offset whose commit was acknowledged MUST be the one that the next coordinator tells.
+    """An offset whose commit was acknowledged MUST be the one that the next coordinator returns.
 
-    The other nodes are frozen before the coordinator dies: what it writes meanwhile it has alone, and must not
-    acknowledge. Nobody commits again before the next one has been asked often: a commit hides what was forgotten. The
-    first comes back when the next has commits of its own.
+    The other nodes are paused before the coordinator is killed: what it writes meanwhile it has alone, and must not
+    acknowledge. No client commits again before the next coordinator has been asked often: a commit hides what was lost.
+    The first comes back when the next has commits of its own.
     """
     return Trial(
         workload=Commits(registers=8, askers=4),
