@@ -1,4 +1,4 @@
-"""The leader epoch that Metadata tells is the one in which records are written, over restarts (KIP-320)."""
+"""The leader epoch that Metadata returns is the one in which records are written, over restarts (KIP-320)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch

@@ -1,4 +1,4 @@
-"""What the oldest and the newest version of an API tell is the same, where both can tell it (KIP-35)."""
+"""The oldest and the newest version of an API return the same, where both have the field (KIP-35)."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -93,8 +93,8 @@ def committed_readers_see_the_same_in_every_version(wire, topic, transactional_i
     detects=["Q16", edit_answer("topics[].partitions[2]", drop=True, api="Metadata", skip=6)],
 )
 def metadata_tells_the_same_in_every_version(wire, topic_of):
-    """Metadata MUST tell in every version the same brokers, and of a topic the same partitions with leader, replicas
-    and in-sync replicas; and of a topic that does not exist that it does not (3).
+    """Metadata MUST return in every version the same brokers, and for a topic the same partitions with leader, replicas
+    and in-sync replicas; and UNKNOWN_TOPIC_OR_PARTITION (3) for a topic that does not exist.
     """
     topic, absent = topic_of(partitions=3), wire.name("absent")
     newest = _told(wire.metadata(topic, absent))
@@ -137,8 +137,8 @@ def _told(answer):
     detects=["Q12", edit_answer("topics[].partitions[0]", drop=True, api="DescribeTopicPartitions")],
 )
 def the_pages_together_are_the_whole(wire, topic_of):
-    """DescribeTopicPartitions MUST tell all partitions of all topics that it is asked for, each once and in order,
-    however many fit on a page: one, as many as a topic has, more than there are; the cursor names the next (KIP-966).
+    """DescribeTopicPartitions MUST return all partitions of all topics that it is asked for, each once and in order,
+    whatever the page limit: one, as many as a topic has, more than exist; the cursor names the next (KIP-966).
     """
     topics = {topic_of(partitions=count, what=f"t{count}"): count for count in (3, 1, 4)}
     wanted = [(name, index) for name in sorted(topics) for index in range(topics[name])]

@@ -9,9 +9,9 @@ SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 @case("protocol/impossible-frame-size", guarantee="prot-013", detects=["M41a", "M41c"])
 def a_frame_of_an_impossible_size_closes_its_connection(wire, nodes):
-    """A frame that announces a negative size, or more than the broker takes, MUST close its connection, and no other.
+    """A frame that announces a negative size, or more than the broker accepts, MUST close its connection, and no other.
 
-    No room may be made for it either. How much the broker takes is socket.request.max.bytes, where it tells that.
+    No memory may be allocated for it either. The limit is socket.request.max.bytes, where the broker describes it.
     """
     sizes = {"negative": -1, "most negative": -(2**31), "two gigabytes": 2**31 - 1}
     if (limit := wire.setting("socket.request.max.bytes")) is not None and limit.isdigit():

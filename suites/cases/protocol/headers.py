@@ -1,4 +1,4 @@
-"""What a request header may hold: no client id, and tags that nobody knows (KIP-482)."""
+"""What a request header may hold: no client id, and unknown tags (KIP-482)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.protocol._least import SOFTWARE

@@ -17,9 +17,9 @@ WITH_IDS, BY_IDS = 10, 12
     detects=["H26", "H27"],
 )
 def an_id_says_more_than_a_name(wire, topic_of, rng):
-    """Where Metadata is asked for a topic by an id and a name, the id MUST count, from v12 on: it tells of the topic
-    that has it, or that nobody has (100). In v10 and v11, which only tell ids, the question MUST be refused (42), and
-    so MUST one without a name.
+    """Where Metadata is asked for a topic by an id and a name, the id MUST count, from v12 on: it returns the topic
+    that has the id, or UNKNOWN_TOPIC_ID (100). In v10 and v11, which return ids but take none, the request MUST be
+    refused (42), and so MUST one without a name.
     """
     one, two = topic_of(partitions=1, what="one"), topic_of(partitions=3, what="two")
     ids = {name: wire.topic_id(name) for name in (one, two)}

@@ -1,5 +1,6 @@
-"""What ApiVersions tells in each of its fields: ranges that end where they say, features, and who was meant (KIP-35,
-KIP-511, KIP-584, KIP-1242)."""
+"""What ApiVersions returns in each of its fields: exact ranges, features, and the node that was meant (KIP-35, KIP-511,
+KIP-584, KIP-1242).
+"""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.protocol._least import SOFTWARE, least
@@ -56,8 +57,8 @@ def nothing_is_served_outside_of_its_range(wire):
 )
 def every_version_tells_the_same(wire):
     """Each version of ApiVersions MUST list the same ranges at every node; from v3 on the same finalized features with
-    an epoch that does not go back, each level within the supported range, where that is told (from v4 on all of it). A
-    version that nobody knows MUST be answered in v0 with error 35 and the range of ApiVersions itself.
+    an epoch that does not go back, each level within the supported range, where that is listed (from v4 on every range
+    is). An unknown version MUST be answered in v0 with error 35 and the range of ApiVersions itself.
     """
     first = _ask(wire, wire.versions("ApiVersions")[-1], wire.nodes[0])
     ranges = _ranges(first)

@@ -15,8 +15,8 @@ NOT_TOLD = -(1 << 31)
     detects=["S06"],
 )
 def topics_are_told_by_their_ids(wire, topic_of):
-    """Metadata that names topics by their ids MUST tell each with its name and the partitions that it has by name, and
-    an id that nobody has, that of a deleted topic among them, as unknown (100) without partitions.
+    """Metadata that names topics by their ids MUST return each with its name and the partitions that it has by name,
+    and an unknown id, that of a deleted topic included, with UNKNOWN_TOPIC_ID (100) and without partitions.
     """
     topic, other, gone = topic_of(partitions=2), topic_of(what="other"), topic_of(what="gone")
     ids = {name: wire.topic_id(name) for name in (topic, other, gone)}
@@ -55,8 +55,8 @@ def topics_are_told_by_their_ids(wire, topic_of):
     detects=["S07"],
 )
 def the_operations_on_a_topic_are_told_when_asked_for(wire, topic):
-    """Metadata SHOULD tell the operations that a client may do on a topic when it is asked to include them, reading and
-    writing among them, and MUST NOT otherwise.
+    """Metadata SHOULD return the authorized operations of a topic when it is asked to include them, reading and writing
+    among them, and MUST NOT otherwise.
     """
     read, write = 1 << 3, 1 << 4
     for included in (True, False):

@@ -1,4 +1,4 @@
-"""Topics as they are told, drawn: asked for in every way and version, while they are made, grown and deleted."""
+"""Topics in Metadata, drawn: asked for in every way and version, while they are created, grown and deleted."""
 
 from uuid import UUID
 
@@ -22,14 +22,14 @@ ONLY_FOR_CLUSTERS = range(8, 11)
     detects=["C10", "C11", "S06", "S07", "Q16", "V15"],
 )
 def topics_are_told_the_same_in_every_way(wire, rng):
-    """Whichever topics Metadata is asked for, in whatever version and way (all of them, by names, by ids, several times
-    over, with unknown, invalid, deleted and internal ones among them, with creation allowed or not), it MUST tell of
-    each what is so at that time: error code, id, partitions, leaders, replicas, whether it is internal; what may be
-    done on it where that is asked for. An invalid name MUST be refused as one (17), an unknown id as such (100), and
-    nothing may appear that was not asked for; the brokers and the cluster id are the same in all.
+    """Whichever topics Metadata is asked for, in whatever version and way (all of them, by names, by ids, repeatedly,
+    with unknown, invalid, deleted and internal ones among them, with creation allowed or not), it MUST return the
+    current state of each: error code, id, partitions, leaders, replicas, whether it is internal, and its authorized
+    operations where they are asked for. An invalid name MUST be refused (17), an unknown id too (100), and no topic may
+    appear that was not asked for; the brokers and the cluster id are the same in all answers.
 
-    Topics are made, made by being asked for, grown and deleted between 80 drawn questions. DescribeTopicPartitions is
-    asked page by page, where it is offered, by the same model.
+    Topics are created, created by being asked for, grown and deleted between 80 drawn requests. The same model checks
+    DescribeTopicPartitions page by page, where it is offered.
     """
     topics = ToldTopics(wire, rng)
     for _ in range(3):
@@ -204,7 +204,7 @@ class ToldTopics:
     # DescribeTopicPartitions
 
     def must_be_told_in_pages(self, node):
-        """Page after page, each as long as it may be, until all that was asked for is told, in the order of names."""
+        """Page after page, each as long as allowed, until all that was asked for is returned, in the order of names."""
         rng, wire = self.rng, self.wire
         names = sorted({*rng.sample(sorted(self.there), 2), *rng.sample(sorted(self.gone), min(1, len(self.gone)))})
         limit = rng.randint(1, 6)
@@ -241,7 +241,7 @@ class ToldTopics:
 
 
 def _shown(row, version):
-    """What of a topic a version tells: error code, id (v10), internal (v1), each partition with all that it has."""
+    """What a version returns of a topic: error code, id (v10), internal (v1), each partition with all its fields."""
     parts = sorted(
         (
             part.partition_index,

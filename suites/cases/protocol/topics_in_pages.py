@@ -19,12 +19,12 @@ UNKNOWN = errors.UNKNOWN_TOPIC_OR_PARTITION
     detects=["H19", "H20", "H21", "W18"],
 )
 def pages_tell_what_metadata_does(wire, topic_of, rng):
-    """DescribeTopicPartitions MUST tell of the topics that it is asked for, each once and in the order of their names,
-    from where its cursor stands, what Metadata tells of them: error, id, whether it is internal, leaders, epochs,
-    replicas; as many partitions a page as it may, at least one, and a cursor as long as there are more. It MUST refuse
-    (42) a cursor before the first partition, or at a topic that it is not asked for.
+    """DescribeTopicPartitions MUST return the topics that it is asked for, each once and in the order of their names,
+    starting at its cursor, with what Metadata returns of them: error, id, whether it is internal, leaders, epochs,
+    replicas. A page MUST hold as many partitions as the limit allows, at least one, and a cursor as long as there are
+    more. A cursor before the first partition, or at a topic that is not asked for, MUST be refused (42).
 
-    Topics are deleted and made again between 50 drawn walks; of all topics only those of the case are looked at.
+    Topics are deleted and created again between 50 drawn walks; of all topics only those of the case are compared.
     """
     pages = ToldPages(wire, [topic_of(partitions=count, what=f"t{count}") for count in (1, 2, 5)], rng)
     for _ in range(50):

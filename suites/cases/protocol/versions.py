@@ -15,10 +15,10 @@ NOT_SERVED = (errors.UNKNOWN_SERVER_ERROR, errors.UNSUPPORTED_VERSION, errors.IN
 def each_advertised_version_is_answered_in_its_own_layout(wire):
     """Each API MUST be served in each version that ApiVersions lists, in exactly that version's layout and tags.
 
-    The least that can be asked, and valid: an error may say that there is no such group, and not that there is no such
-    version (35), nor that the request is none (42), nor that nobody knows why (-1). Left out: versions that the suite
-    does not know, and Produce below v3, which Kafka 4 lists on purpose without serving it (KAFKA-18659). What belongs
-    to a feature that the cluster has not finalized may answer 35 (KIP-848).
+    Minimal valid requests: an error may say that there is no such group, but not that the version is unsupported (35),
+    that the request is invalid (42) or that the error is unknown (-1). Left out: versions that the suite does not know,
+    and Produce below v3, which Kafka 4 lists on purpose without serving it (KAFKA-18659). What belongs to a feature
+    that the cluster has not finalized may be answered with 35 (KIP-848).
     """
     listed = wire.learn()
     asked = []
