@@ -33,6 +33,8 @@ def _answered(request: Struct, context: Context) -> Struct:
     if request.transactional_id is None:
         if bugs.on("M11e"):
             return _refused(errors.COORDINATOR_LOAD_IN_PROGRESS)
+        if len(context.node.live_brokers()) < len(context.node.known_brokers()) and bugs.on("K50"):
+            return _refused(errors.REQUEST_TIMED_OUT)
         longest = context.node.config["transaction.max.timeout.ms"]
         if request.transaction_timeout_ms > longest and bugs.on("R12"):
             return _refused(errors.INVALID_TRANSACTION_TIMEOUT)
