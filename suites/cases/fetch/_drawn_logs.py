@@ -139,9 +139,10 @@ class DrawnLogs:
                 self._cut(log)
 
     def _cut(self, log):
-        """The start moves; first all is read, for the time of a marker is the broker's: what was cut off still tells.
+        """The log start moves; first all is read, for the time of a marker is the broker's and deleted records still
+        count.
 
-        Apache Kafka names it as the newest, and looks for a time where it lies (UnifiedLog.searchOffsetInLocalLog).
+        Apache Kafka returns it as the newest, and looks for a time where it lies (UnifiedLog.searchOffsetInLocalLog).
         """
         learn(self.wire, log)
         log.start = self.rng.randint(log.start, log.stable)

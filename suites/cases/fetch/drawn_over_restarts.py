@@ -21,12 +21,12 @@ ONE_REPLICA = {"replicas": 1}
     detects=["M16", "M02a", "M02b"],
 )
 def a_restart_changes_nothing_of_what_a_log_tells(wire, topic_of, rng, nodes):
-    """Whatever a log holds, after a stop and after a kill each row of each answer of Fetch and ListOffsets, in each
-    version, MUST tell of it what it told before: bytes, ends, start, times, aborted transactions and those that are
-    open, in segments that were closed and in the newest one.
+    """Whatever a log holds, each row of each answer of Fetch and ListOffsets, in each version, MUST be the same after a
+    stop and after a kill: bytes, ends, start, times, aborted and open transactions, in closed segments and in the
+    newest one.
 
     Three logs as in fetch/log-read-in-every-way, with a transaction open at each restart; nothing is deleted between a
-    stop and a kill, for what Apache Kafka has deleted it writes down now and then.
+    stop and a kill, because Apache Kafka writes down only now and then what it has deleted.
     """
     logs = DrawnLogs(wire, topic_of, rng, small=SMALL, **ONE_REPLICA)
     for act, cuts in ((nodes.stop_and_start, True), (nodes.crash, False), (nodes.stop_and_start, True)):

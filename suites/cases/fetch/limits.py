@@ -1,4 +1,4 @@
-"""Size limits of a Fetch (KIP-74): a first batch always comes, and nobody starves."""
+"""Size limits of a Fetch (KIP-74): a first batch always comes, and no partition starves."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

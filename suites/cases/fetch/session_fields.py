@@ -66,7 +66,7 @@ def every_step_is_answered_by_its_newest_fields(wire, topic_of, rng, nodes):
 
 
 def _present(wire, log):
-    """The leader epoch that the leader itself is in: the node that told it may be behind."""
+    """The present leader epoch of the leader itself: the node that answers Metadata may be behind."""
     epoch = wire.leader_epoch(*log.place)
     wire.list_offsets(*log.place, leader_epoch=epoch).must_name(offset=log.end)
     return epoch
@@ -77,7 +77,7 @@ def _on(log, value):
 
 
 class FieldSession:
-    """What a reader asks for, and what it was told last."""
+    """What a reader asks for, and the last answer to it."""
 
     def __init__(self, wire, rng, places, version):
         self.wire, self.rng, self.places, self.version = wire, rng, places, version

@@ -16,8 +16,9 @@ STEPS = (*["write"] * 3, *["step"] * 4, "come or go")
     detects=["F06", "P28"],
 )
 def only_what_was_given_records_goes_to_the_back(wire, topic_of, rng):
-    """Where a step of a session has room for one partition, the one SHOULD be read that has waited longest: only what
-    was given records goes to the back of the queue, and what comes in; not what was told a new end alone (KAFKA-12330).
+    """Where a step of a session has room for one partition, the one that has waited longest SHOULD be read. Only a
+    partition whose records were returned, or that is added, goes to the back of the queue; one for which only a new end
+    was returned does not (KAFKA-12330).
 
     Four partitions, 80 drawn turns; the reader moves on or reads the same again.
     """

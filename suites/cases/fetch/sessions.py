@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the broker remembers what a reader wants and tells it what changed."""
+"""Incremental fetch sessions (KIP-227): the broker remembers the reader's partitions and returns those that changed."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

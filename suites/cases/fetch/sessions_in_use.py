@@ -71,8 +71,8 @@ def a_session_follows_a_reader_that_goes_back(wire, topic_of):
     detects=["M37a", edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
 def a_session_tells_that_its_position_is_gone(wire, topic_of):
-    """In a fetch session a position that is outside of the log MUST be told as such at each step until it is moved, and
-    MUST NOT keep another partition from being read.
+    """In a fetch session a position outside of the log MUST be refused with OFFSET_OUT_OF_RANGE (1) at each step until
+    it is moved, and MUST NOT keep another partition from being read.
     """
     topic = topic_of(partitions=2 * len(wire.nodes))
     one, two = ((topic, partition) for partition in wire.led_together(topic, 2))
@@ -142,8 +142,8 @@ def sessions_know_nothing_of_each_other(wire, topic_of):
     detects=["N06", edit_answer("responses[]", drop=True, api="Fetch", skip=4)],
 )
 def partitions_come_and_go_in_a_session(wire, topic_of):
-    """A partition that a session forgets MUST NOT be told any more, and one that comes back MUST be read from where it
-    is now asked for, in the order and with the limits of the newest step.
+    """A partition that a session forgets MUST NOT be returned any more, and one that is added again MUST be read from
+    the newly requested offset, in the order and with the limits of the newest step.
     """
     topic, other = topic_of(partitions=2 * len(wire.nodes)), topic_of(partitions=3 * len(wire.nodes), what="other")
     one, two = ((topic, partition) for partition in wire.led_together(topic, 2))
@@ -172,8 +172,8 @@ def partitions_come_and_go_in_a_session(wire, topic_of):
     detects=["M17", edit_answer(RECORDS, set="", api="Fetch", skip=3)],
 )
 def a_committed_session_tells_what_became_stable(wire, topic, transactional_id):
-    """In a session of a committed reader a partition MUST be told when its last stable offset has moved, though nothing
-    was written, and what is given MUST lie below it.
+    """In a session of a read_committed reader a partition MUST be returned when its last stable offset has moved,
+    though nothing was written, and the returned records MUST lie below it.
     """
     producer, other = wire.producer(transactional_id), wire.producer(wire.name("x"))
     place = (topic, 0)
@@ -200,8 +200,9 @@ def a_committed_session_tells_what_became_stable(wire, topic, transactional_id):
     detects=["M43", edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
 def a_session_does_not_pass_to_a_new_topic(wire, topic):
-    """A session that names a topic by its id MUST NOT be given the records of one that was made again under its name;
-    it is told that the id is unknown or another (100, 103), and the new topic is read from its beginning in a new one.
+    """A session that names a topic by its id MUST NOT be given the records of one that was created again under its
+    name; it is refused with UNKNOWN_TOPIC_ID (100) or INCONSISTENT_TOPIC_ID (103), and the new topic is read from its
+    beginning in a new session.
     """
     wire.produce(topic, batch("old", "older"))
     old = wire.topic_id(topic)

@@ -1,4 +1,4 @@
-"""Fetch sessions that name what is not there yet: it is told as soon as it is (KIP-227)."""
+"""Fetch sessions that name what does not exist yet: it is returned as soon as it exists (KIP-227)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.fetch.sessions_in_use import Session
@@ -29,10 +29,11 @@ class SessionInPart(Session):
     detects=["S11"],
 )
 def a_session_holds_what_is_not_there_yet(wire, topic_of):
-    """A partition that does not exist when a session opens, or when it is added, MUST be told as unknown (3) at each
-    step, and with its records once it exists and was written to, without being named again.
+    """A partition that does not exist when a session opens, or when it is added, MUST be answered with
+    UNKNOWN_TOPIC_OR_PARTITION (3) at each step, and with its records once it exists and was written to, without being
+    named again.
 
-    One topic grows; where the version names topics, another is made.
+    One topic grows; where the version names topics, another is created.
     """
     topic = topic_of()
     here, later = (topic, 0), (topic, 1)
@@ -62,8 +63,8 @@ def a_session_holds_what_is_not_there_yet(wire, topic_of):
     detects=["S11"],
 )
 def a_session_holds_a_topic_that_is_not_there_yet(wire, topic):
-    """A session that names topics MUST hold one that does not exist when it opens: it is told as unknown (3) until the
-    topic is made, and then with its records.
+    """A session that names topics MUST hold one that does not exist when it opens: it is answered with
+    UNKNOWN_TOPIC_OR_PARTITION (3) until the topic is created, and then with its records.
     """
     to_come = wire.name("later")
     version = min(BY_NAME, max(wire.versions("Fetch")))

@@ -54,10 +54,11 @@ def whichever_is_written_to_ends_the_wait(wire, topic_of, rng):
     detects=["L15"],
 )
 def whoever_is_in_error_is_told_at_once(wire, topic_of, rng):
-    """A fetch SHOULD come back at once when one of its partitions is in error or the reader's past and its log part
-    ways, though there is nothing to read: where the offset is outside of the log, or the leader epoch is not known yet.
+    """A fetch SHOULD be answered at once when one of its partitions is in error or its log diverges from the reader's,
+    though there is nothing to read: where the offset is outside of the log, or the leader epoch is not known yet.
 
-    The others, which are at their ends, are told as ever; what is wrong stands among them wherever it is drawn.
+    The other partitions, which are read at their ends, are answered as usual; the wrong one stands at a drawn place
+    among them.
     """
     topic = topic_of(partitions=4 * len(wire.nodes))
     numbers = wire.led_together(topic, 4)

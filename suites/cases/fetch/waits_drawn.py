@@ -16,7 +16,7 @@ WITHIN_S = 20
 
 
 class Seen(NamedTuple):
-    """One partition as a reader of some isolation level is told it."""
+    """One partition as a reader of some isolation level sees it."""
 
     end: int
     stable: int
@@ -54,13 +54,13 @@ class WaitedLog:
     detects=["L14", "M37d", "F01", "F02"],
 )
 def a_wait_ends_when_there_is_enough(wire, topic_of, rng):
-    """A fetch that waits MUST come back when all its partitions together have as many bytes as it wants that its
-    isolation level lets it see, and not before; when its time is over it MUST tell whatever there is. The answer MUST
-    tell each partition as it is then: its ends, its start, its records, or that its position was deleted meanwhile.
+    """A fetch that waits MUST be answered when all its partitions together have its minimum bytes at its isolation
+    level, and not before; when its wait time is over it MUST return whatever there is. The answer MUST show each
+    partition as it is then: its ends, its start, its records, or that its position was deleted meanwhile.
 
-    Six partitions of two topics, one transactional producer, 24 turns, in sessions and without: positions, isolation,
-    version, the bytes that are wanted and what happens meanwhile are drawn: writing, a transaction that begins or ends,
-    deletion. Then a topic is deleted under a reader.
+    Six partitions of two topics, one transactional producer, 24 turns, in sessions and without. Positions, isolation,
+    version, minimum bytes and what happens meanwhile are drawn: writing, a transaction that begins or ends, deletion.
+    Then a topic is deleted under a reader.
     """
     logs = Waits(wire, topic_of, rng)
     for turn in range(TURNS):
@@ -125,7 +125,7 @@ class Waits:
         self.wire.list_offsets(*log.place, isolation=COMMITTED).must_name(offset=log.end + 1)
 
     def must_end_with_the_topic(self):
-        """The reader of a topic that is deleted is told so, and the other topic is told as ever."""
+        """The reader of a topic that is deleted is refused, and the other topic is answered as usual."""
         self.step("end", self.logs)
         positions = {log: log.end for log in (self.logs[0], self.logs[-1])}
         waiting = Waiting(self, "last reader")
@@ -139,7 +139,7 @@ class Waits:
 
 
 class Waiting:
-    """One reader: how it asks, and what it has to be told."""
+    """One reader: how it asks, and the answers that it must get."""
 
     def __init__(self, logs, name):
         self.logs, self.wire, self.rng, self.name = logs, logs.wire, logs.rng, name
@@ -207,7 +207,7 @@ class Waiting:
         return {log: log.seen(position, self.committed) for log, position in self.positions.items()}
 
     def _asked(self, wait_ms, wanted):
-        """Without a session, or as the second step of one, whose first has told how all is now."""
+        """Without a session, or as the second step of one, whose first answer showed the present state."""
         at = next(iter(self.positions)).place
         if self.version < SESSIONS_SINCE or self.rng.random() < 0.5:
             return self.ask(self.positions, wait_ms, min_bytes=wanted, at=at)

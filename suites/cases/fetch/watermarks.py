@@ -1,4 +1,4 @@
-"""The high watermark and the log start, as Fetch and ListOffsets tell them."""
+"""The high watermark and the log start, as Fetch and ListOffsets return them."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
