@@ -94,8 +94,8 @@ def a_topic_made_again_knows_no_producer(wire, topic):
     detects=[edit_answer(f"{PRODUCERS}[0].last_sequence", add=1, api="DescribeProducers")],
 )
 def describe_producers_tells_the_last_sequence_of_each(wire, topic):
-    """DescribeProducers MUST name each producer of a partition once, with its newest epoch and its last sequence, and
-    no transaction; neither a duplicate nor a refused batch changes what it tells.
+    """DescribeProducers MUST list each producer of a partition once, with its newest epoch and its last sequence, and
+    no transaction; neither a duplicate nor a refused batch changes the answer.
     """
     one, two, three = (wire.producer() for _ in range(3))
     wire.describe_producers(topic).must_have(PRODUCERS, [])

@@ -72,10 +72,10 @@ def what_a_partition_knows_of_each_producer(wire, topic_of, rng):
     detects=["M13a"],
 )
 def a_new_epoch_counts_for_each_partition_when_it_comes(wire, topic_of):
-    """A producer that has its epoch raised by InitProducerId MUST begin at 0 in each partition when it first comes to
-    it; a partition that it has not yet come to in the new epoch still knows the batches of the old one.
+    """A producer that has its epoch raised by InitProducerId MUST begin at 0 in each partition with its first batch
+    there; a partition without a batch of the new epoch still knows the batches of the old one.
 
-    Without a transactional id a raised epoch fences nobody until the partition sees it (KIP-360).
+    Without a transactional id a raised epoch fences no producer until the partition sees it (KIP-360).
     """
     topic = topic_of(partitions=3)
     producer = wire.producer()

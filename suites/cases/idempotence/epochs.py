@@ -13,10 +13,10 @@ from brokertrial.wire import errors
     detects=[edit_answer("producer_id", set=7, api="InitProducerId"), "M11e", "N11"],
 )
 def a_producer_id_is_never_given_out_twice(wire):
-    """InitProducerId without a transactional id MUST give out a producer id that nobody had before, at epoch 0.
+    """InitProducerId without a transactional id MUST return a producer id that was never given out before, at epoch 0.
 
-    Many requests under way at once, over several connections and every node. One that is told to come again, because a
-    block of ids is on its way, comes again and is given one.
+    Many requests under way at once, over several connections and every node. One that is refused as too early, because
+    a block of ids is on its way, is sent again and is given an id.
     """
     asked = [(f"c{number % 4}", wire.nodes[number % len(wire.nodes)]) for number in range(80)]
     pending = [wire.init_producer_id(None, via=via, to=node, wait=False) for via, node in asked]

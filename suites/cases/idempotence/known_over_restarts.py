@@ -1,4 +1,4 @@
-"""What partitions know of producers, over restarts and several segments, in every detail that is told (KIP-98)."""
+"""What partitions know of producers, over restarts and several segments, in every detail that is described (KIP-98)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.idempotence.drawn import NOT_NEXT, OLD_EPOCH, WINDOW
@@ -31,9 +31,9 @@ class Known:
 def a_restart_changes_nothing_of_what_is_known(wire, topic_of, rng, nodes):
     """Whatever producers sent, a partition MUST know after a stop and after a kill what it knew: the newest batch of a
     producer with its offset and the broker's time, the next sequence, and the epochs that are over; the four batches
-    before it MUST be known as well, or be refused where they are from before a restart. DescribeProducers MUST tell of
-    each its epoch, its last sequence, the time of its newest batch, where its transaction began, and the epoch of the
-    coordinator that ended one.
+    before it MUST be known as well, or be refused where they are from before a restart. DescribeProducers MUST return
+    for each producer its epoch, its last sequence, the time of its newest batch, where its transaction began, and the
+    epoch of the coordinator that ended one.
 
     Three producers and a transactional one, two topics, of which one has the broker's times; batches of drawn times in
     several segments. Four times 25 drawn steps, and between them a stop, a kill and a stop.
@@ -109,7 +109,7 @@ class KnownProducers:
         self.ends[topic] += 1
 
     def _end(self):
-        """A marker in each of its partitions; its epoch, its time and its coordinator are those that are told."""
+        """A marker in each of its partitions; its epoch, its time and its coordinator are those that are described."""
         mine = [topic for topic, row in self.rows.items() if row[4] >= 0]
         if not mine:
             return

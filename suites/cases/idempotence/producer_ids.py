@@ -1,4 +1,4 @@
-"""Producer ids over the life of a cluster: one that was given out is nobody else's, ever (KIP-98)."""
+"""Producer ids over the life of a cluster: none is ever given out twice (KIP-98)."""
 
 from brokertrial.suites.case import case
 

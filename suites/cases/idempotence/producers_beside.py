@@ -119,9 +119,9 @@ def a_refused_batch_uses_up_no_sequence(wire, topic):
     detects=["S10"],
 )
 def each_partition_tells_its_own_producers(wire, topic_of, transactional_id):
-    """One DescribeProducers MUST tell of each partition that it names its own producers, each once with the epoch, the
-    last sequence and the open transaction that it has there; of one that nobody wrote to none, and of one that does not
-    exist that it does not (3).
+    """One DescribeProducers MUST return for each named partition its own producers, each once with the epoch, the last
+    sequence and the open transaction that it has there; none for a partition without records, and
+    UNKNOWN_TOPIC_OR_PARTITION (3) for one that does not exist.
     """
     topic = topic_of(partitions=4 * len(wire.nodes))
     here = wire.led_together(topic, 3)

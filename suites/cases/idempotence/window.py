@@ -43,7 +43,9 @@ def a_duplicate_older_than_the_window_is_not_appended(wire, topic):
 
 @case("idempotence/without-an-id", guarantee="idem-014", detects=["M14"])
 def without_a_producer_id_nothing_is_a_duplicate(wire, topic):
-    """Identical bytes sent again by a producer without an id MUST be new records: nothing tells them from a retry."""
+    """Identical bytes sent again by a producer without an id MUST be new records: they cannot be distinguished from a
+    retry.
+    """
     same = batch("same", "bytes")
     wire.produce(topic, same).must_be_at(0)
     wire.produce(topic, same).must_be_at(2)
