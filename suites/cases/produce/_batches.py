@@ -1,7 +1,7 @@
 """Batches as they are drawn, and what a topic's settings must say of each (Kafka's LogValidator, UnifiedLog.append).
 
-A batch is drawn for the settings in force: either nothing is wrong with it, or one thing is. Sizes and times keep away
-from where nobody can say on which side they are: the bytes after a codec that the broker chooses, the clocks.
+A batch is drawn for the settings in force: either it is valid, or one thing is wrong with it. Sizes and times keep away
+from where the expected result is undecidable: the bytes after a codec that the broker chooses, the clocks.
 """
 
 from dataclasses import dataclass, replace
@@ -87,7 +87,7 @@ def _in_time(moment, rules, now_ms):
 
 
 def fits_surely(one, rules):
-    """Whether nobody can doubt that it fits, whatever codec it is stored in."""
+    """Whether it fits without doubt, whatever codec it is stored in."""
     return max(one.plain_size, len(one.data)) + MARGIN <= rules.limit
 
 
@@ -104,7 +104,7 @@ def of_size(size, key, now_ms, codec="none"):
 
 
 class Drawing:
-    """Draws batches; a key is told once, so that compaction has nothing to take."""
+    """Draws batches; a key is used once, so that compaction has nothing to remove."""
 
     def __init__(self, rng, now_ms):
         self.rng, self.now_ms, self._keys = rng, now_ms, 0

@@ -153,8 +153,10 @@ class WrittenTopics:
         return answer.must_be_refused(errors.MESSAGE_TOO_LARGE)
 
     def was_taken(self, place, sent):
-        """Whether a batch is in the log though its leader answers that it leads no more, as it may while it waits for
-        its followers. The next one tells an end only when it has come to all that it took over (KIP-207)."""
+        """Whether a batch is in the log though its leader answers that it is no longer the leader, as it may while it
+        waits for its followers. The next leader returns an end only when it has committed all that it took over
+        (KIP-207).
+        """
         self.wire.refresh_metadata(place[0])
         end, log = self.wire.log_end(*place), self.logs[place]
         known = {log.end: False, log.end + len(sent.records): True}
@@ -180,7 +182,7 @@ class WrittenTopics:
         self._times_must_be_found(place, rows, log.start)
 
     def must_end(self, place):
-        """With acks 0 or 1 nobody is told when the followers have it."""
+        """With acks 0 or 1 no answer shows when the followers have it."""
         end = self.logs[place].end
 
         def come():
@@ -190,7 +192,7 @@ class WrittenTopics:
         self.wire.eventually(come, within=WITHIN_S).must_name(offset=end)
 
     def _learnt(self, found, each, header):
-        """The same batch with the time that it has, which was not told."""
+        """The same batch with its actual time, which the answer did not contain."""
         if each.append_ms == EITHER and header.timestamp_type == "create":
             return each._replace(append_ms=-1)
         now, told = self.wire.now_ms(), header.max_timestamp

@@ -107,7 +107,7 @@ class WhatIsSent:
         return self._judged(self.drawing.good(rules, version, (who.id, who.epoch, first + ahead)), rules, version)
 
     def _gap(self, place, rules, version):
-        """The next but one, which only a partition that knows the producer can tell."""
+        """The next sequence but one, a gap that only a partition that knows the producer can detect."""
         row = self._next(place, rules, version, self.rng.choice((1, 2, 50)))
         kept = self.sent.get((self._number(row.sent), place), ())
         known = kept and kept[-1].base >= self.topics.logs[place].start
@@ -272,7 +272,9 @@ class WhatIsSent:
             self.sent.setdefault((number, place), []).append(taken)
 
     def _must_name_records(self, told, what, row, part):
-        """What is broken in itself may be told in any way; of other refusals a wrong name misleads whoever reads it."""
+        """A corrupt batch may be reported in any way; of other refusals a wrong record index misleads the reader of the
+        error.
+        """
         named = sorted(each.batch_index for each in part.record_errors)
         wrong = sorted(row.wrong)
         if not row.sent.codes and part.error_code not in MOVED:

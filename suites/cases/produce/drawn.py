@@ -21,15 +21,14 @@ STEPS = (*COMMON, "trim", "grow")
     detects=["N21", "N23", "N24", "N25", "N26", "N27"],
 )
 def what_is_sent_is_taken_or_refused_row_by_row(wire, topic_of, rng):
-    """Whatever stands beside it in a Produce, in whatever version, a batch MUST be taken or refused by what it is and
-    by its topic's settings at that time, and the answer tell of each partition once what came of it: error code,
-    offset, the broker's time, the log's start. What was taken MUST be read as it was sent, key, value, headers and
-    times, in order; nothing may be read of what was refused.
+    """Whatever else a Produce holds, in whatever version, each batch MUST be accepted or refused by its own content and
+    by its topic's settings at that time, and the answer MUST report each partition once: error code, offset, the
+    broker's time, the log's start. An accepted batch MUST be read as it was sent, key, value, headers and times, in
+    order; nothing of a refused one may be read.
 
     300 drawn steps on three topics, one of them compacted: up to twelve partitions in a request, all codecs, acks and
-    forms of a record; beside good batches those of too many bytes, of a wrong checksum or count, out of time, without
-    a key, for partitions that do not exist. Settings change in between, partitions are
-    added and logs trimmed.
+    forms of a record; beside good batches those of too many bytes, of a wrong checksum or count, out of time, without a
+    key, for partitions that do not exist. Settings change in between, partitions are added and logs trimmed.
     """
     _follow(wire, topic_of, rng, in_full=False)
 
@@ -66,11 +65,11 @@ def _follow(wire, topic_of, rng, *, in_full):
     detects=["N28"],
 )
 def what_is_sent_outlives_its_leaders(wire, topic_of, rng, nodes):
-    """What was taken, in whatever form, and what was refused MUST be so after its leader was stopped or killed too:
-    read as it was sent, in order, each once; settings that were changed are in force, and the newest batch of each
-    producer is known, so that the same sent again is told where it is and the next one but one is refused.
+    """Accepted batches, in whatever form, MUST be read as they were sent, in order, each once, and refused ones not at
+    all, after their leader was stopped or killed too. Changed settings are in force, and the newest batch of each
+    producer is known: a duplicate is answered with its offset, and a gap is refused.
 
-    As without restarts, 60 drawn steps before, between and after a stop in good order and a kill.
+    As without restarts, 60 drawn steps before, between and after a clean stop and a kill.
     """
     sent = WhatIsSent(wire, topic_of, rng, in_full=False, leaders_move=True)
     for act in (nodes.stop_and_start, nodes.crash, None):

@@ -15,8 +15,8 @@ OFFSET = "responses[].partition_responses[].base_offset"
 )
 def one_connection_writes_in_order_whatever_its_acks(wire, topic, rng):
     """Produce requests under way together on one connection MUST be appended in the order sent, each with its own acks:
-    those that ask for an answer are told their own offset, those with acks=0 are not answered, and one that is refused
-    in between takes up nothing.
+    those with an answer return their own offset, those with acks=0 are not answered, and one that is refused in between
+    takes no offset.
     """
     node, offset, waiting, values = wire.leader(topic), 0, [], []
     for turn in range(60):

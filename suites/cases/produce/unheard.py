@@ -17,7 +17,7 @@ def leader(partition):
 def a_producer_cut_from_the_leader_loses_nothing_acknowledged():
     """A producer cut off from a leader for a while MUST find all that was acknowledged, once and in order.
 
-    Each cut begins with an answer that is lost: what it told of is stored, and sent again.
+    Each cut begins with an answer that is lost: the batches that it acknowledged are stored, and sent again.
     """
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3),
