@@ -17,7 +17,7 @@ FEW = 2
 
 @case("lines/commits", guarantees=["cmt-002", "cmt-004"], needs=NEEDS, apis={"OffsetCommit": 2}, detects=["M28b"])
 def a_commit_outlives_its_connection():
-    """An offset whose commit was acknowledged MUST be the one that a group is told, and one that a later commit has
+    """An offset whose commit was acknowledged MUST be the one that OffsetFetch returns, and one that a later commit has
     replaced MUST NOT, although connections to the coordinator are reset again and again.
     """
     reset = reset_peer("coordinator({group})", 150, begin=at_op(400), end=END)

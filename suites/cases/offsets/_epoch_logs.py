@@ -197,7 +197,9 @@ class EpochLogs:
         return log.end if at == LATEST else next(offset for offset, time in log.times() if time == at)
 
     def _must_fit(self, log, asked):
-        """A reader whose last record has this epoch, at some offset: it goes on, or is told where it left the log."""
+        """A reader whose last record has this epoch, at some offset: it goes on, or is answered with where it diverged
+        from the log.
+        """
         at = self.rng.choice((log.start - 1, log.start, log.end, log.end + 1, self.rng.randint(log.start, log.end)))
         if at < 0:
             return

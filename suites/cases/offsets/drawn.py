@@ -105,7 +105,7 @@ def _must_name(answer, rows, now, committed):
 
 
 def _wanted(row, now, committed, version, twice):
-    """The error, and what may be named: offset, time and leader epoch, where one may be told (KAFKA-7568)."""
+    """The error, and the values allowed: offset, time and leader epoch, where one may be returned (KAFKA-7568)."""
     nothing = [(-1, -1, -1)]
     if twice:
         return errors.INVALID_REQUEST, nothing

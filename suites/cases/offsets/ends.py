@@ -7,7 +7,7 @@ from brokertrial.suites.probe import COMMITTED, batch
 
 @case("offsets/ends", guarantee="offs-001", apis={"ListOffsets": 1, "DeleteRecords": 0}, smoke=True, detects=["M29a"])
 def earliest_is_the_log_start_and_latest_the_high_watermark(wire, topic):
-    """The earliest offset MUST be the log start and the latest the high watermark, as Fetch tells them.
+    """The earliest offset MUST be the log start and the latest the high watermark, as Fetch returns them.
 
     On a log that grows, and whose beginning is deleted in the middle of a batch.
     """

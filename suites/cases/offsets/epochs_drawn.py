@@ -53,10 +53,10 @@ def every_epoch_is_known_by_what_is_left_of_it(wire, topic_of, rng, nodes):
     detects=["L05"],
 )
 def every_offset_comes_with_its_epoch(wire, topic_of, rng, nodes):
-    """Whatever was written, deleted and restarted, each offset that ListOffsets names SHOULD come with the leader epoch
-    that wrote it, the end with the present one: a client that is told none does not notice when a log was cut.
+    """Whatever was written, deleted and restarted, each offset that ListOffsets returns SHOULD come with the leader
+    epoch that wrote it, the end with the present one: a client that gets none does not notice when a log was truncated.
 
-    Three partitions, four leaders after each other; records are deleted in between.
+    Three partitions, four leaders in succession; records are deleted in between.
     """
     logs = EpochLogs(wire, topic_of, rng, always_told=True)
     for turn in range(4):

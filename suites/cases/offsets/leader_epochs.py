@@ -40,7 +40,7 @@ def an_offset_comes_with_the_epoch_of_its_record(wire, topic, nodes):
 
 
 def latest_is_of_now(wire, topic):
-    """The end of the log comes with the leader epoch that Metadata tells."""
+    """The end of the log comes with the leader epoch that Metadata returns."""
     wire.list_offsets(topic, at="latest").must_name(offset=2, leader_epoch=wire.leader_epoch(topic))
 
 

@@ -26,7 +26,7 @@ def slow_answers_change_no_order():
 def pipelined_sends_are_appended_in_the_order_sent():
     """Pipelined Produce requests on one connection MUST be appended in the order sent, also without idempotence.
 
-    Nothing is lost and nobody sends twice: whatever order the log shows is the broker's doing.
+    Nothing is lost and no producer sends twice: any other order in the log is the broker's doing.
     """
     return Trial(
         workload=SendAndRead(producers=4, idempotent=False, retries=0, partitions=2, rate=400.0),

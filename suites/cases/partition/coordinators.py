@@ -30,10 +30,10 @@ def disturbed(workload, fault, **more):
     detects=["M21d"],
 )
 def a_commit_survives_the_isolation_of_its_coordinator():
-    """An offset whose commit was acknowledged MUST be the one that a group is told although its coordinator was cut off
-    from all other nodes.
+    """An offset whose commit was acknowledged MUST be the one that OffsetFetch returns although its coordinator was cut
+    off from all other nodes.
 
-    Clients still reach it: what no other replica has, it must neither acknowledge nor tell.
+    Clients still reach it: what no other replica has, it must neither acknowledge nor return.
     """
     workload = Commits(registers=6)
     return disturbed(workload, isolate("coordinator({group})", begin=at_op(400), end=END))
@@ -47,7 +47,7 @@ def a_commit_survives_the_isolation_of_its_coordinator():
     detects=["M21d", "B01"],
 )
 def a_commit_survives_a_coordinator_that_nobody_hears():
-    """An offset whose commit was acknowledged MUST be the one that a group is told although nothing that its
+    """An offset whose commit was acknowledged MUST be the one that OffsetFetch returns although nothing that its
     coordinator sent reached another node.
     """
     workload = Commits(registers=6)

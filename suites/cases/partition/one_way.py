@@ -86,7 +86,7 @@ def a_ring_of_nodes_doubles_and_loses_nothing():
 def a_leader_that_nobody_can_depose_to_its_face_loses_nothing():
     """What is acknowledged with acks=all MUST survive although the leader is cut off from the controllers alone.
 
-    Followers and clients reach it until they hear of another leader; it hears of that from nobody.
+    Followers and clients reach it until they learn of another leader; it does not learn of that itself.
     """
     return sends_during(cut_controllers("leader({topic},0)", begin=BEGIN, end=END), idempotent=True)
 
@@ -100,7 +100,7 @@ def a_leader_that_nobody_can_depose_to_its_face_loses_nothing():
 def a_leader_goes_on_when_its_followers_reach_it_again():
     """A leader whose followers are cut off MUST go on with acks=all once they reach it again, and lose nothing.
 
-    The controllers hear everybody all the time: nobody is deposed, and the in-sync set shrinks to the leader.
+    The controllers hear every node all the time: no leader is replaced, and the in-sync set shrinks to the leader.
     """
     return sends_during(cut_replication("leader({topic},0)", begin=BEGIN, end=END))
 

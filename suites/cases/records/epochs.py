@@ -1,4 +1,4 @@
-"""The leader epoch that a batch carries: it tells a client under which leader its records were written (KIP-320)."""
+"""The leader epoch that a batch carries: it shows a client under which leader its records were written (KIP-320)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
@@ -15,8 +15,8 @@ def a_batch_carries_the_epoch_it_was_written_in(wire, topic, nodes):
     """A batch MUST carry the leader epoch under which it was appended, whatever its producer wrote there, and MUST keep
     it when the leader changes; and the epoch MUST rise with each change.
 
-    A clean restart changes the leader, if only to itself. By an epoch that stays as it was nobody can tell a log that
-    was cut from one that was not: the other cases about leader epochs decide nothing then.
+    A clean restart changes the leader, if only to itself. Where the epoch does not rise, a truncated log cannot be
+    distinguished from a whole one: the other cases about leader epochs decide nothing then.
     """
     if wire.case_context.has_zookeeper and len(wire.nodes) == 1:
         wire.not_applicable("with ZooKeeper the only broker leads again in the epoch that it left", "unsupported")

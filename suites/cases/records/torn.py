@@ -16,11 +16,11 @@ LATE = [f"late {number} " * 16_000 for number in range(8)]
     detects=["M02c"],
 )
 def what_a_crash_left_half_written_is_not_served(wire, topic_of, nodes):
-    """After its node was killed, a partition MUST serve whole batches alone, whose checksums hold, and among them every
+    """After its node was killed, a partition MUST serve only whole batches with valid checksums, and among them every
     one that was acknowledged.
 
     There is one replica, so that what this node has recovered is what is read. It is killed while large batches come in
-    that nobody waits for: any number of them may be in the log, the first ones, but none in part.
+    with acks=0: any number of the first of them may be in the log, but none in part.
     """
     topic = topic_of(replicas=1, configs={"min.insync.replicas": "1"})
     for number, name in enumerate(KEPT):

@@ -50,11 +50,12 @@ class TrimmedLog:
     detects=["M40h", "P10", "F03", "F04"],
 )
 def each_partition_begins_where_it_was_asked_to(wire, topic_of, rng, nodes):
-    """Whatever DeleteRecords names, in each version, each of its partitions MUST be told the low watermark or its own
-    error and none with it, MUST begin there from then on and hold everything behind it, and a refused one MUST stay as
-    it was: an offset beyond the high watermark or below -1, a topic that is compacted only, one that is not there.
+    """Whatever DeleteRecords names, in each version, each partition MUST be answered with its low watermark or with its
+    own error and no low watermark. It MUST begin there from then on and hold everything behind it, and a refused one
+    MUST stay as it was: an offset beyond the high watermark or below -1, a topic that is only compacted, one that does
+    not exist.
 
-    Two partitions of each of three topics; a transaction is open now and then; retention takes a log in the end, and
+    Two partitions of each of three topics; a transaction is open now and then; retention shortens a log in the end, and
     between the requests the leader is stopped twice.
     """
     wire.needs_setting(CHECKS, at_most=5_000)

@@ -11,8 +11,8 @@ DUE = {**SEGMENTS, "retention.ms": str(4 * HOUR_MS), "min.insync.replicas": "1"}
 
 @case("retention/oldest-first", guarantees=["ret-004", "ret-003"], needs=["topic-settings"], detects=["M35b"])
 def what_goes_is_the_beginning(wire, topic_of):
-    """Whatever retention deletes MUST be the beginning of the log: a reader finds each offset, or is told that it is
-    out of range, and never a hole.
+    """Whatever retention deletes MUST be the beginning of the log: a reader finds each offset, or is refused with
+    OFFSET_OUT_OF_RANGE (1), and never finds a hole.
 
     Ten segments, of which five fit, are read from the first offset on until the log start has risen.
     """

@@ -65,10 +65,10 @@ def the_controller_is_ephemeral_and_comes_again(wire, nodes, zookeeper):
 )
 def each_election_has_the_next_epoch(wire, nodes, zookeeper):
     """/controller_epoch MUST stay when a controller goes, and rise by exactly one with each election, in the
-    transaction that makes /controller.
+    transaction that creates /controller.
 
-    /controller is deleted several times, as an operator does who wants another controller; each has made a topic
-    before: Kafka misses a deletion that comes while a controller takes office, and then nobody is elected.
+    /controller is deleted several times, as an operator does to replace the controller; each has created a topic
+    before: Kafka misses a deletion that comes while a controller takes office, and then no controller is elected.
     """
     last, epoch = elected(wire, zookeeper), zookeeper.controller_epoch()
     wire.must(epoch.ephemeral_owner == 0, "/controller_epoch is ephemeral: epochs would begin again")

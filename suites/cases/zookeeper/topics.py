@@ -1,4 +1,4 @@
-"""Topics and partitions in ZooKeeper: what is written of them is what clients are told (Kafka up to 3.9)."""
+"""Topics and partitions in ZooKeeper: what is written of them is what clients are answered (Kafka up to 3.9)."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
