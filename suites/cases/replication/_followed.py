@@ -45,7 +45,7 @@ class Followed:
         return len(self.values)
 
     def roles(self):
-        """The leader, which is the first replica, so that nobody elects another, and its followers in a drawn order."""
+        """The leader, which is the first replica, so that no election moves it, and its followers in a drawn order."""
         leader, followers = roles(self.wire, self.topic)
         if partition(self.wire, self.topic).replica_nodes[0] != leader:
             self.reordered([leader, *followers])

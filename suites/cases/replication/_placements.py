@@ -158,7 +158,9 @@ class MovedPartitions:
                 place.replicas, place.target, place.before = stay, None, []
 
     def step_refuse(self):
-        """What cannot be: nobody, one twice, one that never was, no such partition; what is beside it is untouched."""
+        """Invalid requests: no replica, one twice, an unknown node, an unknown partition; the valid rows beside are
+        untouched.
+        """
         index, one = self.rng.randrange(PARTITIONS), self.rng.choice(self.everyone)
         for wrong in self.rng.sample(([], [one, one], [one, ABSENT]), 2):
             rows = self._answered(self._alter({index: wrong}), [index])

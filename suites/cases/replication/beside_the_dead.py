@@ -16,12 +16,12 @@ ALONE = {"min.insync.replicas": "1"}
     detects=["K48"],
 )
 def a_move_waits_for_those_that_come(wire, nodes, rng):
-    """A partition that is to be held by as many nodes as before, or by more, MUST be once those that come are in sync,
-    although one that stays is dead: nobody else holds it then, and no move is listed. Once the dead one is back it MUST
-    be in sync too, with every record.
+    """A reassignment to as many nodes as before, or to more, MUST complete once the added nodes are in sync, although
+    one that stays is dead: no other node holds the partition then, and no reassignment is listed. Once the dead one is
+    back it MUST be in sync too, with every record.
 
-    Four partitions: who leads goes or stays, the dead node comes first or last, a third copy is asked for, or no more
-    than another order.
+    Four partitions: the leader goes or stays, the dead node comes first or last, a third replica is asked for, or only
+    another order.
     """
     go, come, dead = rng.sample(list(wire.nodes), 3)
     moves = {

@@ -154,7 +154,7 @@ def alive_without(wire, topic, back, dead):
 
 
 def shows(wire, topic, node, end):
-    """Whether a follower tells consumers of this high watermark."""
+    """Whether a follower returns this high watermark to consumers."""
     answer = wire.fetch(topic, offset=0, to=node)
     if answer.error == errors.NOT_LEADER_OR_FOLLOWER:
         wire.not_applicable("followers do not serve consumers: what they know to be committed does not show")

@@ -147,7 +147,7 @@ class LedByMany:
         return {(names.get(row.topic_id) if by_id else row.topic, n): part for row, n, part in parts}
 
     def _must_be_named(self, told, rows, moved, node):
-        """All leaders are named, or none: a client that is told of none asks for metadata."""
+        """All leaders are named, or none: a client that gets none asks for metadata."""
         named = {
             place: (part.current_leader.leader_id, part.current_leader.leader_epoch) for place, part in rows.items()
         }

@@ -63,6 +63,6 @@ def a_leader_that_was_deposed_takes_nothing(wire, nodes):
 
 
 def successor(wire, topic, witness, former):
-    """Who leads now, as the witness says, which is awake; None while that is nobody else."""
+    """The present leader, as the witness, a live node, names it; None while there is no other leader."""
     row = wire.metadata(topic, to=witness).struct.topics[0].partitions[0]
     return None if row.leader_id in (former, NOBODY) else row.leader_id

@@ -1,4 +1,4 @@
-"""What was committed under a leader that is lost, and what a reader gets of it when nobody writes any more."""
+"""What was committed under a leader that is lost, and what a reader gets of it when no producer writes any more."""
 
 from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows

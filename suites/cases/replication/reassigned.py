@@ -22,10 +22,11 @@ IN_PART = ("write", "write", "move", "leave", "begin", "elect", "elect", "call o
     detects=["X08", "X09"],
 )
 def replicas_are_those_that_were_asked_for(wire, nodes, rng):
-    """A partition that is reassigned MUST be held by the replicas asked for, in this order, once all of them are in
-    sync, and led by one of them in a higher epoch where the leader is not; until then by those and by the ones that are
-    to go, and it MUST be listed with who is to come and who is to go. Called off, it MUST be as it was before. Each
-    replica MUST hold every record then, nobody else MUST tell of it, and what cannot be done MUST be refused.
+    """A reassigned partition MUST be held by the requested replicas, in this order, once all of them are in sync, and
+    led by one of them, in a higher epoch where the old leader is not among them. Until then it MUST be held by those
+    and by the ones to be removed, and be listed with its adding and removing replicas; once cancelled, it MUST be as it
+    was before. Each replica MUST hold every record then, no other node MUST answer for the partition, and an impossible
+    request MUST be refused.
 
     Five partitions and drawn steps: with all nodes alive, with one dead, and when that one is back.
     """

@@ -86,9 +86,9 @@ def who_was_left_behind_does_not_lead():
 def who_has_not_caught_up_is_not_in_sync():
     """What was acknowledged while a follower was away MUST be there although it comes back first when all were lost.
 
-    The follower that is next in line freezes until it is given up; then the two that went on without it die, and it
-    wakes up alone: it must not lead before one of them is back. One partition, for of another it may have been the
-    leader, and without a controller nobody can tell it that it is no more.
+    The follower that is next in line is paused until it is out of sync; then the two that went on without it are
+    killed, and it resumes alone: it must not lead before one of them is back. There is one partition only: of another
+    it may have been the leader, and without a controller it cannot learn that it no longer is.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=1, in_flight=ONE_AT_A_TIME),

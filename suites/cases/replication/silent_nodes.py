@@ -1,4 +1,4 @@
-"""A node that falls silent without dying: its connections stay open, and nobody answers."""
+"""A node that falls silent without dying: its connections stay open, and no request is answered."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NOBODY, all_in_sync, replicated, roles

@@ -24,10 +24,10 @@ ABSENT = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
     detects=["X10"],
 )
 def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
-    """A replica that is not in sync MUST lead only when an unclean election is asked for and nobody leads, however a
-    preferred one is asked for: in a higher epoch, alone in sync, with what it has. What only the former leader had
-    MUST be gone then from every replica, also when that one is back and leads again, and each epoch MUST end where the
-    next begins.
+    """A replica that is not in sync MUST become leader only when an unclean election is asked for and there is no
+    leader, however often a preferred one is asked for: in a higher epoch, as the only one in sync, with the records
+    that it has. What only the former leader had MUST be gone then from every replica, also when that one is back and
+    leads again, and each epoch MUST end where the next begins.
     """
     one, other = rng.sample(wire.nodes, 2)
     topic = placed(wire, "kept", [one, other], **{"min.insync.replicas": "1"})
