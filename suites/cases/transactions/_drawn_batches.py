@@ -158,7 +158,9 @@ class DrawnBatches:
         one.old = [*one.old, written.data][-20:]
 
     def step_again(self, one, partition):
-        """One of the newest: where the transaction is open here, or was begun anew, it is told where it lies."""
+        """One of the newest batches: where the transaction is open here, or was begun anew, it is answered with its
+        offset.
+        """
         seen = self.known[one.name, partition]
         newest = seen.batches[-WINDOW:]
         if not newest or seen.epoch != one.epoch:

@@ -1,4 +1,4 @@
-"""Transactional ids that are followed: what each step makes of them, and all that must be told of each."""
+"""Transactional ids that are followed: the effect of each step on them, and all that must be described of each."""
 
 from brokertrial.suites.probe import batch, rebalance
 from brokertrial.wire import errors
@@ -200,7 +200,7 @@ class DrawnIds:
         one.before_its_end = one.gone[-1] if one.newer else None
 
     def step_end_again(self, one):
-        """Where each end raises the epoch, one that is said again is told the same, its opposite is refused."""
+        """Where each end raises the epoch, a repeated one is answered the same, its opposite is refused."""
         if not one.newer or one.before_its_end is None or one.state not in ("CompleteCommit", "CompleteAbort"):
             return
         commit, same = one.state == "CompleteCommit", self.rng.random() < 0.6
@@ -242,7 +242,7 @@ class DrawnIds:
     # what is told
 
     def must_be_described(self, one):
-        """Everything of one id; an unknown one and an empty one are told beside it, in the order asked."""
+        """All fields of one id; an unknown and an empty one are answered beside it, in the order asked."""
         unknown = self._unknown_beside(one)
         asked = request("DescribeTransactions", transactional_ids=[one.name, unknown, "", one.name])
 

@@ -93,7 +93,7 @@ def a_partition_that_was_not_added_is_refused_alone(wire, topic_of, transactiona
 
 
 def _written(wire, producer, node, places, added, rng):
-    """One request with a batch for each; asked again while the coordinator is busy, which is told as retriable."""
+    """One request with a batch for each; sent again while the coordinator is busy, which is a retriable error."""
     version = rng.choice([each for each in wire.versions("Produce") if 3 <= each <= ADDED_FIRST])
     made = {place: producer.batch("a", sequence=producer.sequences.get(place, 0)) for place in places}
     for place in added:

@@ -16,12 +16,13 @@ VERIFICATION = "transaction.partition.verification.enable"
     detects=["M10", "Y32", "Y33"],
 )
 def each_batch_is_judged_by_its_epoch_and_sequence(wire, topic_of, rng):
-    """Whatever batch a transactional producer sends, a partition MUST take it where it is the next of its epoch, and
-    tell where it lies where it is one of the five newest; it MUST refuse gaps, epochs that are over, what was not added
-    to the transaction, and what comes before a lower sequence that has asked to begin. Whom it does not know begins
-    with any sequence, and with 0 where each end raises the epoch. Aborted or committed, both protocols in turn.
+    """Whatever batch a transactional producer sends, a partition MUST append it where it is the next of its epoch, and
+    answer with its offset where it is one of the five newest; it MUST refuse gaps, epochs that are over, partitions
+    that were not added to the transaction, and a batch before a lower sequence that has asked to begin. A producer that
+    the partition does not know begins with any sequence, and with 0 where each end raises the epoch.
 
-    Three transactional ids, three partitions, 240 drawn steps; each transaction goes by one of the two protocols.
+    Aborted or committed. Three transactional ids, three partitions, 240 drawn steps; each transaction goes by one of
+    the two protocols.
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")

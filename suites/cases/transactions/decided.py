@@ -16,8 +16,8 @@ PATIENT_MS = 60_000
     detects=["M18b"],
 )
 def a_decided_commit_is_carried_out_by_the_next_coordinator(wire, transactional_id, nodes):
-    """A commit that was acknowledged MUST take effect everywhere although the coordinator crashed before it could tell
-    every partition.
+    """A commit that was acknowledged MUST take effect everywhere although the coordinator crashed before it had written
+    the markers to every partition.
 
     The partition lacks one of the two replicas that it needs, and so takes no marker, from before the commit until
     after the crash.

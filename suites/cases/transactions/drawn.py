@@ -1,4 +1,4 @@
-"""Several transactions over several partitions, what each step does is drawn: all that is told of them is followed."""
+"""Several transactions over several partitions in drawn steps: all that is returned of them is followed."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
@@ -45,12 +45,13 @@ class Running:
     detects=["M17", "M18a", "E01", "V11"],
 )
 def every_log_follows_its_transactions(wire, topic_of, rng):
-    """Whatever producers write, commit, abort and begin anew in whatever order, each partition MUST end and be stable
-    where its transactions say, MUST tell what is open and since when, and MUST hold what was committed for readers.
+    """Whatever producers write, commit, abort and begin anew in whatever order, each partition MUST have the end and
+    the last stable offset of its transactions, MUST list the open ones with their start, and MUST hold what was
+    committed for readers.
 
-    Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; one request may
-    write to several of them, and to one that there is not; records are also deleted from the front, of
-    open transactions too.
+    Three transactional producers and a plain one, three partitions of two topics, 60 drawn steps; one request may write
+    to several of them, and to one that does not exist; records are also deleted from the front, of open transactions
+    too.
     """
     _follow(wire, topic_of, rng, 60)
 

@@ -35,8 +35,8 @@ def the_same_end_again_succeeds_the_opposite_is_refused(wire, topic, transaction
     ],
 )
 def the_next_transaction_may_have_to_wait_but_is_never_lost(wire, topic, transactional_id):
-    """A transaction that begins while the one before is still being completed MUST be taken or told to try again
-    (51, or another code that clients retry), never refused for good, and none MUST be lost.
+    """A transaction that begins while the one before is still being completed MUST be accepted or refused with a
+    retriable code (51, or another code that clients retry), never refused for good, and none MUST be lost.
 
     The probe tries again on the codes on which clients do; any other is a failure.
     """

@@ -57,7 +57,7 @@ def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
 
 
 def _goes_on(wire, producer, transactional_id, rng):
-    """From nothing, or from the last epoch; that said again is told the same."""
+    """From nothing, or from the last epoch; the same request repeated is answered the same."""
     before = {"producer_id": producer.id, "epoch": LAST_EPOCH}
     if rng.random() < 0.5:
         producer.start()

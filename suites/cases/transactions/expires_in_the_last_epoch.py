@@ -18,8 +18,8 @@ REFUSED = (*FENCED, errors.INVALID_TXN_STATE)
 )
 def a_producer_whose_last_transaction_expired_goes_on(wire, topic, transactional_id):
     """A transaction that is open past its timeout in the last epoch (32766) of its producer id MUST be aborted; its
-    commit MUST be refused from then on, and its abort MUST be refused, or tell an id and an epoch to go on with. In any
-    case the transactional id MUST go on with another producer id, whose transactions end as any others.
+    commit MUST be refused from then on, and its abort MUST be refused, or return an id and an epoch to go on with. In
+    any case the transactional id MUST go on with another producer id, whose transactions end as any others.
     """
     wire.needs_setting(CLEAN_UP, at_most=10_000)
     producer = wire.producer(transactional_id, timeout_ms=TIMEOUT_MS)

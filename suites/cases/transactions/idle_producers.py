@@ -55,7 +55,7 @@ def the_same_is_forgotten_over_restarts(wire, topic_of, rng, nodes):
 
 
 class TimedProducer:
-    """A producer, and what a partition must tell of it."""
+    """A producer, and how a partition must describe it."""
 
     def __init__(self, kind, producer):
         self.kind, self.producer = kind, producer

@@ -1,4 +1,4 @@
-"""Transactional ids and what is asked of them, drawn: who may go on, what is open, all that is told of each."""
+"""Transactional ids under drawn requests: who may go on, what is open, and how each is described."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.transactions._drawn_ids import APIS, OLD_MS, STEPS, DrawnIds

@@ -1,4 +1,4 @@
-"""Transactional ids that are asked whatever is drawn while their coordinators hand them over, and nobody stops."""
+"""Transactional ids that receive drawn requests while their coordinators hand them over; no node stops."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._handing_over import APIS as MOVES
@@ -23,11 +23,11 @@ WITHIN_S = 30
     detects=["K39", "X12"],
 )
 def each_id_goes_from_node_to_node(wire, topic_of, group, rng, nodes):
-    """A transactional id whose coordinator hands it to another node, and gets it back, MUST have the producer id,
-    epoch, timeout, state, partitions and start that it had, at each of them; and the node that coordinated it before
-    MUST NOT tell of it nor list it. So MUST the offsets that it has staged, when their coordinator changes.
+    """A transactional id whose coordinator hands it to another node, and gets it back, MUST keep its producer id,
+    epoch, timeout, state, partitions and start at each of them; and the former coordinator MUST NOT describe or list
+    it. Its staged offsets MUST be kept too, when their coordinator changes.
 
-    All nodes live. What is open goes on elsewhere, and ends there.
+    All nodes stay up. What is open goes on elsewhere, and ends there.
     """
     ids = DrawnIds(wire, topic_of(partitions=3), group, rng)
     of_ids, of_group = Homes(), Homes()

@@ -50,12 +50,12 @@ def the_end_of_an_earlier_transaction_decides_nothing_later(wire, topic, transac
     detects=["M20"],
 )
 def a_write_of_an_ended_transaction_opens_none(wire, topic_of, transactional_id):
-    """A Produce that arrives after its transaction has ended MUST be refused, and MUST NOT open a transaction that
-    nobody will end: the last stable offset moves on.
+    """A Produce that arrives after its transaction has ended MUST be refused, and MUST NOT open a transaction that is
+    never ended: the last stable offset moves on.
 
-    The late batch is the producer's next one, so that its sequence alone gives no reason to refuse it. After a commit
-    and after an abort, each in a topic of its own. While the coordinator is busy the leader cannot have the batch
-    verified, and says so with a code on which clients send again: what counts is the answer after that.
+    The late batch is the producer's next one, so that its sequence alone gives no reason to refuse it. It comes after a
+    commit and after an abort, each in a topic of its own. While the coordinator is busy the leader cannot have the
+    batch verified, and refuses it with a retriable code: what counts is the answer after that.
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")

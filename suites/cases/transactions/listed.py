@@ -108,8 +108,8 @@ def a_pattern_lists_the_ids_that_it_matches(wire):
     detects=["Q01", edit_answer(f"{ROW}.topics", set=[], api="DescribeTransactions")],
 )
 def a_transaction_is_described_at_each_step(wire, topic_of, transactional_id):
-    """DescribeTransactions MUST tell of a transaction which partitions of which topics it holds and since when: the
-    time stays while partitions come to it; with the end they are gone, and the next one has its own alone.
+    """DescribeTransactions MUST return the partitions and the start time of a transaction: the time stays while
+    partitions are added; with the end the partitions are gone, and the next transaction has its own alone.
     """
     topic, other = topic_of(partitions=3), topic_of(what="other")
     producer = wire.producer(transactional_id, timeout_ms=20_000)
@@ -168,8 +168,8 @@ def _must_list(wire, states, asked, wanted):
     detects=["S12"],
 )
 def a_transaction_is_open_since_its_first_partition(wire, topic_of, transactional_id):
-    """A transaction MUST be as old as its first partition, whatever joins it later: DescribeTransactions tells the same
-    start, and ListTransactions finds it by that duration.
+    """A transaction MUST be as old as its first partition, whatever joins it later: DescribeTransactions returns the
+    same start, and ListTransactions finds it by that duration.
     """
     topic = topic_of(partitions=3)
     producer = wire.producer(transactional_id, timeout_ms=60_000)

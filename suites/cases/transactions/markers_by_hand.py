@@ -20,13 +20,13 @@ STEPS = (*["send"] * 3, *["markers"] * 5, "again", "raise", *["open"] * 2, *["en
     detects=["T06"],
 )
 def a_partition_takes_the_markers_that_are_not_over(wire, topic_of, rng):
-    """Of the markers that one WriteTxnMarkers names, each MUST be judged for itself in each partition: of an older
-    producer epoch it is refused (47), of an older coordinator epoch too (52), for a partition that there is not (3);
-    any other takes one offset. What is refused ends nothing. DescribeProducers MUST tell of each producer the epochs
-    of its newest marker and what it wrote since; a marker of the same epoch leaves its sequences as they are.
+    """Each marker that one WriteTxnMarkers names MUST be judged separately in each partition: of an older producer
+    epoch it is refused (47), of an older coordinator epoch too (52), for a partition that does not exist (3); any other
+    takes one offset. A refused marker ends nothing. DescribeProducers MUST return for each producer the epochs of its
+    newest marker and what it wrote since; a marker of the same epoch leaves its sequences as they are.
 
-    Three producers without a transactional id, who take any marker, and two with transactions, for whom all markers
-    are of a coordinator or an epoch that is over; three partitions of two topics, 60 drawn steps.
+    Three producers without a transactional id, for which any marker is valid, and two with transactions, for which all
+    markers are of a coordinator or an epoch that is over; three partitions of two topics, 60 drawn steps.
     """
     MarkedLogs(wire, topic_of, rng).follow(60)
 

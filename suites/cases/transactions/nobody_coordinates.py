@@ -1,4 +1,5 @@
-"""What a producer is told while its partition leads and nobody can say whether that is in the transaction (KIP-890)."""
+"""How a producer is answered while its partition has a leader but no coordinator can verify the transaction (KIP-890).
+"""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S, placed

@@ -20,11 +20,11 @@ TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api="TxnOffsetCom
 )
 def offsets_outside_any_transaction_are_refused(wire, topic, transactional_id):
     """TxnOffsetCommit up to v4 of a group that was not added to the transaction MUST be refused (48 or 120): before a
-    producer's first transaction, while it holds other partitions only, and after each end. What the group has
-    committed MUST be in force all the while, also to those who ask for stable offsets alone.
+    producer's first transaction, while it holds other partitions only, and after each end. What the group has committed
+    MUST stay in force all the while, also for a request for stable offsets.
 
-    Offsets that nobody ends would stay unstable, and a consumer that takes the partition over would wait for ever. Each
-    is sent once the markers of the end are written: Apache Kafka 3.9 forgets with a stray what waits for them.
+    Offsets that no transaction ends would stay unstable, and a consumer that takes the partition over would wait for
+    ever. Each is sent once the markers of the end are written: Apache Kafka 3.9 drops with a stray what waits for them.
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")

@@ -16,7 +16,7 @@ PRODUCERS = "topics[0].partitions[0].active_producers"
 )
 def what_is_told_of_a_transaction_is_how_it_is(wire, topic, transactional_id):
     """DescribeTransactions, ListTransactions and DescribeProducers MUST agree with the transaction: its producer, its
-    state and partitions, and where it began; and MUST tell of nothing open once it has ended.
+    state and partitions, and where it began; and MUST show nothing open once it has ended.
     """
     producer = wire.producer(transactional_id, timeout_ms=20_000)
     wire.describe_transaction(transactional_id).must_have(f"{ROW}.transaction_state", "Empty")

@@ -19,8 +19,8 @@ def the_next_coordinator_ends_what_was_begun():
     """A transaction MUST be whole for read_committed readers though another node coordinates it, and another leads one
     of its partitions, from its middle on.
 
-    The end of a transaction is lost, and its coordinator dies: what it was told of is open, and the next one is asked
-    to end it. The first comes back when the next has ended others, and has time to lead again.
+    The end of a transaction is lost, and its coordinator is killed: the transaction is open, and the next coordinator
+    is asked to end it. The first comes back when the next has ended others, and has time to lead again.
     """
     return Trial(
         workload=Transactions(producers=3, partitions=3),

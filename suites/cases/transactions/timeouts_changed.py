@@ -20,7 +20,7 @@ AGAIN_MS, LATE_MS = 600, 3_000
 def a_transaction_expires_by_the_newest_timeout(wire, topic_of, rng):
     """A transaction MUST be aborted once it has been open for the timeout that its transactional id was last given, not
     before and soon after, however long the one before was and whatever joins it meanwhile; and DescribeTransactions
-    MUST tell that timeout.
+    MUST return that timeout.
 
     Four ids at once, each asked in a drawn version: shortened, prolonged, given another timeout while it goes on from
     its epoch (KIP-360), never changed. Partitions join them all the time.

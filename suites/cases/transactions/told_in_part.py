@@ -1,4 +1,4 @@
-"""DescribeTransactions of several: each is told for itself."""
+"""DescribeTransactions of several ids: each is described separately."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -13,8 +13,9 @@ from brokertrial.wire.messages import request
     detects=["Q01", edit_answer("transaction_states[].error_code", set=0, api="DescribeTransactions")],
 )
 def each_transaction_of_a_request_is_described_for_itself(wire, topic, transactional_id):
-    """One DescribeTransactions MUST tell of each transactional id its own producer, state and partitions: one that is
-    open, one that has ended, one that has begun nothing, and one that there is not (105).
+    """One DescribeTransactions MUST return for each transactional id its own producer, state and partitions: one that
+    is open, one that has ended, one that has begun nothing, and TRANSACTIONAL_ID_NOT_FOUND (105) for one that does not
+    exist.
     """
     node = wire.coordinator(transactional_id, kind=1)
     names = [name for name in (wire.name(f"x{n}") for n in range(60)) if wire.coordinator(name, kind=1) == node]
