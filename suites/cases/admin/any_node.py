@@ -15,8 +15,8 @@ from brokertrial.wire.messages import ZERO_UUID, request
     detects=["M40e", edit_answer("topics[].error_code", set=41, api="CreateTopics")],
 )
 def each_node_does_what_an_admin_asks(wire):
-    """Topics that are made, grown and deleted through any node MUST be so at every node, or the node MUST refuse it
-    with NOT_CONTROLLER (41) and nothing is done.
+    """Topics that are created, grown and deleted through any node MUST be so at every node, or the node MUST refuse
+    with NOT_CONTROLLER (41) and change nothing.
     """
     for node in wire.nodes:
         topic = wire.name(f"of{node}")

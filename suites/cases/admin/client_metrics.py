@@ -27,12 +27,12 @@ BAD = {
     detects=["V69", "V70"],
 )
 def subscriptions_have_what_they_may_have(wire, rng):
-    """A subscription to metrics of clients MUST take each interval, list of metrics and list of patterns that it may
-    have, and MUST refuse others (40, 42), also a setting that there is not, and a subscription without a name; what is
-    refused or only tried changes nothing, also what came with it. It MUST be listed as long as it has a setting, and
-    described with what it was given.
+    """A client metrics subscription MUST accept each valid interval, list of metrics and list of patterns, and MUST
+    refuse others (40, 42), also an unknown setting, and a subscription without a name; a refused or validated-only
+    request changes nothing, not even its valid entries. The subscription MUST be listed as long as it has a setting,
+    and described with its settings.
 
-    Each wrong setting alone, and 50 drawn changes of three subscriptions through drawn nodes.
+    Each invalid setting alone, and 50 drawn changes of three subscriptions through drawn nodes.
     """
     names = {wire.name("s"): {} for _ in range(3)}  # type: ignore[var-annotated]
     for key, value in sorted((key, value) for key, values in BAD.items() for value in values):

@@ -98,9 +98,9 @@ def incremental_changes_touch_what_they_name(wire, topic_of):
     detects=[edit_answer(CODES, set=0, api="IncrementalAlterConfigs")],
 )
 def one_bad_value_refuses_all_of_a_resource(wire, topic_of):
-    """A bad value MUST be refused with INVALID_CONFIG, and nothing of that resource is changed.
+    """A bad value MUST be refused with INVALID_CONFIG (40), and nothing of that resource is changed.
 
-    A number that is none, a number out of range, a setting that does not exist, APPEND to what is no list.
+    Not a number, a number out of range, a setting that does not exist, APPEND to a setting that is not a list.
     """
     topic = topic_of(configs={"retention.ms": "7654321"})
     bad = [

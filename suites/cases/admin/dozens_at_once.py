@@ -1,4 +1,4 @@
-"""Requests of dozens of topics: each has its own fate, and is answered once."""
+"""Requests of dozens of topics: each is judged separately, and answered once."""
 
 from collections import Counter
 

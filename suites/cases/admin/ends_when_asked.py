@@ -16,10 +16,11 @@ RESTS_S = 33
     detects=["K30"],
 )
 def a_node_ends_when_it_is_asked_to(wire, nodes):
-    """A node that is asked to stop MUST end by itself, also where what is deleted goes at once
-    (log.segment.delete.delay.ms=0), and when it is back it MUST have what it had.
+    """A node that is asked to stop MUST end by itself, also where deleted files are removed at once
+    (log.segment.delete.delay.ms=0), and MUST have what it had when it is back.
 
-    Half a minute after its start, in which topics were deleted; its target says in what time it must end.
+    It is asked half a minute after its start, in which topics were deleted; its target says within what time it must
+    end.
     """
     nodes.start_with({DELAY: "0"})
     kept = wire.new_topic()

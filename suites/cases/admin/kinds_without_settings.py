@@ -1,4 +1,4 @@
-"""Settings of kinds of things that there are not (KIP-133, KIP-339)."""
+"""Settings of resource types that do not exist (KIP-133, KIP-339)."""
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
@@ -14,8 +14,8 @@ NO_KINDS = (-1, 0, 1, 3, 99)
     detects=["H28"],
 )
 def settings_of_no_kind_are_refused(wire, topic):
-    """DescribeConfigs, AlterConfigs and IncrementalAlterConfigs of a kind of thing that there is not MUST be refused
-    with INVALID_REQUEST (42), in each version, in earnest and on trial.
+    """DescribeConfigs, AlterConfigs and IncrementalAlterConfigs of an unknown resource type MUST be refused with
+    INVALID_REQUEST (42), in each version, also where only validation is asked for.
     """
     change = {"name": "retention.ms", "value": "86400000"}
     for kind in NO_KINDS:

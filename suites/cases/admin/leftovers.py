@@ -16,10 +16,10 @@ CREATE = {"CreateTopics": 4, "DescribeConfigs": 1}
     detects=["K01", edit_answer("results[].configs[].value", set="7654321", api="DescribeConfigs")],
 )
 def a_topic_has_no_settings_of_one_that_was_refused(wire):
-    """A topic that is made after a creation under its name was refused MUST have none of the settings that were asked
-    for then, whether the creation was refused for itself, for one setting, or was a trial.
+    """A topic that is created after a creation under its name was refused MUST have none of the settings requested
+    then, whether the creation was refused as a whole, for one setting, or was only validated.
 
-    The refused one stands beside a good one in its request: what is written for that must not take it along.
+    The refused row stands beside a good one in its request: what is written for that must not include it.
     """
     name, good = wire.name(), wire.name()
     wanted, replicas = {"retention.ms": "7654321", "max.message.bytes": "54321"}, len(wire.nodes) + 1

@@ -17,7 +17,7 @@ MADE = {"CreateTopics": 5, "DeleteTopics": 1}
     detects=["M40f", "P06"],
 )
 def nothing_of_a_topic_passes_to_the_next_of_its_name(wire, topic_of):
-    """Of a deleted topic nothing MUST pass to one that is made again under its name: neither partitions, settings,
+    """Nothing of a deleted topic MUST pass to one that is created again under its name: neither partitions, settings,
     limits, records, log start nor producers; also the second and the third time.
     """
     lives = (  # type: ignore[var-annotated]

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, drawn: of which partitions, how large each is, how much room there is (KIP-113, KIP-827)."""
+"""DescribeLogDirs, drawn: the partitions, the size of each, the total and usable bytes (KIP-113, KIP-827)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch

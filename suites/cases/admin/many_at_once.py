@@ -1,4 +1,4 @@
-"""Admin requests of many rows, drawn, good and bad ones mixed: each row has its own fate, over restarts too."""
+"""Admin requests of many rows, drawn, good and bad ones mixed: each row is judged separately, over restarts too."""
 
 from collections import Counter
 from uuid import UUID

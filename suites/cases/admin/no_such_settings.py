@@ -22,8 +22,8 @@ CHANGED = "max.message.bytes"
     detects=["K45"],
 )
 def what_is_no_list_is_not_added_to(wire, topic, rng):
-    """APPEND and SUBTRACT MUST be refused with INVALID_CONFIG for a setting that there is not, and for one that is no
-    list, of a topic, of one broker and of all; what else is asked of a topic in the same request MUST NOT be done.
+    """APPEND and SUBTRACT MUST be refused with INVALID_CONFIG (40) for an unknown setting, and for one that is not a
+    list, of a topic, of one broker and of all; other changes of a topic in the same request MUST NOT be made.
 
     Thirty drawn requests: names of one to four drawn words, or numbers among the settings.
     """

@@ -34,9 +34,9 @@ BAD = {
 )
 def quotas_are_what_they_were_set_to(wire, rng):
     """Quotas of users, of client ids and of both, by name and by default, MUST be described at every broker as they
-    were set, each with its own values, by whatever filter; one that is not above zero, a fraction of a byte or of no
-    kind that there is, and whom there cannot be MUST be refused (42, 40). Each of several in one request is judged for
-    itself; what is refused, or only tried, changes nothing.
+    were set, each with its own values, by whatever filter. A value that is not above zero, a fraction of a byte, an
+    unknown quota and an invalid entity MUST be refused (42, 40). Each of several in one request is judged separately; a
+    refused or validated-only change changes nothing.
 
     Each wrong value alone, and 40 drawn changes of up to three of five through drawn brokers.
     """

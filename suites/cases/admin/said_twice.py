@@ -46,8 +46,8 @@ def what_is_said_twice_of_settings_is_refused(wire, topic_of):
     detects=["S05"],
 )
 def what_is_said_twice_of_topics_is_refused(wire, topic_of):
-    """CreatePartitions and DeleteTopics that name a topic twice, and DeleteTopics that names one by its name and its id
-    or by neither, MUST be refused for it (42) and leave it as it is; another topic of the same request is served.
+    """CreatePartitions and DeleteTopics that name a topic twice, and DeleteTopics that names one by both name and id or
+    by neither, MUST be refused for that topic (42) and leave it as it is; another topic of the same request is served.
     """
     topic, grown, gone = topic_of(), topic_of(what="grown"), topic_of(what="gone")
     rows = [{"name": name, "count": count, "assignments": None} for name, count in ((topic, 2), (grown, 3), (topic, 4))]

@@ -1,4 +1,4 @@
-"""Several topics in one admin request, some refused: each has its own fate, and what is refused stays as it was."""
+"""Several topics in one admin request, some refused: each is judged separately, and a refused one stays as it was."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -17,8 +17,8 @@ from brokertrial.wire.messages import ZERO_UUID, request
     detects=["P11", edit_answer("results[].error_code", set=0, api="CreatePartitions")],
 )
 def each_topic_of_a_request_grows_for_itself(wire, topic_of):
-    """Of the topics that one CreatePartitions names each MUST be judged for itself: those with a higher total grow,
-    one with a lower total (37), with its own (37) or that there is not (3) stays as it was.
+    """Each topic that one CreatePartitions names MUST be judged separately: those with a higher total grow; one with a
+    lower total (37), with its present total (37) or that does not exist (3) stays as it was.
     """
     grows, shrinks, stays, more = (topic_of(partitions=2, what=f"t{n}") for n in range(4))
     absent = wire.name("absent")
@@ -45,8 +45,8 @@ def each_topic_of_a_request_grows_for_itself(wire, topic_of):
     detects=["P05", edit_answer("responses[].error_code", set=0, api="IncrementalAlterConfigs")],
 )
 def each_topic_of_a_request_is_set_for_itself(wire, topic_of):
-    """Of the topics that one IncrementalAlterConfigs names each MUST be changed whole or not at all: a bad value
-    refuses all changes of its own topic (40), and none of the others; a topic that there is not is refused alone (3).
+    """Each topic that one IncrementalAlterConfigs names MUST be changed as a whole or not at all: a bad value refuses
+    all changes of its own topic (40), and none of the others; an unknown topic is refused alone (3).
     """
     first, bad, last = (topic_of(what=f"t{n}", configs={"retention.ms": "7654321"}) for n in range(3))
     absent = wire.name("absent")

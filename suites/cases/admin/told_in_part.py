@@ -1,4 +1,4 @@
-"""DeleteRecords of several partitions: each is answered for itself."""
+"""DeleteRecords of several partitions: each is answered separately."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

@@ -1,4 +1,4 @@
-"""What of a classic group its coordinator has written: all that is known of it after a stop, a kill or a move.
+"""What the coordinator of a classic group has written: all that is left of it after a stop, a kill or a move.
 
 A generation is written when its leader has brought the assignments, and again when a static member returned to it or
 all have left; no step of a rebalance before that is. So an unfinished one is lost: the group is as it was before it,

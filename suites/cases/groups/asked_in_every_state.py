@@ -19,12 +19,12 @@ ASKED = 1_000
     detects=["K38", "D08", "D09", "D10", "V18"],
 )
 def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_id):
-    """Each request of a group MUST be answered as the group is, in each version: without members, awaiting them, with a
-    generation that has no assignments yet, stable, deleted, made again, of the other protocol before; for who is in it,
-    was in it, and never was, without an id, with the instance of another, and in any generation. Who must be refused
-    MUST be with the one code that its client goes on from, and the group MUST be as it was afterwards.
+    """Each request of a group MUST be answered according to its state, in each version: without members, awaiting them,
+    with a generation that has no assignments yet, stable, deleted, created again, formerly of the other protocol; for
+    members, former members and unknown ones, without an id, with the instance of another, and in any generation. A
+    refused request MUST get the one code that its client goes on from, and the group MUST be unchanged afterwards.
 
-    Up to thirteen groups, 1,000 drawn requests; what is to be answered is that of ClassicGroup.validateOffsetCommit and
+    Up to thirteen groups, 1,000 drawn requests; the expected answers are those of ClassicGroup.validateOffsetCommit and
     validateMember, and of ConsumerGroup.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))

@@ -59,8 +59,9 @@ def each_filter_lists_the_groups_that_it_names(wire, topic, group):
     detects=["N03", edit_answer("results[].error_code", set=0, api="DeleteGroups")],
 )
 def each_group_of_a_deletion_has_its_own_fate(wire, topic, group):
-    """Of the groups that one DeleteGroups names, those without members MUST go with their offsets, one with members
-    MUST stay (68) with its own, and one that there is not MUST be refused alone (69); a free name begins anew.
+    """Of the groups that one DeleteGroups names, those without members MUST be deleted with their offsets, one with
+    members MUST be refused (68) and keep its own, and one that does not exist MUST be refused alone (69); a group of a
+    deleted name begins anew.
     """
     names = _coordinated_together(wire, group, 3)
     first, full, absent = names

@@ -46,9 +46,9 @@ def a_member_may_begin_again_at_any_epoch(wire, topic_of, group):
     detects=["K08", "K41", edit_answer("groups[0]", repeat=True, api="ConsumerGroupDescribe")],
 )
 def each_group_is_described_once(wire, topic):
-    """ConsumerGroupDescribe of several groups MUST answer each once, as it is, whichever partition of the offsets topic
-    each lives in; and one that there is not as GROUP_ID_NOT_FOUND (69), and an empty id as INVALID_GROUP_ID (24), once,
-    which change nothing for the others.
+    """ConsumerGroupDescribe of several groups MUST describe each once, as it is, whichever partition of the offsets
+    topic holds it; it MUST answer for one that does not exist with GROUP_ID_NOT_FOUND (69), and for an empty id with
+    INVALID_GROUP_ID (24), once, without changing the rows of the others.
     """
     members = {}
     home = wire.coordinator(first := wire.name("g"))

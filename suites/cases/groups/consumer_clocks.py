@@ -87,10 +87,10 @@ KINDS = (
     detects=["U25", "U26"],
 )
 def each_clock_runs_from_what_was_sent_last(wire, topic_of, rng):
-    """A member MUST be expelled when it has been silent for its session since its first heartbeat, also one that sent
-    no other, came back as a static member, or is alone; and when it holds on to what it must give up for the rebalance
-    timeout that it sent last, and not before: neither when an earlier one is over, nor when it has given back, nor when
-    it is the successor of one that held on.
+    """A member MUST be expelled when it has been silent for its session since its last heartbeat, also one that sent
+    only the first, came back as a static member, or is alone; and when it holds partitions that it must revoke for the
+    rebalance timeout that it sent last. It MUST NOT be expelled before: neither when an earlier timeout is over, nor
+    when it has revoked, nor when it is the successor of a member that did not.
     """
     all_: list[Clock] = []
     for kind in rng.sample(KINDS, len(KINDS)):

@@ -1,4 +1,4 @@
-"""Clocks of KIP-848 members whose coordinator goes down: they begin anew then, each as long as before."""
+"""Timeouts of KIP-848 members whose coordinator goes down: they begin anew then, each as long as before."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._clocks import APIS, LONG_MS, NEVER

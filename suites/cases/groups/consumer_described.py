@@ -1,4 +1,4 @@
-"""A KIP-848 group as it is described, with three members and two topics, from the first to the last."""
+"""A KIP-848 group as it is described, with three members and two topics, from its first member to its last."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -63,8 +63,8 @@ def a_consumer_group_is_described_as_its_members_are_told(wire, topic_of, group)
     detects=["Q07"],
 )
 def who_has_nothing_stays_and_takes_over(wire, topic_of, group):
-    """A member for whom no partition is left MUST stay in the group with none, and MUST be given one when another goes;
-    the other that stays MUST keep its own.
+    """A member for which no partition is left MUST stay in the group with none, and MUST be assigned one when another
+    leaves; the other that stays MUST keep its own.
     """
     topic = topic_of(partitions=2)
     one, two, three = (ConsumerGroupMember(wire, group, topic) for _ in range(3))
@@ -92,9 +92,10 @@ def who_has_nothing_stays_and_takes_over(wire, topic_of, group):
 )
 def each_record_comes_to_one_member(wire, topic_of, group):
     """In a group that has settled each record of its topics MUST come to exactly one of its members, when each reads
-    what it owns from the group's offset on; and to exactly one again after a member went and its offsets were taken up.
+    what it owns from the group's offset on; and to exactly one again after a member left and the others went on at its
+    offsets.
 
-    Three members, two topics of three partitions; everybody commits what it read, then one leaves.
+    Three members, two topics of three partitions; each member commits what it read, then one leaves.
     """
     topics = [topic_of(partitions=3), topic_of(partitions=3, what="other")]
     members = [ConsumerGroupMember(wire, group, *topics) for _ in range(3)]

@@ -19,7 +19,7 @@ ROW = "groups[0]"
 )
 def nothing_is_left_to_assign(wire, topic_of, group, rng):
     """A KIP-848 group that its last member has left SHOULD be described as Empty with one epoch, that of the group and
-    that of the assignment, since nothing is left to be assigned; who comes then gets a later one.
+    that of the assignment, since nothing is left to be assigned; a member that joins then gets a later one.
 
     Several lives of one group, with up to three members each, which go in a drawn order; static ones among them.
     """

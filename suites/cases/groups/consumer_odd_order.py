@@ -20,8 +20,8 @@ CODE = "error_code"
     detects=["M24d", edit_answer(CODE, set=0, api="ConsumerGroupHeartbeat")],
 )
 def static_members_of_a_consumer_group_come_back_to_their_own(wire, topic_of, group):
-    """Of several static members each that leaves for a while (-2) and comes back MUST be given its own partitions, and
-    the others MUST keep theirs; whoever claims the instance of one that is there MUST be refused (111), and one that
+    """Each of several static members that leaves for a while (-2) and comes back MUST be given its own partitions, and
+    the others MUST keep theirs; a member that claims the instance of a present one MUST be refused (111), and one that
     leaves for good (-1) gives its partitions up.
     """
     topic = topic_of(partitions=6)
@@ -56,8 +56,9 @@ def static_members_of_a_consumer_group_come_back_to_their_own(wire, topic_of, gr
     detects=["M24h"],
 )
 def a_topic_made_again_is_assigned_anew(wire, topic_of, group):
-    """When a topic that a group reads is deleted its partitions MUST go from the members, who keep those of the others;
-    when it is made again under its name, with another number of partitions, they MUST be given the new ones.
+    """When a topic that a group reads is deleted its partitions MUST be taken from the members, which keep those of the
+    others; when it is created again under its name, with another number of partitions, they MUST be assigned the new
+    ones.
     """
     topic, other = topic_of(partitions=2), topic_of(partitions=2, what="other")
     one, two = ConsumerGroupMember(wire, group, topic, other), ConsumerGroupMember(wire, group, topic, other)

@@ -17,9 +17,9 @@ WITHIN_S, TURNS, MOST = 40, 5, 4
     detects=["M24j"],
 )
 def topics_of_a_size_are_assigned_alike(wire, topic_of, group, rng):
-    """By the range assignor each member SHOULD own a run of partitions of each topic that it reads, and where all read
-    the same, the same numbers of each topic that has as many, whoever came, went or read other topics before
-    (KAFKA-16944): who joins streams by key relies on it.
+    """With the range assignor each member SHOULD own a run of partitions of each topic that it reads, and where all
+    read the same, the same numbers of all topics with as many partitions, whichever members joined, left or read other
+    topics before (KAFKA-16944): joins of streams by key rely on it.
 
     Up to four members, two topics that grow together; in the end each member in turn reads one of them and then both.
     """

@@ -93,10 +93,10 @@ class LivingConsumer:
     detects=["D04"],
 )
 def only_heartbeats_that_are_taken_keep_a_member(wire, topic, rng):
-    """A KIP-848 member MUST stay as long as it sends heartbeats in time for its session, whatever they say and leave
-    out; and MUST be expelled when that is over, and not before, if its heartbeats are refused: of an epoch to come
-    (110), of an instance that there is not (25), with an assignor that there is not (112) or an epoch that cannot be
-    (42). Nor do commits and OffsetFetch keep it, taken or refused.
+    """A KIP-848 member MUST stay as long as it sends heartbeats in time for its session, whatever they contain and
+    leave out; and MUST be expelled when that is over, and not before, if its heartbeats are refused: of a later epoch
+    (110), of an unknown instance (25), with an unknown assignor (112) or an invalid epoch (42). Commits and OffsetFetch
+    do not keep it either, accepted or refused.
 
     One group for each kind of request, all at a time.
     """

@@ -14,7 +14,9 @@ GROUP = 32
 
 @case("groups/consumer-static-away", guarantee="g848-007", apis=KIP_848, features=ON, detects=["M24d"])
 def a_static_consumer_that_is_away_keeps_its_partitions(wire, topic_of, group):
-    """The partitions of a static member that leaves with epoch -2 MUST wait for it; a second holder MUST hear 111."""
+    """The partitions of a static member that leaves with epoch -2 MUST wait for it; a second holder MUST be refused
+    (111).
+    """
     topic = topic_of(partitions=2)
     one, two = (
         ConsumerGroupMember(wire, group, topic, instance_id="i-1"),

@@ -15,9 +15,9 @@ WITHIN_S = 40
 @case("groups/consumer-by-pattern", guarantees=["g848-016", "g848-013"], apis=KIP_848, features=ON, detects=["M24h"])
 def a_pattern_brings_the_topics_that_it_matches(wire, topic_of, group):
     """A subscription by pattern MUST bring the partitions of every topic whose whole name it matches, also of one that
-    is made later, and of no other; what is no pattern MUST be refused (128).
+    is created later, and of no other; an invalid pattern MUST be refused (128).
 
-    The pattern names two topics; the second is not there yet, and a third has the name of the first and more.
+    The pattern names two topics, of which the second does not exist yet, and a prefix of the name of a third.
     """
     topic = topic_of(partitions=2)
     later, longer = wire.name("later"), topic_of(what="beside")

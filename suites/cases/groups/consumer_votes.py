@@ -19,10 +19,10 @@ ASSIGNORS = ("range", "uniform")
     detects=["Y42"],
 )
 def the_assignor_that_most_ask_for_is_taken(wire, topic_of, group, rng):
-    """Where the members of a KIP-848 group ask for different server assignors, the one that most of them ask for MUST
-    be the one of the group, whoever came first; a member that asks for none does not count.
+    """Where the members of a KIP-848 group ask for different server assignors, the group MUST use the one that most of
+    them ask for, whichever member joined first; a member that asks for none does not count.
 
-    Up to five members come and go: one who wants one of the two, two who want the other, then as is drawn.
+    Up to five members come and go: one that asks for one assignor, two that ask for the other, then drawn ones.
     """
     topic = topic_of(partitions=PARTITIONS)
     one, other = rng.sample(ASSIGNORS, 2)

@@ -34,11 +34,12 @@ RARE = (comes_back_otherwise, made_again_alike, changes_its_rack, keeps_its_assi
     detects=["G11", "G12", "G13", "U27", "V12", "V13"],
 )
 def what_a_member_leaves_out_stays_and_nothing_is_nothing(wire, topic_of, group, rng):
-    """What a member of a group leaves out of a heartbeat (null) MUST stay as it was, and what it says MUST be so, an
-    empty list of topics among it: then it owns nothing. A static member that was away (-2) MUST get its own back under
-    its new id, or what it reads then. Who holds an old id, claims one that is held (111), is not in the group (25) or
-    is in another epoch (110, for commits 113) MUST be refused. The epoch of the group MUST rise where a member reads
-    other topics; it MUST settle, and be described as it is.
+    """What a member of a group leaves out of a heartbeat (null) MUST stay as it was, and what it sends MUST take
+    effect, an empty list of topics included: then it owns nothing. A static member that was away (-2) MUST get its own
+    partitions back under its new id, or those of the topics that it reads then. A heartbeat or commit under an old id,
+    of an instance that is held (111), of an unknown member (25) or in another epoch (110, for commits 113) MUST be
+    refused. The epoch of the group MUST rise where a member reads other topics; it MUST settle, and be described as it
+    is.
 
     Up to four members, static ones among them, three topics, 60 drawn steps.
     """

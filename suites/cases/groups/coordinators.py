@@ -1,4 +1,4 @@
-"""Groups whose coordinator dies, and groups whose members come and go."""
+"""Groups whose coordinator dies, and groups whose members join and leave."""
 
 from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.kinds.kill import kill

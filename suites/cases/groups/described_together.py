@@ -17,7 +17,7 @@ DEAD_IS_AN_ERROR_SINCE = 6
 )
 def each_of_several_groups_is_described_as_it_is(wire, topic, group):
     """One DescribeGroups MUST describe each group that it names once and as it is, in every version and order: one with
-    members, one that only holds offsets, one that was joined and left, and one that there is not.
+    members, one that only holds offsets, one that was joined and left, and one that does not exist.
     """
     names = [group, *_coordinated_with(wire, group, 3)]
     full, offsets, left, absent = names

@@ -14,11 +14,11 @@ STEPS = 200
     detects=["G01", "G02", "G03", "V17", "V92", "V95"],
 )
 def every_answer_is_as_the_group_is(wire, topic, group, rng):
-    """Whatever its members ask in whatever state and version, each request to a group MUST be answered as the group is:
-    a JoinGroup when all have joined, with the protocol that most vote for of those that all support, and with what each
-    brings to the leader alone; a SyncGroup when the leader has brought the assignments, with nothing for whom it left
-    out; all else at once; and who was replaced (82), is not in it (25) or is of another generation (22) is refused. A
-    leader that joins again leads the next generation too.
+    """Whatever its members send in whatever state and version, each request to a group MUST be answered according to
+    its state: a JoinGroup when all have joined, with the protocol that most vote for of those that all support, and
+    with the members' metadata to the leader alone; a SyncGroup when the leader has sent the assignments, with nothing
+    for a member that it left out; every other request at once. A replaced member (82), an unknown one (25) or one of
+    another generation (22) is refused. A leader that joins again leads the next generation too.
 
     Up to five members with up to four protocols each, 200 drawn steps.
     """

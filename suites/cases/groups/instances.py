@@ -50,8 +50,8 @@ def each_static_member_returns_to_its_own(wire, group):
     detects=["P44", "N05", edit_answer("members[].error_code", set=0, api="LeaveGroup")],
 )
 def who_is_named_wrongly_does_not_leave(wire, group):
-    """Of the members that one LeaveGroup names, those named rightly MUST go; an instance with the member id of another
-    MUST be refused (82) and one that there is not (25), and those who stay MUST be in the next generation.
+    """Of the members that one LeaveGroup names, those named correctly MUST leave; an instance with the member id of
+    another MUST be refused (82) and an unknown one (25), and the remaining members MUST be in the next generation.
     """
     stays, *static = [wire.member(group, name, instance_id=name) for name in ("i-1", "i-2", "i-3")]
     rebalance(stays, *static)

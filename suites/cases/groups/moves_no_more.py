@@ -16,8 +16,8 @@ STEPS = ("comes", "comes", "goes", "grows", "comes back")
     detects=["K15"],
 )
 def who_stays_keeps_what_it_may(wire, topic_of, rng):
-    """Where all members read the same topics and the assignor is `uniform`, members that stay SHOULD keep as much of
-    what they own as evenness allows, whoever comes or goes and whatever topic grows.
+    """Where all members read the same topics and the assignor is `uniform`, remaining members SHOULD keep as much of
+    what they own as evenness allows, whichever members join or leave and whichever topic grows.
 
     Up to five members, two topics, 9 drawn steps; a member may come back in the place of one that has gone.
     """

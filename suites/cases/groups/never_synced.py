@@ -1,4 +1,4 @@
-"""Members that join and never send SyncGroup, whoever they are: the rest goes on without them (KAFKA-9752)."""
+"""Members that join and never send SyncGroup, leader or not: the others go on without them (KAFKA-9752)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import join_together
@@ -15,9 +15,10 @@ REBALANCE_MS, WITHIN_S = 2_000, 15
 )
 def whoever_never_syncs_is_left_behind(wire, group, rng):
     """A member that joins and sends no SyncGroup within the rebalance timeout MUST be dropped, whether it leads or not
-    and whatever the length of its session; the rest MUST be called to a new generation, and it is a stranger then.
+    and whatever the length of its session; the others MUST be called to a new generation, and the dropped one is
+    refused as unknown then.
 
-    Three members; who never syncs is drawn, and goes on sending heartbeats.
+    Three members; the one that never syncs is drawn, and goes on sending heartbeats.
     """
     for turn in range(2):
         members = [wire.member(group, f"{name}{turn}", rebalance_timeout_ms=REBALANCE_MS) for name in "abc"]

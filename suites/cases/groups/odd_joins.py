@@ -17,8 +17,8 @@ CODE = "error_code"
 )
 def who_joins_under_an_id_that_the_group_does_not_have_is_refused(wire, group):
     """JoinGroup with a member id that the group does not have MUST be refused (25), with an instance id that another
-    member holds MUST be refused (82), and the group MUST go on undisturbed; the same of a group without members and of
-    one that there is not.
+    member holds MUST be refused (82), and the group MUST go on undisturbed; the same holds for a group without members
+    and for one that does not exist.
     """
     static = wire.member(group, "static", **OPAQUE, instance_id="i")
     other = wire.member(group, "other", **OPAQUE)
@@ -89,7 +89,7 @@ def who_was_given_an_id_may_leave_without_joining(wire, group):
     detects=["M27"],
 )
 def a_generation_does_not_wait_for_who_never_joins(wire, group):
-    """A generation MAY wait for a member that was given an id (79) and has not joined, and MUST come about without it
+    """A generation MAY wait for a member that was given an id (79) and has not joined, and MUST complete without it
     once the session timeout of that member is over.
     """
     one, two = wire.member(group, "one", **OPAQUE), wire.member(group, "two", **OPAQUE)

@@ -19,10 +19,10 @@ GROUPS = {"JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0, "LeaveGroup": 0}
     detects=["V86", "V87", "V88", "V89"],
 )
 def who_is_one_too_many_is_refused(wire, group, rng, nodes):
-    """Where a classic group may have so many members (group.max.size) one more MUST be refused (81), in any version,
-    and the group stays as it is; who is in it joins again. While members are called to join, the first MUST be taken, a
-    new one among them, and the last MUST be refused and is in the group no more; who waits already may ask again. A
-    group that is larger than it may be when its coordinator starts MUST be called to join.
+    """Where the size of a classic group is limited (group.max.size) one more member MUST be refused (81), in any
+    version, and the group stays as it is; its members may join again. While members are called to join, the first ones
+    MUST be accepted, a new one among them, and the last MUST be refused and dropped from the group; one that waits
+    already may ask again. A group that is too large when its coordinator starts MUST be called to join.
 
     ClassicGroup of GroupMetadataManager.acceptJoiningMember: in a rebalance those who wait are counted.
     """
@@ -109,11 +109,11 @@ def _must_have(wire, group, members):
     detects=["V90"],
 )
 def a_group_that_grows_is_waited_for(wire, rng, nodes):
-    """A classic group that was empty MUST wait for company before its first generation, as long as brokers are set to
-    (group.initial.rebalance.delay.ms): each time that somebody came meanwhile, so long again, up to the rebalance
-    timeout of its members; and all who came are in that generation.
+    """A classic group that was empty MUST wait for further members before its first generation, for
+    group.initial.rebalance.delay.ms: each time that a member joined meanwhile, as long again, up to the rebalance
+    timeout of its members; and all that joined are in that generation.
 
-    DelayedJoin of an initial rebalance (KIP-134): one alone, some who come in time, and a shorter rebalance timeout.
+    DelayedJoin of an initial rebalance (KIP-134): one alone, some that join in time, and a shorter rebalance timeout.
     """
     _start_with(wire, nodes, {DELAY: str(DELAY_MS)})
     for timeout_ms, extra, least_ms, most_ms in (

@@ -93,8 +93,8 @@ def a_rebalance_waits_for_the_slowest_member(wire, group):
 
 @case("groups/gone-before-the-sync", guarantee="grp-013", apis=GROUPS, detects=["M26c"])
 def a_member_that_does_not_sync_is_left_behind(wire, group):
-    """A member that joins and never sends SyncGroup MUST be dropped, also a leader that goes on sending heartbeats,
-    and the rest MUST be called to a new generation.
+    """A member that joins and never sends SyncGroup MUST be dropped, also a leader that goes on sending heartbeats, and
+    the others MUST be called to a new generation.
     """
     limits = {"rebalance_timeout_ms": _session_ms(wire)}
     members = [wire.member(group, name, **limits) for name in ("one", "two")]

@@ -274,11 +274,11 @@ STAGES = (
     detects=["D05", "D06", "D07", "D13"],
 )
 def a_session_is_judged_in_each_stage(wire, topic, rng):
-    """A member that gives signs of life MUST stay in a group that rebalances, as long as others are awaited to join
-    again, and as long as the leader is awaited to bring the assignments; one that waits for an answer itself MUST stay
-    without. One that is silent MUST be expelled when its session is over, and not before, in each of these stages and
-    after them; the session is that of its last JoinGroup, also of a static member that returned. Who never asks for its
-    assignment MUST be left behind when the rebalance timeout is over, and a static leader that is not back by then MUST
+    """A member that sends heartbeats or commits MUST stay in a group that rebalances, as long as others are awaited to
+    join again, and as long as the leader's assignments are awaited; one that waits for an answer itself MUST stay
+    without. A silent one MUST be expelled when its session is over, and not before, in each of these stages and after
+    them; the session is that of its last JoinGroup, also of a static member that returned. A member that never asks for
+    its assignment MUST be dropped when the rebalance timeout is over, and a static leader that is not back by then MUST
     stay a member, and another leads.
 
     One group for each stage, all at a time.

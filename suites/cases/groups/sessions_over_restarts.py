@@ -17,9 +17,9 @@ QUICK_MS = 1_000
     detects=["D14"],
 )
 def each_member_keeps_its_own_timeouts(wire, group, nodes):
-    """After its coordinator crashed each member MUST have the session timeout that it joined with: one that is silent
-    is expelled when its own is over, and not before, while another with a longer one stays; and MUST be waited for in a
-    rebalance as long as it allows itself, though its session is shorter.
+    """After its coordinator crashed each member MUST have the session timeout that it joined with: a silent one is
+    expelled when its own is over, and not before, while another with a longer one stays. A rebalance MUST wait for each
+    member as long as that member's rebalance timeout, though its session is shorter.
     """
     session_ms = session_of(wire)
     stays = wire.member(group, "stays", session_timeout_ms=LONG_MS, rebalance_timeout_ms=LONG_MS)

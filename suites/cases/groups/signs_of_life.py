@@ -34,7 +34,7 @@ def only_what_is_valid_keeps_a_member(wire, topic, rng):
 )
 def what_else_is_valid_keeps_nobody(wire, topic, rng, transactional_id):
     """A member that sends neither heartbeats nor commits SHOULD be expelled when its session is over, whatever else it
-    asks: JoinGroups of a follower as it is, commits in a transaction, OffsetFetch.
+    sends: unchanged JoinGroups of a follower, commits in a transaction, OffsetFetch.
 
     Not judged is SyncGroup in a stable generation, which keeps a member up to 3.9 (GroupCoordinator.doSyncGroup).
     """

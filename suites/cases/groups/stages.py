@@ -84,8 +84,8 @@ def what_a_member_may_ask_at_each_stage(wire, group):
     detects=["Q06"],
 )
 def the_first_assignment_of_a_generation_stays(wire, group):
-    """In a generation that has its assignment, SyncGroup MUST bring each member what it was given first, though the
-    leader comes with another; a member for whom the leader brought nothing MUST be given no bytes, and stays.
+    """In a generation that has its assignment, SyncGroup MUST return to each member its first assignment, though the
+    leader sends another; a member for which the leader sent nothing MUST be given no bytes, and stays.
     """
     members = [wire.member(group, name) for name in ("a", "b", "c")]
     leader = join_together(*members)

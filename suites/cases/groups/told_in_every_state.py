@@ -21,13 +21,13 @@ ASKED = 400
     detects=["U20", "U21", "U22", "U23", "U24"],
 )
 def each_of_several_groups_is_reported_as_it_is(wire, topic_of, rng):
-    """Of several groups each MUST be reported as it is, and an error of one for it alone: in lists, once and where both
-    filters let it through, whatever else they name; in descriptions, one row for each name, with its state,
-    protocol, epochs, and each member with who it is, what it brought, reads, owns and should own; in answers for
-    offsets; and each key MUST have a coordinator, as often as it is named, unless its type is none (42). OffsetDelete
-    MUST refuse what the group subscribes to (86), of either protocol.
+    """Each of several groups MUST be reported as it is, and an error of one for it alone: in lists, once and where both
+    filters match it, whatever else they name; in descriptions, one row for each name, with its state, protocol, epochs,
+    and each member with its ids, metadata, subscription, owned and target partitions; in answers for offsets; and each
+    key MUST have a coordinator, as often as it is named, unless its type is unknown (42). OffsetDelete MUST refuse
+    topics that the group subscribes to (86), of either protocol.
 
-    Up to twelve groups, one in each state, 400 drawn questions in drawn versions.
+    Up to twelve groups, one in each state, 400 drawn requests in drawn versions.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
     groups = all_states(wire, rng, read, other, modern=is_modern(wire))
