@@ -18,9 +18,9 @@ LONG_MS = 60_000
     detects=["Y45"],
 )
 def nobody_is_answered_from_half_of_a_log(wire, topic_of, rng, nodes):
-    """A coordinator that has much to read when it starts MUST refuse what it is asked until it has read that (14-16),
-    or answer as before: with the offsets that were committed last, to members in their generation, and with the next
-    epoch of a transactional id.
+    """A coordinator that has much to read when it starts MUST refuse requests until it has read that (14-16), or answer
+    as before: with the offsets that were committed last, to members in their generation, and with the next epoch of a
+    transactional id.
 
     Six groups of 48 partitions, each committed 40 times and 10 times more after each start; one more has a member. All
     are asked at once, in a drawn order, after a stop, a kill and another stop.

@@ -215,8 +215,9 @@ def nothing_of_a_group_passes_to_the_next_of_its_name(wire, topic_of, group):
     detects=["P17"],
 )
 def offsets_of_other_topics_stay(wire, topic_of, group):
-    """When a topic is deleted the offsets that groups have committed for it SHOULD go, those for other topics and of
-    topics that have a name like it stay; and what is committed for the one made again is all that there is.
+    """When a topic is deleted the offsets that groups have committed for it SHOULD be removed, those for other topics
+    and for topics with a similar name stay; and a topic created again under its name has only the offsets committed for
+    it since.
     """
     topic = topic_of()
     longer, other = f"{topic}x", topic_of(what="other")

@@ -42,12 +42,12 @@ LOOKED_AT = "error codes, offsets, leader epochs and metadata"
     detects=["C01", "C02"],
 )
 def all_offsets_are_followed_over_restarts(wire, topic_of, rng, nodes):
-    """Whatever is committed, staged in transactions, deleted, and gone with its topic, in whatever order and version,
-    each group MUST have exactly the offsets, leader epochs and metadata that are in force, in each version of
-    OffsetFetch, also after its coordinator was stopped in good order and after it was killed; what a transaction may
-    still change MUST be refused (88) where stable offsets are asked for.
+    """Whatever is committed, staged in transactions, deleted, and removed with its topic, in whatever order and
+    version, each group MUST have exactly the offsets, leader epochs and metadata that are in force, in each version of
+    OffsetFetch, also after a clean stop and after a kill of its coordinator; what a transaction may still change MUST
+    be refused (88) where stable offsets are asked for.
 
-    Two groups, two producers, two topics that are deleted and made again; 40 drawn steps.
+    Two groups, two producers, two topics that are deleted and created again; 40 drawn steps.
     """
     _follow(wire, [topic_of(what="one", partitions=2), topic_of(what="two", partitions=2)], rng, nodes, buries=False)
 

@@ -90,8 +90,8 @@ def each_partition_of_a_deletion_has_its_own_fate(wire, topic_of, group):
     detects=["N68", "P21", edit_answer("groups[1].topics[].partitions[].committed_offset", set=1, api="OffsetFetch")],
 )
 def each_group_of_a_fetch_is_answered_for_itself(wire, topic_of, group):
-    """One OffsetFetch MUST answer for each group what it is asked of that group: named partitions, all (null), or none
-    (empty); also where two groups have committed for the same partition, and one has nothing.
+    """One OffsetFetch MUST answer for each group separately: with the named partitions, all (null), or none (empty);
+    also where two groups have committed for the same partition, and one has nothing.
     """
     topic, other = topic_of(partitions=2), topic_of(what="other")
     node = wire.coordinator(group)

@@ -84,11 +84,11 @@ def a_commit_from_outside_needs_a_group_without_members(wire, topic, group):
     ],
 )
 def who_comes_after_a_crashed_consumer_goes_on_at_its_last_commit(wire, topic, group):
-    """After a consumer crashed, who is given its partition MUST go on at its last commit: nothing is skipped, and what
-    it read and did not commit comes again.
+    """After a consumer crashed, the member that is assigned its partition MUST go on at its last commit: nothing is
+    skipped, and what it read and did not commit is read again.
 
-    It has read six records and committed three when its connection breaks without a word. It is missed when its session
-    is over, and then the next one is let in.
+    It has read six records and committed three when its connection breaks without a LeaveGroup. It is removed when its
+    session is over, and then the next member is let in.
     """
     wire.needs_setting(LEAST, at_most=6_000)
     session_ms = max(2_000, int(wire.setting(LEAST) or 6_000))

@@ -1,4 +1,4 @@
-"""Rows of an OffsetCommit that are odd: said twice, below zero, of an id that there is not, with long metadata."""
+"""Invalid and unusual rows of an OffsetCommit: given twice, a negative partition, an unknown id, long metadata."""
 
 from uuid import UUID
 

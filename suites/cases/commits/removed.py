@@ -38,7 +38,8 @@ def offsets_of_topics_in_use_are_not_deleted(wire, topic_of, group):
     detects=[edit_answer("groups[].topics[].partitions[].committed_offset", set=50, api="OffsetFetch")],
 )
 def a_topic_takes_its_offsets_with_it(wire, topic, group):
-    """Deleting a topic SHOULD remove the offsets committed for it, so that one created anew under its name has none."""
+    """Deleting a topic SHOULD remove the offsets committed for it, so that one created again under its name has none.
+    """
     wire.commit(group, topic, offset=50).must_succeed()
     wire.delete_topic(topic).must_succeed()
     wire.eventually(lambda: wire.committed(group, topic, version=_by_name(wire)).must_be(-1), within=15)

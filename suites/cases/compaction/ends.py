@@ -1,4 +1,4 @@
-"""Where a log ends once what came last in it has been cleaned away: replicas that are placed anew come to that end."""
+"""The end of a log whose last records have been cleaned away: new replicas reach that end."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.compaction.survivors import HOUR_MS, cleanable

@@ -1,4 +1,4 @@
-"""A compacted topic whose leader dies: what stays stays where it was, the latest of every key first."""
+"""A compacted topic whose leader dies: kept records keep their offsets, the latest of every key first of all."""
 
 from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows

@@ -1,4 +1,4 @@
-"""Readers whose leader dies: they go on where they were."""
+"""Readers whose leader dies: they continue where they were."""
 
 from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.schedule import Windows

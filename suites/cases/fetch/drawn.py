@@ -41,9 +41,9 @@ class Row:
     detects=["M16", "M37a", "M37b", "N53"],
 )
 def every_row_tells_what_the_log_holds(wire, topic_of, rng):
-    """Whatever a log holds and however it is asked for, in each version of Fetch each partition of an answer MUST say
-    its own error, or its own ends, stable offset, start and aborted transactions, and MUST give the very bytes that lie
-    at the position, as many as the limits let; no other partition of the request changes that.
+    """Whatever a log holds and however it is asked for, in each version of Fetch each partition of an answer MUST have
+    its own error, or its own ends, stable offset, start and aborted transactions, and MUST return exactly the bytes at
+    the position, as many as the limits allow; no other partition of the request changes that.
 
     Three logs, of which one is compressed anew and one given times by the broker; batches of records with null and
     empty parts, of two transactional producers and of none; the start moves. 60 drawn steps, 280 drawn requests.

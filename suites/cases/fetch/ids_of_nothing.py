@@ -17,9 +17,9 @@ SINCE, NOT_IN_A_SESSION, BEGIN = 13, -1, 0
     detects=["K37"],
 )
 def what_is_known_is_read_beside_what_is_not(wire, topic, rng):
-    """A Fetch that names a topic id that there is not, or one of zeros, MUST answer UNKNOWN_TOPIC_ID for that one and
-    give the records of the others: alone, where it opens a session, and where it is added to one. Where a session
-    forgets such an id nothing MUST be wrong, and its next turns MUST go on.
+    """A Fetch that names an unknown topic id, or the zero id, MUST answer UNKNOWN_TOPIC_ID (100) for it and return the
+    records of the others: alone, where it opens a session, and where it is added to one. Where a session forgets such
+    an id there MUST be no error, and its next steps MUST go on.
     """
     wire.produce(topic, batch("a")).must_be_at(0)
     known = wire.topic_id(topic)

@@ -48,7 +48,7 @@ def each_offset_of_a_long_log_is_found(wire, topic_of, rng):
 )
 def every_limit_gives_the_same_log(wire, topic_of):
     """Whatever the limits of its fetches, a reader that follows positions MUST be given each record once and in order:
-    with room for less than a batch, for one and a half, for three, for all.
+    with limits of less than a batch, of one and a half, of three, and of the whole log.
     """
     topic = topic_of()
     made = batch("x" * 300, "y" * 300)

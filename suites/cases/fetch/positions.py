@@ -114,8 +114,9 @@ def the_whole_log_is_reachable_by_following_positions(wire, topic_of):
 def a_reader_at_the_tail_is_given_every_record(wire, topic):
     """A reader that waits at the end of the log MUST be given every record that arrives, in order.
 
-    How many of them one answer brings is the broker's affair: the reader goes on behind the last batch it was given.
-    A question asked after the reader's is answered before the records are sent: so the reader is waiting by then.
+    How many of them one answer returns is the broker's choice: the reader goes on after the last batch that it was
+    given. Another request, sent after the reader's, is answered before the records are sent: so the reader is waiting
+    by then.
     """
     position = 0
     for number in range(7):

@@ -34,9 +34,9 @@ class Place(Log):
     detects=["L03", "L04", "Q11", "N06"],
 )
 def every_step_is_answered_by_its_newest_fields(wire, topic_of, rng, nodes):
-    """In a session of whatever version a partition that is named again MUST be read by all that is said of it now: its
-    offset, the leader epoch that the reader believes in, that of the last record it has, and its limit. Each step MUST
-    name exactly what has news, data or an error, and as long as it lasts each error.
+    """In a session of whatever version a partition that is named again MUST be read by the fields of the newest step:
+    its offset, the reader's present leader epoch, that of the last record it has, and its limit. Each step MUST return
+    exactly the partitions that have changed, have data or are in error, and each error as long as it lasts.
 
     Four partitions and two sessions, one of an older version, 160 drawn turns, after a restart, so that there is an
     epoch of the past; some of what is named is wrong. One replica, so that no leader moves. A session that forgets all

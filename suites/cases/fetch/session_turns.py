@@ -1,4 +1,4 @@
-"""The order in which a fetch session serves its partitions, while it has room for one of them (KIP-227, KIP-74)."""
+"""The order in which a fetch session serves its partitions, while the limit allows one of them (KIP-227, KIP-74)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.fetch.sessions_in_use import Session

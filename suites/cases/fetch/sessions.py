@@ -73,7 +73,7 @@ def unknown_sessions_and_wrong_steps_are_refused(wire, topic):
     detects=[edit_answer("responses[].partitions[partition_index=0].records", set="", api="Fetch")],
 )
 def every_partition_of_a_session_gets_its_turn(wire, topic_of):
-    """When an answer has room for one partition only, each partition of a session SHOULD get its turn.
+    """When the limit allows one partition in an answer, each partition of a session SHOULD get its turn.
 
     Four partitions with more data than fits; after eight answers each has been given some.
     """

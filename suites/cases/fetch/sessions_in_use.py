@@ -44,8 +44,8 @@ class Session:
     detects=["Q11", edit_answer(RECORDS, set="", api="Fetch", skip=3)],
 )
 def a_session_follows_a_reader_that_goes_back(wire, topic_of):
-    """In a fetch session a position that is named anew MUST be the one that is read from, also when it is lower than
-    the one before; the other partitions MUST stay where they were.
+    """In a fetch session the newest offset named for a partition MUST be the one that is read from, also when it is
+    lower than the one before; the other partitions MUST stay where they were.
     """
     topic = topic_of(partitions=2 * len(wire.nodes))
     one, two = ((topic, partition) for partition in wire.led_together(topic, 2))

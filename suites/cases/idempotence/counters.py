@@ -67,8 +67,8 @@ def batches_of_the_epoch_before_are_no_duplicates(wire, topic):
     detects=["P46", edit_answer(WRITTEN, set=0, api="Produce", skip=4)],
 )
 def a_topic_made_again_knows_no_producer(wire, topic):
-    """A topic that is deleted and made again MUST know nothing of who wrote to the one before: a batch that was in the
-    old one is new, and any first sequence will do.
+    """A topic that is deleted and created again MUST know no producer of the one before: a batch that was in the old
+    one is new, and any first sequence is accepted.
     """
     producer, other = wire.producer(), wire.producer()
     first = producer.batch("first", sequence=0)

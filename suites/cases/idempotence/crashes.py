@@ -1,4 +1,4 @@
-"""Producers whose leader dies: a retry is recognised by who comes next."""
+"""Producers whose leader dies: a retry is recognised by the next leader."""
 
 from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.kinds.kill import kill
@@ -16,7 +16,8 @@ from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
     detects=["M11a"],
 )
 def a_retry_is_recognised_after_the_leader_died():
-    """A batch whose answer was lost MUST be recognised as a duplicate by whoever leads after the leader was killed."""
+    """A batch whose answer was lost MUST be recognised as a duplicate by the next leader after the leader was killed.
+    """
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(

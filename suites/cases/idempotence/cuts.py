@@ -1,4 +1,4 @@
-"""Producers that are heard and hear nothing."""
+"""Producers whose requests arrive and whose answers are lost."""
 
 from brokertrial.faults.kinds.cut import cut
 from brokertrial.faults.schedule import Windows

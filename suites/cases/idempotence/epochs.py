@@ -97,7 +97,7 @@ def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
     detects=["M12"],
 )
 def sequences_count_for_each_partition(wire, topic_of):
-    """Sequences MUST count for each partition on its own, and an error on one MUST NOT disturb another."""
+    """Sequences MUST be counted separately for each partition, and an error on one MUST NOT disturb another."""
     topic = topic_of(partitions=4)
     producer = wire.producer()
     for partition in range(4):

@@ -1,4 +1,4 @@
-"""Several producers, batches of several records, partly good requests: what a partition knows of each (KIP-98)."""
+"""Several producers, batches of several records, partly valid requests: what a partition knows of each (KIP-98)."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

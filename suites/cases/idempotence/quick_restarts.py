@@ -1,4 +1,4 @@
-"""Nodes that crash and are back at once, one after the other, before anybody has missed them for long."""
+"""Nodes that crash and are back at once, one after the other, before they have been missed for long."""
 
 from brokertrial.faults.kinds.drop_response import drop_response
 from brokertrial.faults.kinds.restart import restart
@@ -37,9 +37,9 @@ def goes_on(number):
     detects=["M11b"],
 )
 def a_retry_is_recognised_though_every_node_restarts():
-    """While every node in turn crashes and comes straight back, a batch that is sent again MUST be written once.
+    """While every node in turn crashes and restarts at once, a batch that is sent again MUST be written once.
 
-    What each node stores just before it dies is not answered, and is sent again to whoever leads then.
+    What each node stores just before it dies is not answered, and is sent again to the next leader.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=6, in_flight=ONE_AT_A_TIME),

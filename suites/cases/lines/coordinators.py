@@ -46,7 +46,7 @@ def each_input_is_copied_once_over_lines_that_break():
 
 @case("lines/late-ends", guarantees=["grp-001", "cmt-005"], needs=NEEDS, apis={"JoinGroup": 0}, detects=["M06"])
 def a_member_whose_end_is_heard_late_costs_nothing():
-    """A group MUST be given every record although the coordinator hears late that members and their connections are
+    """A group MUST be given every record although the coordinator learns late that members and their connections are
     gone.
     """
     late = slow_close("coordinator({group})", 1_500, begin=at_op(500), end=after("f1", "begin", delay_ms=6_000))

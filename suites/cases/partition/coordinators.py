@@ -103,7 +103,7 @@ def transactions_stay_whole_though_their_coordinator_is_isolated():
 )
 def transactions_stay_whole_though_a_leader_is_isolated():
     """Transactions over several partitions MUST stay whole for read_committed readers although the leader of one is cut
-    off: its part of a decision reaches whoever leads next.
+    off: its part of a decision reaches the next leader.
     """
     fault = isolate("leader({topic},0)", begin=at_op(300), end=END)
     return disturbed(Transactions(producers=3, partitions=3), fault, observations=FEW)

@@ -45,11 +45,11 @@ def an_isolated_leader_acknowledges_nothing_alone():
     detects=["B04", "B07"],
 )
 def a_leader_that_kept_a_follower_does_not_go_on_without_the_other():
-    """What is acknowledged with acks=all MUST survive although a leader and one of its followers are parted from the
-    other follower, and from whoever decides on leaders.
+    """What is acknowledged with acks=all MUST survive although a leader and one of its followers are cut off from the
+    other follower, and from the controllers.
 
-    The two have as many replicas as acks=all needs, and may not leave the third one out by themselves. Where brokers
-    are controllers too, the two are the quorum, and leave it out with good right.
+    The two have as many replicas as acks=all needs, and may not remove the third from the in-sync set by themselves.
+    Where brokers are controllers too, the two are the quorum, and may remove it.
     """
     return Trial(
         workload=SendAndRead(producers=6, partitions=3, in_flight=ONE_AT_A_TIME),
@@ -72,9 +72,10 @@ def a_leader_that_kept_a_follower_does_not_go_on_without_the_other():
     detects=["B08"],
 )
 def who_was_left_out_does_not_lead():
-    """What was acknowledged while a follower was cut off MUST be there when the leader is isolated, whoever is elected.
+    """What was acknowledged while a follower was cut off MUST be there when the leader is isolated, whichever replica
+    is elected.
 
-    The follower that is next in line is alive for everybody but gets no record; it is out of the in-sync set by the
+    The follower that is next in line is alive for all nodes but gets no record; it is out of the in-sync set by the
     time that the leader is gone.
     """
     return Trial(
@@ -122,10 +123,10 @@ def who_has_caught_up_has_everything():
     detects=["B03"],
 )
 def leadership_is_given_back_to_nobody_who_lags():
-    """A replica that is preferred as leader MUST NOT lead again before it has what was acknowledged without it.
+    """A preferred replica MUST NOT lead again before it has what was acknowledged without it.
 
-    The first replica, which leads, is isolated; when the others have a leader, it is heard by everybody again and still
-    gets no record, for longer than leaderships take to be given back.
+    The first replica, which leads, is isolated; when the others have a leader, all nodes hear it again and it still
+    gets no record, for longer than a preferred election takes.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=1, in_flight=ONE_AT_A_TIME),

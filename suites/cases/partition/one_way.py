@@ -1,4 +1,4 @@
-"""Partitions that are not the same for everybody: in one direction, with a bridge, in a ring, of one service alone."""
+"""Asymmetric network partitions: in one direction, with a bridge, in a ring, of one service alone."""
 
 from brokertrial.faults.kinds.bridge import bridge
 from brokertrial.faults.kinds.cut_clients import cut_clients
@@ -35,7 +35,7 @@ def sends_during(fault, *, idempotent=False):
 def a_leader_that_nobody_hears_acknowledges_nothing_alone():
     """What is acknowledged with acks=all MUST survive although nothing that the leader sends reaches another node.
 
-    It still hears its followers ask, and answers them; the answers are lost.
+    It still receives the requests of its followers, and answers them; the answers are lost.
     """
     return sends_during(one_way("leader({topic},0)", "outgoing", begin=BEGIN, end=END))
 
@@ -73,7 +73,7 @@ def a_bridge_between_nodes_doubles_and_loses_nothing():
     detects=["M34b"],
 )
 def a_ring_of_nodes_doubles_and_loses_nothing():
-    """Nothing that was acknowledged MUST be lost, doubled or reordered while each broker hears only one other."""
+    """Nothing that was acknowledged MUST be lost, duplicated or reordered while each broker hears only one other."""
     return sends_during(ring(begin=BEGIN, end=END), idempotent=True)
 
 

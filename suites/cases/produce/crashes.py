@@ -32,7 +32,7 @@ def what_was_acknowledged_survives_a_kill():
     detects=["M02a"],
 )
 def what_was_acknowledged_survives_every_leader_in_turn():
-    """Acknowledged records MUST survive the kill of every leader in turn, each brought back before the next dies."""
+    """Acknowledged records MUST survive the kill of every leader in turn, each restarted before the next is killed."""
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(
@@ -63,7 +63,7 @@ def what_was_acknowledged_survives_an_orderly_stop():
 
 @case("produce/frozen-leader", guarantees=["ord-001", "idem-006", "repl-015"], needs=["pause"], detects=["M09"])
 def a_frozen_leader_forgets_and_doubles_nothing():
-    """A leader that freezes for seconds and wakes up MUST NOT lose, double or reorder acknowledged records."""
+    """A leader that is paused for seconds and resumes MUST NOT lose, duplicate or reorder acknowledged records."""
     return Trial(
         workload=SendAndRead(producers=4, idempotent=True, partitions=3, in_flight=ONE_AT_A_TIME),
         schedule=Windows(pause("leader({topic},0)", begin=at_op(500), end=after("f1", "begin", delay_ms=4000))),

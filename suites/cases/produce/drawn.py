@@ -42,8 +42,8 @@ def what_is_sent_is_taken_or_refused_row_by_row(wire, topic_of, rng):
     detects=["N22"],
 )
 def what_is_sent_is_stored_and_named_as_kafka_does(wire, topic_of, rng):
-    """What is stored SHOULD have the codec of its topic, or the producer's where the topic leaves it to them, and a
-    refusal for the sake of records SHOULD name each of those and no other, and say why (from version 8 on).
+    """What is stored SHOULD have the codec of its topic, or the producer's where the topic leaves it to the producer,
+    and a refusal because of records SHOULD name each of those and no other, with the reason (from version 8 on).
 
     300 steps as where only what must be so is looked at.
     """

@@ -28,7 +28,7 @@ DEFINITE = (
     detects=["M01b:every=3", "M31"],
 )
 def what_is_refused_is_never_read(wire, topic_of):
-    """A batch that is refused for what it is MUST NOT be read by anyone, and MUST NOT take up an offset.
+    """A batch that is refused for its content MUST NOT be read by any client, and MUST NOT take an offset.
 
     Refused for good: a wrong checksum, a wrong count, an unknown acks, too large a size; between them good ones.
     """
@@ -113,9 +113,9 @@ def an_acks_that_is_none_is_refused(wire, topic):
     detects=[edit_answer("responses[].partition_responses[].error_code", set=-1, api="Produce")],
 )
 def a_partition_that_does_not_exist_is_named_so(wire, topic):
-    """Produce to a partition or a topic that does not exist MUST be answered with UNKNOWN_TOPIC_OR_PARTITION.
+    """Produce to a partition or a topic that does not exist MUST be refused with UNKNOWN_TOPIC_OR_PARTITION (3).
 
-    A client that hears anything else, or nothing, does not look for the partition again.
+    A client that gets another answer, or none, does not look for the partition again.
     """
     node = wire.leader(topic)
     by_name = min(wire.versions("Produce")[-1], 12)

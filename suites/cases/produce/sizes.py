@@ -9,9 +9,11 @@ LIMIT = 20_000
 
 @case("produce/largest-batch", guarantee="prod-006", needs=["topic-settings"], detects=["M40a"])
 def the_topic_says_how_large_a_batch_may_be(wire, topic_of):
-    """A batch larger than the topic's max.message.bytes MUST be refused (10); one of just that size MUST be taken.
+    """A batch larger than the topic's max.message.bytes MUST be refused (10); one of exactly that size MUST be
+    accepted.
 
-    The batch counts as it is sent, compressed or not: a small one may unpack to far more than the limit.
+    The size is that of the batch as it is sent, compressed or not: a small one may decompress to far more than the
+    limit.
     """
     topic = topic_of(configs={"max.message.bytes": str(LIMIT)})
     wire.produce(topic, _of_size(LIMIT)).must_be_at(0)

@@ -1,4 +1,4 @@
-"""Producers cut off just when something of theirs was stored and they have not heard of it."""
+"""Producers cut off just when one of their batches was stored and its answer has not arrived."""
 
 from brokertrial.faults.kinds.cut import cut
 from brokertrial.faults.kinds.drop_response import drop_response

@@ -54,7 +54,7 @@ def where_the_stream_is_cut_makes_no_difference(wire, topic):
 
 @case("protocol/cut-off-in-the-middle", guarantee="prot-014", detects=["M41b"])
 def half_a_request_and_a_lost_connection_have_no_effect(wire, topic):
-    """A request of which a part arrived MUST have no effect; while its connection lives the rest MUST be awaited."""
+    """A partly received request MUST have no effect; while its connection is open the rest MUST be awaited."""
     version = min(wire.versions("Produce")[-1], 12)
     rows = [{"name": topic, "partition_data": [{"index": 0, "records": batch("a")}]}]
     frame = wire.frame(request("Produce", acks=-1, timeout_ms=10_000, topic_data=rows), version, correlation_id=3)

@@ -1,4 +1,4 @@
-"""Topics that are made again and again under one name, asked for by all the ids that they had (KIP-516)."""
+"""Topics that are created repeatedly under one name, asked for by all the ids that they had (KIP-516)."""
 
 from uuid import UUID
 
@@ -20,11 +20,11 @@ SINCE = {"Metadata": 12, "Produce": 13, "Fetch": 13, "OffsetCommit": 10, "Offset
     detects=["V14"],
 )
 def an_id_means_the_topic_that_had_it(wire, topic, group, rng):
-    """Whatever a broker is asked by the id of a topic that was deleted, it MUST answer that there is none (100), though
-    it was asked by that id before and a topic has the name again; the topic of that name MUST stay as it is.
+    """A request by the id of a deleted topic MUST be answered with UNKNOWN_TOPIC_ID (100), though an earlier request
+    used that id and a topic has the name again; the topic of that name MUST stay as it is.
 
-    Three lives of one name; by each id in each version that knows no names it is written, read, committed, asked for,
-    and at last deleted, in a drawn order.
+    Three topics in succession under one name; by each id, in each version that uses ids only, it is written, read,
+    committed, asked for, and at last deleted, in a drawn order.
     """
     asks = [(api, version) for api in SINCE for version in wire.versions(api) if version >= SINCE[api]]
     ids: list[UUID] = []

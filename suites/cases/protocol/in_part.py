@@ -1,4 +1,4 @@
-"""Questions about several things at once: each is answered for itself, as who asks for it alone is."""
+"""Requests about several things at once: each is answered as in a request about it alone."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -47,8 +47,9 @@ def each_key_has_its_coordinator(wire):
     detects=["M32b", edit_answer("topics[].partitions[].end_offset", add=1, api="OffsetForLeaderEpoch")],
 )
 def each_partition_has_its_own_epoch_end(wire, topic_of):
-    """One OffsetForLeaderEpoch MUST answer for each partition for itself: the end of its log for its present epoch,
-    none for an epoch that is yet to come, 3 where there is no such partition, 75 where the asker's own epoch is wrong.
+    """One OffsetForLeaderEpoch MUST answer for each partition separately: the end of its log for its present epoch,
+    none for an epoch that is yet to come, 3 where the partition does not exist, 75 where the client's own epoch is
+    wrong.
     """
     topic = topic_of(partitions=3 * len(wire.nodes))
     one, two, three = wire.led_together(topic, 3)

@@ -1,4 +1,4 @@
-"""Bytes that are no request: whatever comes, the broker lives, stays small and serves the others."""
+"""Bytes that are no request: whatever arrives, the broker stays alive and small and serves the others."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case

@@ -1,4 +1,4 @@
-"""Topic ids: a topic that is made again under its name is another one (KIP-516)."""
+"""Topic ids: a topic that is created again under its name is another one (KIP-516)."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
@@ -14,7 +14,9 @@ from brokertrial.wire.messages import ZERO_UUID, request
     detects=["M43"],
 )
 def a_topic_made_again_has_another_id(wire, topic_of):
-    """A topic's id MUST NOT be zero nor another's; every node gives the same, and a topic made again has a new one."""
+    """A topic's id MUST NOT be zero nor another's; every node returns the same, and a topic created again has a new
+    one.
+    """
     topic, other = topic_of(what="a"), topic_of(what="b")
     first = _id_of(wire, topic)
     wire.must(first != _id_of(wire, other), f"two topics have the id {first}")

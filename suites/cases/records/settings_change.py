@@ -17,8 +17,8 @@ CHANGE = {"IncrementalAlterConfigs": 0, "InitProducerId": 0}
     detects=["P51"],
 )
 def each_batch_keeps_the_codec_it_was_stored_with(wire, topic):
-    """When a topic's compression.type changes, batches that are there SHOULD keep their codec, later ones have the new
-    one, and an idempotent batch that is sent again is a duplicate whatever it was stored as.
+    """When a topic's compression.type changes, existing batches SHOULD keep their codec, later ones have the new one,
+    and an idempotent batch that is sent again is a duplicate whatever its stored codec.
     """
     producer, sent = wire.producer(), []  # type: ignore[var-annotated]
     stored: list[str] = []

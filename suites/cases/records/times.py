@@ -11,7 +11,8 @@ HOUR = 3_600_000
 
 @case("records/log-append-time", guarantee="rec-003", detects=["M39e"])
 def the_brokers_time_replaces_the_producers(wire, topic_of):
-    """On topics with LogAppendTime a stored batch MUST say so, and its records MUST have one time: that of the append.
+    """On topics with LogAppendTime a stored batch MUST have that timestamp type, and its records MUST have one time:
+    that of the append.
 
     Sent are a batch from long ago, one from the future, a compressed one; clocks may be two minutes apart.
     """

@@ -1,4 +1,4 @@
-"""When a move is over: as soon as those that come are in sync, whoever else is dead."""
+"""When a reassignment is complete: as soon as the added replicas are in sync, whichever other node is dead."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S, partition, placed

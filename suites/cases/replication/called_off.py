@@ -16,10 +16,10 @@ ROUNDS, ALONE = 3, {"min.insync.replicas": "1"}
     detects=["K35"],
 )
 def a_node_that_was_to_be_added_holds_nothing(wire, nodes, rng):
-    """When a reassignment is called off, the node that was to be added MUST NOT hold the partition once it has heard of
-    it, however slow it was; the topic can be deleted, made again under its name, and be held by that node then.
+    """When a reassignment is cancelled, the node that was to be added MUST NOT hold the partition once it has learnt of
+    it, however slow it was; the topic can be deleted, created again under its name, and be held by that node then.
 
-    Three times, with a node that rests while the move begins and ends.
+    Three times, with a node that is paused while the reassignment begins and ends.
     """
     for turn in range(ROUNDS):
         asked = wire.controller()

@@ -22,8 +22,8 @@ LONG_MS, MUCH = 500, 100_000
     detects=["M11b", "M34b", "X01", "X02", "X03", "Y41"],
 )
 def every_replica_has_what_was_committed(wire, nodes, rng):
-    """Whichever replica leads, dies, stands still or is made anew, what was committed MUST be the log of each of them,
-    what was not MUST NOT be shown nor acknowledged, and each producer's newest batches MUST be known.
+    """Whichever replica leads, dies, is paused or is created anew, each of them MUST have what was committed as its
+    log, what was not committed MUST NOT be returned nor acknowledged, and each producer's newest batches MUST be known.
 
     One partition, two idempotent producers and plain batches; each disturbance once, in a drawn order, and after each
     the whole log from every replica.

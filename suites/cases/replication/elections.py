@@ -62,7 +62,7 @@ def who_has_not_everything_does_not_lead(wire, nodes):
     """With unclean election off, a replica that is not in sync MUST NOT lead: the partition waits for one that is, and
     all that was acknowledged MUST be there then.
 
-    Of two replicas the second dies and misses a record; then the first dies, and the second comes back alone.
+    Of two replicas the second is killed and misses a record; then the first is killed, and the second comes back alone.
     """
     first, second = nodes.ids[:2]
     topic = placed(wire, "two", [first, second], **{"min.insync.replicas": "1"})
@@ -121,11 +121,11 @@ def a_new_leader_shows_what_it_knows_to_be_committed(wire, nodes):
     detects=["M34c"],
 )
 def what_the_former_leader_had_alone_is_gone(wire, nodes):
-    """A leader that comes back MUST give up what it had alone: when it leads again, every offset holds what the leader
-    in between gave out.
+    """A leader that comes back MUST give up what it alone had: when it leads again, every offset holds what the leader
+    in between returned.
 
-    Its followers are frozen while it takes two more batches (the first may still have been on its way), it dies, and
-    they go on without it and write more than it had.
+    Its followers are paused while it appends two more batches (the first may still have been on its way); it is killed,
+    and they go on without it and write more than it had.
     """
     topic = replicated(wire)
     all_in_sync(wire, topic)

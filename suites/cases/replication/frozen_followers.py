@@ -1,4 +1,4 @@
-"""A leader whose followers stand still: what it has alone is not committed, and it must not say so.
+"""A leader whose followers are paused: what it alone has is not committed, and it must not acknowledge it.
 
 Of two records that come after the freeze the first may still have been on its way to a follower; the second is on the
 leader alone, and stays there: too few replicas are left to do without those that are frozen.
@@ -75,8 +75,8 @@ def a_leader_without_followers_acknowledges_nothing(wire, nodes):
     detects=["Z12"],
 )
 def what_a_follower_still_has_is_not_deleted(wire, nodes):
-    """DeleteRecords MUST NOT be answered as done before each living replica has deleted: while a follower stands still
-    the answer MUST be a time-out (7), and once it goes on it MUST be the low watermark that was asked for.
+    """DeleteRecords MUST NOT succeed before each live replica has deleted: while a follower is paused the answer MUST
+    be a time-out (7), and once it resumes it MUST be the requested low watermark.
     """
     topic = replicated(wire)
     all_in_sync(wire, topic)

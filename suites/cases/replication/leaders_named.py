@@ -27,7 +27,7 @@ MUCH = 1 << 20
 def who_refuses_names_the_leader(wire, rng):
     """Where a node names leaders with NOT_LEADER_OR_FOLLOWER, and in Fetch with FENCED_LEADER_EPOCH, it MUST name each
     such partition's leader and its epoch, list the address of each of these leaders once, as Metadata has it, and name
-    none beside any other answer. What it leads itself MUST be served as ever.
+    none beside any other answer. Partitions that it leads itself MUST be served as usual.
 
     Partitions of several leaders in each request, some of which have moved; every version of Produce and Fetch.
     """

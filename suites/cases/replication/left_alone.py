@@ -16,9 +16,9 @@ PATIENT_MS = 60_000
     detects=["Z19"],
 )
 def what_the_rest_has_is_committed(wire, nodes):
-    """Once a follower that died is out of the in-sync replicas, a record that all others have MUST be committed: a
-    Produce with acks=all that was waiting for the follower MUST be acknowledged, and consumers MUST be given what was
-    written with acks=1, though nothing more is written and no other follower fetches.
+    """Once a dead follower is out of the in-sync replicas, a record that all others have MUST be committed: a Produce
+    with acks=all that was waiting for the follower MUST be acknowledged, and consumers MUST be given what was written
+    with acks=1, though nothing more is written and no other follower fetches.
 
     Two topics with two replicas each. The follower of both dies before the record is written.
     """

@@ -37,8 +37,8 @@ def a_dead_replica_is_not_waited_for(wire, nodes):
     detects=["M32e"],
 )
 def a_leader_that_was_deposed_takes_nothing(wire, nodes):
-    """A leader that was replaced while it stood still MUST refuse records (6) once it is heard again, also with acks=1,
-    and what the new leader took MUST stay.
+    """A leader that was replaced while it was paused MUST refuse records (6) once it is reachable again, also with
+    acks=1, and what the new leader accepted MUST stay.
     """
     topic = replicated(wire)
     all_in_sync(wire, topic)

@@ -1,4 +1,4 @@
-"""When a move is over: not before as many replicas are in sync as were asked for."""
+"""When a reassignment is complete: not before as many replicas are in sync as were asked for."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S, partition, placed

@@ -1,4 +1,4 @@
-"""Topics and partitions that are made while a node is dead: on whom they are, who leads them, and who is in sync."""
+"""Topics and partitions that are created while a node is dead: their replicas, leaders and in-sync replicas."""
 
 from itertools import count
 

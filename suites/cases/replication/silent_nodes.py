@@ -15,10 +15,10 @@ WITHIN_S = 40
     detects=["Z1", "Z4"],
 )
 def a_silent_node_is_replaced_and_taken_back(wire, nodes):
-    """A node that falls silent MUST lose what it leads to a replica in sync, under a higher leader epoch, and once it
-    is heard again it MUST be taken back among the brokers and the replicas in sync.
+    """A node that falls silent MUST lose its leaderships to a replica in sync, under a higher leader epoch, and once it
+    is reachable again it MUST be back among the brokers and the replicas in sync.
 
-    The leader is frozen. Until it goes on, one follower is asked by its id: a frozen node does not answer.
+    The leader is paused. Until it resumes, one follower is asked by its id: a paused node does not answer.
     """
     topic = replicated(wire)
     all_in_sync(wire, topic)

@@ -76,9 +76,10 @@ def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
     detects=["W14"],
 )
 def who_lacks_something_leads_once_it_is_allowed(wire, nodes, rng):
-    """While no replica of a partition that is in sync is alive, one that is alive MUST lead it some time after
-    unclean.leader.election.enable was set for its topic: in a higher epoch, alone in sync, with what it has. Where its
-    topic does not allow it, a partition MUST wait, and have all that was acknowledged when the other node is back.
+    """While no in-sync replica of a partition is alive, a live one MUST become its leader some time after
+    unclean.leader.election.enable was set for its topic: in a higher epoch, as the only one in sync, with the records
+    that it has. Where its topic does not allow it, a partition MUST wait, and have all that was acknowledged when the
+    other node is back.
 
     The controller looks for such partitions once a second.
     """

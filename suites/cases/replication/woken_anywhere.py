@@ -1,4 +1,4 @@
-"""Readers that wait at any replica, and when they hear of what is written (KIP-392)."""
+"""Readers that wait at any replica, and when their fetch returns what is written (KIP-392)."""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, replicated, roles
@@ -17,8 +17,8 @@ FOLLOWED_SINCE = 11  # the first Fetch that followers answer
     detects=["K21"],
 )
 def a_reader_that_waits_at_a_follower_is_woken(wire, rng):
-    """Whichever replica a consumer waits at, its fetch MUST come back with a record once that is written and
-    replicated, and not only when its time is over; in whatever version and isolation.
+    """Whichever replica a consumer waits at, its fetch MUST return a record once that is written and replicated, and
+    not only when its wait time is over; in whatever version and isolation.
 
     Twelve turns, each at a drawn replica that has shown all that was written before.
     """

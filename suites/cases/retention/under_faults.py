@@ -1,4 +1,4 @@
-"""A topic that expires while its leader dies: nothing goes before its time."""
+"""A topic that expires while its leader dies: nothing is deleted before its time."""
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.faults.kinds.kill import kill

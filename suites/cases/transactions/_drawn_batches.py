@@ -1,4 +1,5 @@
-"""Batches of transactional producers as a partition must judge them: epochs, sequences, and who asked to begin first.
+"""Batches of transactional producers as a partition must judge them: epochs, sequences, and which sequence asked to
+begin first.
 
 known    a partition knows of a producer its epoch, its five newest batches of it, and where its transaction began
 asked    of a transaction that has not begun here it keeps the lowest sequence that asked, refused or not (KIP-890)

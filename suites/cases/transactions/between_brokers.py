@@ -16,10 +16,10 @@ BUSY = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE)
     detects=["T11"],
 )
 def each_transaction_of_a_request_is_judged_for_itself(wire, topic_of, rng):
-    """Of the transactions that one AddPartitionsToTxn names from v4 on, each MUST be judged for itself: partitions are
-    added to it, or verified to belong to it, which changes nothing: one that does not is refused as the version knows
-    it (48 or 120); an unknown id or another's producer id is refused (49), another epoch as fenced (47 or 90), and a
-    partition that there is not (3) has the others of its transaction not attempted (55), and no other's.
+    """Each transaction that one AddPartitionsToTxn names from v4 on MUST be judged separately. Its partitions are
+    added, or verified to belong to it, which changes nothing: a partition that does not belong is refused with the code
+    of the version (48 or 120). An unknown id or another's producer id is refused (49), another epoch as fenced (47 or
+    90), and a partition that does not exist (3) leaves the others of its transaction unattempted (55), and no other's.
 
     Four transactional ids of one coordinator, two topics, 30 drawn requests in drawn versions.
     """

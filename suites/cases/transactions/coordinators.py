@@ -77,7 +77,7 @@ def transactions_stay_whole_when_a_leader_dies():
 
 @case("transactions/frozen-coordinator", guarantees=["txn-001", "txn-002"], needs=["pause"], detects=["M15b"])
 def transactions_stay_whole_when_the_coordinator_freezes():
-    """Transactions MUST stay whole when their coordinator freezes for seconds and then acts on what it knew before."""
+    """Transactions MUST stay whole when their coordinator is paused for seconds and then acts on its old state."""
     return Trial(
         workload=Transactions(producers=3, partitions=3),
         schedule=Windows(

@@ -47,7 +47,7 @@ def each_input_is_copied_once_though_the_coordinator_dies():
 def each_input_is_copied_once_though_a_leader_freezes():
     """Inputs that are consumed, copied and committed in transactions MUST be in the output exactly once.
 
-    The leader of an output partition freezes meanwhile, and wakes up with what it had not yet written.
+    The leader of an output partition is paused meanwhile, and resumes with what it had not yet written.
     """
     return Trial(
         workload=Copies(copiers=2, partitions=3),

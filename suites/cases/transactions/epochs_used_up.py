@@ -12,11 +12,11 @@ from brokertrial.suites.probe import COMMITTED
     detects=["C12", "C13"],
 )
 def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
-    """InitProducerId MUST give one epoch after the other up to 32766; then the transactional id MUST go on with another
-    producer id, whose epochs begin anew, however it comes there: asked from nothing, from the last epoch (and again,
-    with the same answer), past a transaction that is committed in the last epoch, or past one that is fenced in it.
-    What was written in the last epoch MUST be decided as it was ended, and the old id MUST be good for nothing any
-    more.
+    """InitProducerId MUST return one epoch after the other up to 32766; then the transactional id MUST go on with
+    another producer id, whose epochs begin anew, however it gets there: asked without an id, from the last epoch
+    (repeated with the same answer), past a transaction that is committed in the last epoch, or past one that is fenced
+    in it. What was written in the last epoch MUST be decided as it was ended, and the old id MUST be refused from then
+    on.
     """
     producer = wire.producer(transactional_id)
     first = producer.id

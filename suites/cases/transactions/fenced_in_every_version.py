@@ -1,4 +1,4 @@
-"""A producer of an earlier epoch, in every version that it may speak: each has its own word for it (KIP-588)."""
+"""A producer of an earlier epoch, in every version: each has its own error code for it (KIP-588)."""
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
@@ -16,9 +16,9 @@ NEWEST = {"AddPartitionsToTxn": 3, "AddOffsetsToTxn": 4, "EndTxn": 4}
     detects=["S08"],
 )
 def a_producer_of_before_is_fenced_in_every_version(wire, topic, group, transactional_id):
-    """What a producer asks in an epoch that is over MUST be refused in every version: as INVALID_PRODUCER_EPOCH (47)
-    where the version is older than PRODUCER_FENCED (90), and as that from then on. Nothing of it is done: the
-    transaction of the producer that has taken its place stays as it is.
+    """A request of a producer in an epoch that is over MUST be refused in every version: with INVALID_PRODUCER_EPOCH
+    (47) where the version is older than PRODUCER_FENCED (90), and with that from then on. It has no effect: the
+    transaction of the producer that has replaced it stays as it is.
     """
     old = wire.producer(transactional_id)
     new = wire.producer(transactional_id)

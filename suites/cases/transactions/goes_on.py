@@ -1,4 +1,4 @@
-"""Producers that go on after their transactions were aborted for their time (KIP-360, KIP-890).
+"""Producers that go on after their transactions were aborted for their timeout (KIP-360, KIP-890).
 
 Before transaction.version 2 a coordinator that ends a transaction for its time keeps no earlier epoch
 (TransactionMetadata.prepareFenceProducerEpoch): whoever comes with it is fenced.
@@ -23,8 +23,8 @@ FENCED = {3: errors.INVALID_PRODUCER_EPOCH, 4: errors.PRODUCER_FENCED, 5: errors
 )
 def a_producer_that_was_too_slow_may_go_on(wire, topic, rng):
     """A producer whose transaction was aborted because it was open for too long MUST get a newer epoch of its id when
-    it names its id and the epoch that it had, the same again when it asks again, and its next transaction MUST count;
-    whoever names an older epoch or another id MUST be refused (90, in version 3 of the request 47).
+    it sends its id and its last epoch, the same again when it repeats that, and its next transaction MUST count; an
+    older epoch or another id MUST be refused (90, in version 3 of the request 47).
 
     Three producers, one after the other in one partition, three times; some begin anew instead.
     """

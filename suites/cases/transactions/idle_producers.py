@@ -32,11 +32,11 @@ KINDS = ("idle", "young", "came back", "went back", "open", "ended", "early")
 )
 def what_is_idle_is_forgotten_and_nothing_else(wire, topic_of, rng):
     """With producer.id.expiration.ms shortened while the brokers run, every partition MUST forget the producers whose
-    newest record or marker is older, whatever they sent before, and MUST know all others as before: who came back,
-    and whoever has a transaction open, however old it is, whose abort no committed reader may miss. What is
-    forgotten may begin anew at any sequence; once the setting is put back nothing is forgotten any more.
+    newest record or marker is older, whatever they sent before, and MUST know all others as before: those that came
+    back, and those with an open transaction, however old it is, whose abort no committed reader may miss. A forgotten
+    producer may begin anew at any sequence; once the setting is restored no producer is forgotten any more.
 
-    What is old says the time of the records: nothing has to be waited for but the check itself.
+    The age is that of the records' timestamps: nothing has to be waited for but the check itself.
     """
     _follow(wire, topic_of, rng)
 

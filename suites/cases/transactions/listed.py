@@ -80,7 +80,7 @@ def a_duration_lists_what_is_open_for_longer(wire, topic, transactional_id):
 )
 def a_pattern_lists_the_ids_that_it_matches(wire):
     """ListTransactions with a pattern MUST list the transactional ids that it matches as a whole, all where it is empty
-    or null, and MUST refuse what is no pattern (128, KIP-1152).
+    or null, and MUST refuse an invalid pattern (128, KIP-1152).
     """
     one, two, three = (wire.producer(wire.name(name)) for name in "abc")
     names = {producer: producer.transactional_id for producer in (one, two, three)}

@@ -13,8 +13,8 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
     detects=["M15a", "M15b"],
 )
 def a_marker_takes_one_offset_and_says_how_it_ended(wire, topic, transactional_id):
-    """Each end of a transaction MUST put one marker into the log, which takes one offset, says COMMIT or ABORT for
-    the producer, counts for the end of the log and is not a record for readers.
+    """Each end of a transaction MUST write one marker to the log, which takes one offset, holds COMMIT or ABORT for the
+    producer, counts for the end of the log and is not a record for readers.
     """
     producer = wire.producer(transactional_id)
     producer.send(topic, "a", "b").must_be_at(0)

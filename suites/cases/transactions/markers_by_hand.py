@@ -1,4 +1,5 @@
-"""Markers that somebody writes who was a coordinator once: which a partition takes, and what it knows after them."""
+"""Markers written by a client in the place of a coordinator: which a partition accepts, and what it knows after them.
+"""
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED

@@ -121,8 +121,8 @@ def an_offset_deleted_under_a_transaction_may_be_staged_again(wire, topic_of, gr
     detects=["M23"],
 )
 def offsets_of_a_generation_that_is_over_are_refused(wire, topic, group, transactional_id):
-    """TxnOffsetCommit of a member in the generation before MUST be refused (22), of one that has left with 25, and
-    nothing of it MUST be in force after the commit; without a member it MUST be taken, whoever is in the group.
+    """TxnOffsetCommit of a member in the generation before MUST be refused (22), of one that has left with 25, and none
+    of it MUST be in force after the commit; without a member id it MUST be accepted, whichever members the group has.
     """
     stays, goes = wire.member(group, "stays"), wire.member(group, "goes")
     rebalance(stays, goes)

@@ -1,4 +1,4 @@
-"""Each refusal of a transactional request, in each version that a client may speak: with the code that it knows."""
+"""Each refusal of a transactional request, in each version, with a code that the version has."""
 
 from typing import NamedTuple
 
@@ -44,11 +44,12 @@ class AskedAs(NamedTuple):
     detects=["T03", "T04"],
 )
 def each_refusal_has_the_code_of_its_version(wire, topic_of, group, rng):
-    """What is refused to a transactional producer MUST be refused in every version that it may speak, with a code that
-    this version knows: an epoch that is over or yet to come (47, or 90 since it is known), another's producer id or an
-    unknown transactional id (49), an empty one (42), a partition or a group that was not added (48, or 120 since it is
-    known), a timeout that is too long or none (50), half of an identity (42), an empty group (24), a partition that
-    there is not (3), metadata that is too long (12), an end of nothing (48). What was open stays as it was.
+    """A transactional producer's request that is refused MUST be refused in every version, with a code that this
+    version has: an epoch that is over or yet to come (47, or 90 in versions that have it), another's producer id or an
+    unknown transactional id (49), an empty one (42), a partition or a group that was not added (48, or 120 in versions
+    that have it), a timeout that is too long or not positive (50), half of an identity (42), an empty group (24), a
+    partition that does not exist (3), metadata that is too long (12), an end without a transaction (48). What was open
+    stays as it was.
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")

@@ -95,10 +95,10 @@ def of_a_plain_and_a_transactional_commit_the_later_in_the_log_wins(wire, topic_
     detects=["M40f", "N01"],
 )
 def a_topic_may_be_deleted_under_an_open_transaction(wire, topic_of, transactional_id):
-    """When a topic with an open transaction is deleted, the transaction SHOULD end for the topics that are left, and a
-    topic that is made again under that name SHOULD know nothing of it.
+    """When a topic with an open transaction is deleted, the transaction SHOULD end for the remaining topics, and a
+    topic that is created again under that name SHOULD know nothing of it.
 
-    Two topics are deleted, and one of them is made again before the transaction ends.
+    Two topics are deleted, and one of them is created again before the transaction ends.
     """
     kept, gone, left = (topic_of(what=what) for what in ("kept", "gone", "left"))
     producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)

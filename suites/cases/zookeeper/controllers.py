@@ -93,8 +93,9 @@ def each_election_has_the_next_epoch(wire, nodes, zookeeper):
     detects=[ANOTHER],
 )
 def a_deposed_controller_changes_nothing(wire, topic_of, nodes, zookeeper):
-    """A controller that stood still until another was elected MUST NOT write partition states any more: their
-    controller epoch MUST NOT fall, and /controller MUST NOT become its own again by itself."""
+    """A controller that was paused until another was elected MUST NOT write partition states any more: their controller
+    epoch MUST NOT fall, and /controller MUST NOT become its own again without an election.
+    """
     topic = topic_of(partitions=6, replicas=3)
     deposed = elected(wire, zookeeper)
     node = deposed.fields["brokerid"]
