@@ -18,11 +18,11 @@ SETTING = "retention.ms"
     detects=["W15"],
 )
 def each_of_dozens_has_its_own_fate(wire, rng):
-    """A CreateTopics of dozens of topics MUST answer each once and make all that are good; the others MUST be refused
+    """A CreateTopics of dozens of topics MUST answer each once and create all valid ones; the others MUST be refused
     with their own code (17). Metadata, DescribeConfigs and DeleteTopics of as many MUST answer each once too. Topics
-    that are only tried (validate_only) MUST NOT be made.
+    that are only validated (validate_only) MUST NOT be created.
 
-    60 good names and eight bad ones, in a drawn order: tried, made, described and deleted.
+    60 good names and eight bad ones, in a drawn order: validated, created, described and deleted.
     """
     good = [wire.name(f"t{number}") for number in range(COUNT)]
     bad = [f"{wire.name('bad')} {number}" for number in range(BAD)]

@@ -76,8 +76,9 @@ def changes_beyond_the_quota_are_refused(wire):
     detects=[edit_answer("throttle_time_ms", set=0, api="Produce")],
 )
 def bytes_beyond_the_quota_are_throttled(wire, topic):
-    """What a client sends beyond its producer_byte_rate MUST be taken and answered at once, with the time for which
-    its connection rests then; what comes on it meanwhile MUST be answered after that. Others MUST NOT be throttled.
+    """What a client sends beyond its producer_byte_rate MUST be accepted and answered at once, with the time for which
+    its connection is muted then; requests on it in that time MUST be answered after it. Other clients MUST NOT be
+    throttled.
     """
     client, other = wire.name("client"), wire.name("other")
     node, value = wire.leader(topic), b"v" * SIZE

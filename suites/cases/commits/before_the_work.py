@@ -16,8 +16,8 @@ LEAST = "group.min.session.timeout.ms"
     detects=["M23", edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
 )
 def who_commits_first_is_given_nothing_twice(wire, topic, group):
-    """Where a consumer commits before it works and crashes, who is given its partition MUST go on behind the commit:
-    nothing is delivered twice. The late commit of the one that crashed MUST be refused (25) and move nothing.
+    """Where a consumer commits before it works and crashes, the next owner of its partition MUST go on after the
+    commit: nothing is delivered twice. The late commit of the one that crashed MUST be refused (25) and change nothing.
 
     It committed all six records before it worked on any. Its successor gets what is written afterwards, and no other.
     """

@@ -17,8 +17,8 @@ TOGETHER = ((8, 48), (4, 170))  # how many at once, and of how many partitions: 
     detects=["K17", "K19"],
 )
 def large_commits_are_taken_whole(wire, topic_of, group, rng):
-    """A commit of many partitions with as much metadata as is allowed MUST be taken, alone and together with others of
-    its group, and each partition MUST have the offset and the metadata of one of those that came together.
+    """A commit of many partitions with as much metadata as is allowed MUST be accepted, alone and together with others
+    of its group, and each partition MUST have the offset and the metadata of one of the simultaneous commits.
 
     Of 2, 12 and 48 partitions, then eight of 48 at once and four of 170; nothing of the metadata can be compressed by
     much.

@@ -30,7 +30,7 @@ def a_lower_offset_is_stored(wire, topic, group):
     detects=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
 )
 def commits_are_taken_until_the_new_generation_is_there(wire, topic, group):
-    """A member's commit SHOULD be taken while the others are awaited to join again, and refused with
+    """A member's commit SHOULD be accepted while the others are awaited to join again, and refused with
     REBALANCE_IN_PROGRESS (27) between the new generation and its assignment.
     """
     member, comes = wire.member(group, "member"), wire.member(group, "comes")
@@ -60,7 +60,7 @@ def commits_are_taken_until_the_new_generation_is_there(wire, topic, group):
     detects=[edit_answer("topics[].partitions[].error_code", set=0, api="OffsetCommit")],
 )
 def a_commit_from_outside_needs_a_group_without_members(wire, topic, group):
-    """A commit without member and generation MUST be taken for a group that has no members, and refused with
+    """A commit without member and generation MUST be accepted for a group that has no members, and refused with
     UNKNOWN_MEMBER_ID (25) for one that has, whose offsets stay as they are.
     """
     wire.commit(group, topic, offset=5).must_succeed()

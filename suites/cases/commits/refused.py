@@ -12,8 +12,8 @@ TAKEN = edit_answer("topics[].partitions[].error_code", set=0, api=("OffsetCommi
 
 @case("commits/no-such-partition", guarantee="cmt-009", apis=COMMITS, detects=[TAKEN])
 def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
-    """A commit for a partition or a topic that does not exist MUST be refused for that partition (3), and the others
-    of the request MUST be taken.
+    """A commit for a partition or a topic that does not exist MUST be refused for that partition (3), and the others of
+    the request MUST be accepted.
     """
     absent, beyond = wire.name("absent"), len(wire.known_partitions(topic))
     answer = wire.commit_all(group, {(topic, 0): 5, (topic, beyond): 6, (absent, 0): 7})
@@ -28,7 +28,7 @@ def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
 
 @case("commits/metadata-limit", guarantee="cmt-010", apis=COMMITS, detects=[TAKEN])
 def metadata_beyond_the_limit_is_refused(wire, topic, group):
-    """Metadata of offset.metadata.max.bytes SHOULD be taken and more SHOULD be refused (12), changing nothing."""
+    """Metadata of offset.metadata.max.bytes SHOULD be accepted and more SHOULD be refused (12), changing nothing."""
     limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
     wire.commit(group, topic, offset=1, metadata="x" * limit).must_succeed()
     wire.commit(group, topic, offset=2, metadata="x" * (limit + 1)).must_be_refused(errors.OFFSET_METADATA_TOO_LARGE)

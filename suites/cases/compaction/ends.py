@@ -28,8 +28,8 @@ ALONE = {"min.insync.replicas": "1"}
     detects=["K28"],
 )
 def a_new_replica_comes_to_the_end(wire, nodes, rng):
-    """However much of the end of a log has been cleaned away, whoever reads it MUST come to its end, a replica that is
-    placed anew MUST come to the same end and be in sync, and no offset MUST be given twice once it leads.
+    """However much of the end of a log has been cleaned away, every reader MUST reach its end, a new replica MUST reach
+    the same end and be in sync, and no offset MUST be given twice once it leads.
 
     Three rounds: null values come last, then nothing new, then one or the other, or values. One more record begins a
     segment, at the leader alone, whose log is cleaned and which is killed then: it loses that record to the next

@@ -18,8 +18,9 @@ ROUNDS = 3
     detects=["Z13", "L10"],
 )
 def a_marker_outlives_its_transaction(wire, topic_of, transactional_id):
-    """The marker of a transaction of which cleaning has left nothing MUST stay for delete.retention.ms, and MUST then
-    go: who read the records of an aborted transaction before they went would take the producer's next for aborted too.
+    """The marker of a transaction whose records were all cleaned away MUST stay for delete.retention.ms, and MUST then
+    be removed: a reader that has read records of an aborted transaction before would otherwise take the producer's next
+    ones for aborted too.
 
     One transaction that is committed and then overwritten, one that is aborted and one that is left, on a topic that
     keeps what is deleted for eight seconds and on one that keeps it for a day. New records bring the cleaner about.

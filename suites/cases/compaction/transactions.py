@@ -50,9 +50,9 @@ def aborted_records_stay_gone_and_take_nothing_with_them(wire, topic_of, transac
     detects=["M11a"],
 )
 def a_producers_sequence_outlives_its_records(wire, nodes, topic_of):
-    """A producer whose records were all cleaned away MUST be known by its sequence still, after a crash too.
+    """A producer whose records were all cleaned away MUST still be known by its sequence, after a crash too.
 
-    A gap is refused, and what comes next is taken.
+    A gap is refused, and the next sequence is accepted.
     """
     topic = cleanable(wire, topic_of)
     start = wire.now_ms() - 12 * HOUR_MS

@@ -103,7 +103,7 @@ def a_session_tells_that_its_position_is_gone(wire, topic_of):
 )
 def sessions_know_nothing_of_each_other(wire, topic_of):
     """Sessions of several readers MUST have ids of their own, and each its own positions, partitions and turn; the end
-    of one MUST leave the others as they are, and who opens a new one in place of an old MUST find that one closed.
+    of one MUST leave the others as they are, and a session that is replaced by a new one MUST be closed.
     """
     topic = topic_of(partitions=3 * len(wire.nodes))
     places = [(topic, partition) for partition in wire.led_together(topic, 3)]

@@ -14,10 +14,10 @@ LEAST, SLOWEST_MS = "group.min.session.timeout.ms", 6_000
     detects=["M25"],
 )
 def a_member_that_does_not_come_back_is_expelled_after_a_crash(wire, group, nodes):
-    """After its coordinator crashed, a group MUST expel a member that is silent for its session timeout: the
-    partitions of those who are gone must not stay with them.
+    """After its coordinator crashed, a group MUST expel a member that is silent for its session timeout: the partitions
+    of members that are gone must not stay with them.
 
-    Nobody else joins: it is the coordinator's own clock that has to see to it.
+    No other member joins: the coordinator's own timer has to expel it.
     """
     session_ms = _session_ms(wire)
     member = wire.member(group, session_timeout_ms=session_ms)

@@ -31,10 +31,10 @@ MET = ((STABLE, STABLE, UNFINISHED), (STABLE, NONE_LEFT, UNFINISHED), (STABLE, N
 )
 def every_group_is_as_it_was_written(wire, topic_of, rng, nodes):
     """A group whose coordinator was stopped, was killed or moved MUST be as it was when it was last written: its
-    generation, protocol and leader, each member with what it brought and was given, its client and its instance; an
+    generation, protocol and leader, each member with its metadata, its assignment, its client and its instance; an
     empty one keeps its generation, a deleted one stays deleted, and each has its offsets. Members MUST go on as they
-    are and need not join again; who left, was replaced or was not written yet is refused; and what comes next MUST be
-    answered as the group is.
+    are without joining again; a member that left, was replaced or was not written yet is refused; and later requests
+    MUST be answered according to that state.
 
     Three groups of up to five members, 90 drawn steps; their coordinators are stopped, killed and stopped again. A
     rebalance that is not finished is lost with its coordinator: the group is as it was before it.

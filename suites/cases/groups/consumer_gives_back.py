@@ -15,9 +15,9 @@ TIMEOUT_MS = 5_000
     detects=["D15", "D16"],
 )
 def who_gave_back_in_time_stays(wire, topic_of, group):
-    """A member that must give up partitions MUST be taken to hold them until it says that it holds none: neither one
-    that it still names, nor a heartbeat that does not say what it holds, gives one to another; and once it has
-    given them back within its rebalance timeout it MUST stay in the group when that is over.
+    """A member that must revoke partitions MUST be treated as their owner until it reports that it holds none: neither
+    a heartbeat that still names one, nor one that does not report what it holds, gives one to another; and once it has
+    revoked them within its rebalance timeout it MUST stay in the group when that is over.
     """
     topic = topic_of(partitions=4)
     one, two = (ConsumerGroupMember(wire, group, topic, timeout_ms=TIMEOUT_MS) for _ in range(2))

@@ -141,8 +141,8 @@ def a_group_without_members_may_change_its_protocol(wire, topic_of, group):
     detects=["M24e", "M24f"],
 )
 def nothing_of_a_consumer_group_passes_to_the_next(wire, topic_of, group):
-    """Of a KIP-848 group that was deleted nothing MUST pass to the next of its name: neither offsets nor members, and
-    who was in the one before is refused (25) with whatever it asks.
+    """Nothing of a KIP-848 group that was deleted MUST pass to the next of its name: neither offsets nor members, and
+    each request of a former member is refused (25).
     """
     topic, before = topic_of(partitions=2), []  # type: ignore[var-annotated]
     for life in range(3):

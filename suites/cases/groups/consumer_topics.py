@@ -83,8 +83,8 @@ def a_member_that_changes_its_topics_is_given_those(wire, topic_of, group):
     detects=["M24f", edit_answer("groups[].error_code", set=0, api="OffsetFetch")],
 )
 def offsets_are_told_to_members_as_they_are(wire, topic, group):
-    """OffsetFetch that names a member MUST be refused for the whole group with its epoch wrong (113) or the member
-    unknown (25), MUST be answered with its epoch right, and to who names none.
+    """OffsetFetch that names a member MUST be refused for the whole group where its epoch is wrong (113) or the member
+    unknown (25), and MUST be answered where its epoch is right, and where no member is named.
     """
     member = ConsumerGroupMember(wire, group, topic)
     member.beat()

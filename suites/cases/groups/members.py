@@ -16,8 +16,8 @@ OPAQUE = {"protocol_type": "opaque", "protocols": [("p", b"a subscription")]}
     detects=[edit_answer("member_id", set="same", api="JoinGroup")],
 )
 def a_member_without_an_id_is_given_one_first(wire, group):
-    """JoinGroup v4 and later without a member id MUST be answered MEMBER_ID_REQUIRED (79) with an id of its own, and
-    with that id the member MUST be taken in.
+    """JoinGroup v4 and later without a member id MUST be refused with MEMBER_ID_REQUIRED (79) and an id of its own, and
+    with that id the member MUST be accepted.
     """
     given, joined = _given_and_joined(wire, group)
     if joined.error == errors.UNKNOWN_MEMBER_ID:

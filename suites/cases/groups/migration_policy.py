@@ -83,9 +83,9 @@ class OldMember:
 )
 def members_of_both_protocols_meet_as_the_policy_says(wire, topic_of, rng, nodes):
     """Where group.consumer.migration.policy allows it, classic members and those of KIP-848 MUST share a group, each
-    partition with one owner; when the last of one kind leaves, the group is of the other kind if the policy allows
-    that. Where it does not, who is of the other protocol MUST be refused and the group MUST go on as it was. An empty
-    group may change in any case. Who takes over an instance id brings a subscription of its own.
+    partition with one owner; when the last of one kind leaves, the group changes to the other kind if the policy allows
+    that. Where it does not, members of the other protocol MUST be refused and the group MUST go on as it was. An empty
+    group may change in any case. A member that takes over an instance id has a subscription of its own.
 
     The policy of the brokers, `disabled`, and one that allows one way.
     """

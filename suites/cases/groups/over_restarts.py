@@ -20,9 +20,9 @@ OPAQUE = {"protocol_type": "opaque", "session_timeout_ms": LONG_MS, "rebalance_t
     detects=["S13", "P44", "P43"],
 )
 def static_members_outlive_their_coordinator(wire, nodes, group):
-    """A generation with static and dynamic members MUST be there after its coordinator was stopped, and after it was
-    killed: each heartbeat is taken, each has its assignment, an instance that returns gets its own back in the same
-    generation, its old id is fenced (82), and the group is described as before.
+    """A generation with static and dynamic members MUST be kept after its coordinator was stopped, and after it was
+    killed: each heartbeat is accepted, each member has its assignment, an instance that returns gets its own back in
+    the same generation, its old id is fenced (82), and the group is described as before.
     """
     members = [
         wire.member(group, name, protocols=[("p", name.encode())], **OPAQUE, **static)

@@ -62,8 +62,9 @@ def a_member_without_its_pattern_owns_none_of_its_topics(wire, topic_of, group):
     detects=["W13"],
 )
 def who_comes_by_a_pattern_is_given_a_share(wire, topic_of, group, rng):
-    """A member that joins by a pattern MUST be given its share of a topic that others read by its name or by another
-    pattern, and one that names the topic MUST be given its share of what others match; who is left MUST own all of it.
+    """A member that joins by a pattern MUST be assigned its share of a topic that others read by its name or by another
+    pattern, and one that names the topic MUST be assigned its share of what others match; the last remaining member
+    MUST own all of it.
 
     One topic of six partitions; three members come in a drawn order, and two of them go.
     """

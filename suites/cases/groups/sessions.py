@@ -117,7 +117,7 @@ def a_member_that_does_not_sync_is_left_behind(wire, group):
 )
 def a_session_timeout_out_of_bounds_is_refused(wire, group):
     """A session timeout below group.min.session.timeout.ms or above group.max.session.timeout.ms SHOULD be refused
-    (26), and both bounds themselves SHOULD be taken.
+    (26), and both bounds themselves SHOULD be accepted.
     """
     least, most = wire.setting(LEAST), wire.setting(MOST)
     if least is None or most is None:

@@ -53,7 +53,7 @@ def a_group_is_described_at_each_stage(wire, group):
 )
 def what_a_member_may_ask_at_each_stage(wire, group):
     """SyncGroup MUST be refused (27) while others have not joined again, like a heartbeat; between the new generation
-    and its assignment a heartbeat MUST be taken; and the generation before MUST be refused (22) from then on.
+    and its assignment a heartbeat MUST be accepted; and the generation before MUST be refused (22) from then on.
     """
     one, two = wire.member(group, "one"), wire.member(group, "two")
     rebalance(one)

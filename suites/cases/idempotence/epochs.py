@@ -35,7 +35,8 @@ def a_producer_id_is_never_given_out_twice(wire):
 def a_newer_epoch_begins_at_zero_and_fences_the_older(wire, topic):
     """A newer producer epoch MUST begin at sequence 0, and a batch of an older epoch MUST be refused.
 
-    Epoch 1 at sequence 5 is refused (45); at 0 it is taken; then epoch 0 comes too late (47, or 90 for newer clients).
+    Epoch 1 at sequence 5 is refused (45); at 0 it is accepted; then epoch 0 comes too late (47, or 90 for newer
+    clients).
     """
     producer = wire.producer()
     producer.send(topic, "old")

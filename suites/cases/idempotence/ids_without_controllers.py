@@ -1,4 +1,4 @@
-"""Producer ids while nobody can hand out another block of them: the controllers are away, and brokers live on."""
+"""Producer ids while no new block of them can be allocated: the controllers are away, and brokers stay up."""
 
 from brokertrial.suites.case import case
 from brokertrial.wire import errors
@@ -18,9 +18,9 @@ WITHIN_S, MAY_TAKE_S = 60, 40
     detects=["K50"],
 )
 def who_asks_for_an_id_may_ask_again(wire, nodes, rng):
-    """While two of three nodes are dead, who may be most of the controllers, InitProducerId MUST be answered with an id
-    that nobody had, or refused with a code on which every producer asks again (14, 15, 16); once they are back it MUST
-    give ids that nobody had.
+    """While two of three nodes are dead, which may be most of the controllers, InitProducerId MUST be answered with an
+    id that was never given out before, or refused with a code on which every producer asks again (14, 15, 16); once
+    they are back it MUST return ids that were never given out before.
     """
     left, *dead = rng.sample(list(wire.nodes), 3)
     ids = [_at_last(wire, node) for node in (left, *dead)]

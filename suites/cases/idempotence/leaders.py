@@ -42,7 +42,7 @@ def the_next_leader_knows_a_retry(wire, nodes):
 )
 def a_retry_of_what_was_deleted_is_known(wire, topic):
     """A batch that is sent again after DeleteRecords has removed it MUST NOT be appended again, nor one that leaves a
-    gap; the next sequence MUST be taken.
+    gap; the next sequence MUST be accepted.
     """
     producer = wire.producer()
     sent = [producer.batch(f"{number}", sequence=number) for number in range(6)]

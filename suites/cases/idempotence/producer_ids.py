@@ -11,7 +11,7 @@ from brokertrial.suites.case import case
     detects=["M11d", "N11"],
 )
 def a_crash_brings_no_producer_id_back(wire, nodes):
-    """A producer id MUST NOT be given out a second time, after a crash of the node that gave it out neither.
+    """A producer id MUST NOT be given out a second time, not even after a crash of the node that gave it out.
 
     Two producers of one id would be taken for one, and the batches of one of them for duplicates.
     """

@@ -30,7 +30,8 @@ def the_same_batch_again_is_acknowledged_not_appended(wire, topic):
 
 @case("idempotence/gap-is-refused", guarantee="idem-005", apis={"InitProducerId": 0}, detects=["M12"])
 def a_gap_in_the_sequence_is_refused(wire, topic):
-    """A batch that leaves a gap in the sequence MUST be refused and leave no trace; the missing one MUST be taken."""
+    """A batch that leaves a gap in the sequence MUST be refused and leave no trace; the missing one MUST be accepted.
+    """
     producer = wire.producer()
     producer.send(topic, "a")
 

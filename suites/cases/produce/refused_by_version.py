@@ -32,10 +32,10 @@ APIS = {"Produce": 3, "InitProducerId": 0, "AddPartitionsToTxn": 0, "EndTxn": 0}
     detects=["T03", "L06"],
 )
 def each_refusal_has_the_word_of_its_version(wire, topic_of, rng):
-    """In every version a Produce MUST be refused for what is wrong with it, by the code that this version knows:
-    TRANSACTION_ABORTABLE (120) since v11 and INVALID_TXN_STATE (48) before it for a partition that its transaction does
-    not have, zstd before v7, an unknown topic by name or by id; and records that are wrong are named since v8. Nothing
-    of it is written, and what is good is taken in each version.
+    """In every version an invalid Produce MUST be refused with the code of that version: TRANSACTION_ABORTABLE (120)
+    since v11 and INVALID_TXN_STATE (48) before it for a partition that its transaction does not have, zstd before v7,
+    an unknown topic by name or by id; and invalid records are named since v8. Nothing of it is written, and valid
+    batches are accepted in each version.
 
     In a drawn order: batches that are broken, too large, without a key, out of time; sequences and epochs that are not
     next; transactional ones that are not in order with their coordinator, and a plain one amid a transaction.

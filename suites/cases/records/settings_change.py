@@ -98,8 +98,8 @@ def _dates(wire, topic, times, kind, at):
     detects=["M40a"],
 )
 def limits_hold_for_what_comes_after_them(wire, topic):
-    """When a topic's limits on time and size become narrower, what is there MUST stay readable and what comes MUST be
-    held to them; when they go, it MUST be taken again.
+    """When a topic's limits on time and size become narrower, existing records MUST stay readable and new ones MUST be
+    checked against them; when the limits are removed, such records MUST be accepted again.
     """
     old, hour = wire.now_ms() - 5 * 3_600_000, 3_600_000
     wire.produce(topic, batch(at=[old])).must_be_at(0)

@@ -17,10 +17,10 @@ PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUG
 
 @case("replication/seen-when-replicated", guarantees=["repl-004", "fetch-001"], needs=NEEDS, detects=["M04", "Z21"])
 def what_followers_lack_is_not_given_out(wire, nodes):
-    """A record MUST NOT be given to consumers before all in-sync replicas have it, and who waits for it there MUST get
-    no error; behind the end of the log the offset is out of range (1).
+    """A record MUST NOT be returned to consumers before all in-sync replicas have it, and a consumer that waits for it
+    there MUST get no error; behind the end of the log the offset is out of range (1).
 
-    Both followers are frozen, and two records are written with acks=1.
+    Both followers are paused, and two records are written with acks=1.
     """
     topic = replicated(wire)
     all_in_sync(wire, topic)

@@ -17,11 +17,11 @@ STAYS_S = 2
     detects=["K20"],
 )
 def a_replica_goes_when_those_that_stay_are_in_sync(wire, nodes, rng):
-    """A partition that is to be held by fewer nodes, of which one is dead, MUST be held by the node that is to go, in
-    sync, and be listed as on the move, until the dead one is back and in sync: no copy is given up before. Then it MUST
-    be held by those that were asked for, with every record.
+    """A partition that is reassigned to fewer nodes, of which one is dead, MUST be held by the node that is to be
+    removed, in sync, and be listed as being reassigned, until the dead one is back and in sync: no replica is removed
+    before. Then it MUST be held by the requested replicas, with every record.
 
-    Three partitions: the dead node is first, second or last, and who leads stays or goes.
+    Three partitions: the dead node is first, second or last, and the leader stays or goes.
     """
     go, stay, dead = rng.sample(list(wire.nodes), 3)
     moves = {

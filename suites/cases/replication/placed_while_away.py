@@ -21,11 +21,11 @@ REFUSED = errors.INVALID_REPLICA_ASSIGNMENT
     detects=["X04", "X05", "W19"],
 )
 def only_the_living_lead_and_are_in_sync(wire, nodes, rng):
-    """A partition that is placed while a node is dead, by hand or by the cluster, MUST be on the nodes asked for, led
-    by the first of them that is alive, with all that are alive in sync and no other, and be of use at once; one on
-    dead nodes alone MUST be refused (39). Once the node is back, it MUST be in sync wherever it is a replica.
+    """A partition that is placed while a node is dead, by the client or by the cluster, MUST be on the requested nodes,
+    led by the first live one of them, with all live ones in sync and no other, and be usable at once; one on dead nodes
+    alone MUST be refused (39). Once the node is back, it MUST be in sync wherever it is a replica.
 
-    Several topics in one request, partitions added to what was there before, and topics deleted and made again by their
+    Several topics in one request, partitions added to existing ones, and topics deleted and created again under their
     names: when the node that was away leads them, nothing of the old ones is in them.
     """
     everyone = list(wire.nodes)

@@ -26,10 +26,10 @@ NEW_LEADER = "leader({topic},0)"
 def what_all_replicas_acknowledged_survives_the_leader():
     """A record acknowledged by all in-sync replicas MUST be there, at its offset, under the leader elected next.
 
-    The followers are frozen before the leader dies: what it takes meanwhile it has alone, and must not acknowledge. So
-    many producers send so rarely that few have a request under way at the freeze. The next leader hears three of them
-    first, and gives the same offsets to other records. The former one comes back then, must give up what the new leader
-    does not have, and has time to lead again.
+    The followers are paused before the leader is killed: what it appends meanwhile it has alone, and must not
+    acknowledge. So many producers send so rarely that few have a request under way at the pause. The next leader
+    receives three of them first, and gives the same offsets to other records. The former one comes back then, must give
+    up what the new leader does not have, and has time to lead again.
     """
     return Trial(
         workload=SendAndRead(producers=12, rate=60.0, partitions=3, in_flight=ONE_AT_A_TIME),
@@ -59,9 +59,10 @@ def what_all_replicas_acknowledged_survives_the_leader():
     detects=["M33e"],
 )
 def who_was_left_behind_does_not_lead():
-    """What was acknowledged while one follower was left out MUST be there when the leader dies, whoever leads next.
+    """What was acknowledged while one follower was out of sync MUST be there when the leader dies, whichever replica
+    leads next.
 
-    The follower that is next in line freezes until acks=all goes on without it, and wakes up when the leader is dead.
+    The follower that is next in line is paused until acks=all goes on without it, and resumes when the leader is dead.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),
@@ -135,9 +136,9 @@ def a_rolling_restart_loses_and_doubles_nothing():
 def consumers_do_not_go_back_after_a_fail_over():
     """After a fail-over no listed end MUST be below what was acknowledged, read or listed before (KIP-207).
 
-    A follower learns of a batch being committed with an answer after it, and the slower of two at once. So the second
-    stands still for a moment, and the writer, which sends one at a time, is kept from sending the next; the leader
-    freezes at once, and dies with the second: the first leads, and cannot know the end before another is back.
+    A follower learns that a batch is committed from the answer after it, and the slower of two at once. So the second
+    is paused for a moment, and the writer, which sends one at a time, is kept from sending the next; the leader is
+    paused at once, and is killed with the second: the first leads, and cannot know the end before another is back.
     """
     return Trial(
         workload=SendAndRead(producers=1, partitions=1, readers_=3, askers=3, in_flight=ONE_AT_A_TIME),

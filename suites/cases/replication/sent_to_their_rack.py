@@ -19,11 +19,11 @@ ALONE = {"min.insync.replicas": "1"}
     detects=["K42", "K43"],
 )
 def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
-    """Where brokers have racks and choose replicas by them, the leader MUST send a consumer that names the rack of an
-    in-sync follower there, at once and without records, whether there are any or it would have to wait; it MUST give
-    the records itself to who names another rack or none, and to all while that follower is dead.
+    """Where brokers have racks and select replicas by them, the leader MUST direct a consumer that names the rack of an
+    in-sync follower to it, at once and without records, whether there are any or it would have to wait; it MUST return
+    the records itself to a consumer that names another rack or none, and to all while that follower is dead.
 
-    Asked in drawn versions; when the follower is back, consumers are sent to it again.
+    Asked in drawn versions; when the follower is back, consumers are directed to it again.
     """
     for node in wire.nodes:
         nodes.start_with({RACK: f"rack {node}", SELECTOR: BY_RACK}, only=[node])

@@ -35,8 +35,8 @@ def what_goes_is_the_beginning(wire, topic_of):
 def what_is_not_replicated_is_not_deleted(wire, nodes):
     """Retention MUST NOT pass the high watermark, however old the records behind it are.
 
-    Both followers are frozen while old records are written; those of another topic, which the leader has alone, go
-    meanwhile and show that retention has looked.
+    Both followers are paused while old records are written; those of another topic, which the leader has alone, are
+    deleted meanwhile and show that retention has looked.
     """
     wire.needs_setting(CHECKS, at_most=5_000)
     topic = replicated(wire, **{**DUE, "min.insync.replicas": "2"})

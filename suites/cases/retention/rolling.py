@@ -16,8 +16,8 @@ WITHIN_S = 60
     detects=["M10", edit_answer("responses[].partitions[].records", set="", api="Fetch", skip=2)],
 )
 def nothing_is_lost_where_segments_begin(wire, topic_of):
-    """While segments begin, by size and by time, each batch of several producers MUST be taken once and in order: the
-    offsets are dense, a batch that is sent again is a duplicate, and readers get all of it.
+    """While segments are rolled, by size and by time, each batch of several producers MUST be appended once and in
+    order: the offsets are dense, a batch that is sent again is a duplicate, and readers get all of it.
 
     Four producers, six batches of 200 kB each, an hour apart: a segment holds one mebibyte, or a minute.
     """

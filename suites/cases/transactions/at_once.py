@@ -24,7 +24,7 @@ ENDED = (*FENCED, errors.INVALID_TXN_STATE)
     detects=["M15b"],
 )
 def many_transactions_at_once_are_each_its_own(wire, topic_of, transactional_id, rng):
-    """However many transactional producers send and end at the same moment, each batch MUST be taken, and a
+    """However many transactional producers send and end at the same moment, each batch MUST be accepted, and a
     read_committed consumer MUST read the records of all that committed, in the order of their producer, and no other.
 
     Twelve producers, each on its own connection, six rounds over six partitions, batches of any codec.

@@ -40,7 +40,9 @@ def a_partition_takes_the_markers_that_are_not_over(wire, topic_of, rng):
     detects=["T05"],
 )
 def who_is_deposed_stays_so_over_restarts(wire, topic_of, rng, nodes):
-    """The same MUST hold where leaders are stopped in good order or killed in between: who is deposed stays so."""
+    """WriteTxnMarkers MUST be judged in the same way where leaders are stopped cleanly or killed in between: an older
+    producer epoch (47) and an older coordinator epoch (52) stay refused.
+    """
     acts = {8: nodes.stop_and_start, 16: nodes.crash, 24: nodes.stop_and_start, 32: nodes.crash}
     MarkedLogs(wire, topic_of, rng).follow(40, acts, nodes)
 

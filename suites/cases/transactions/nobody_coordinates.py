@@ -24,9 +24,9 @@ SENT_AGAIN = (*UNVERIFIED, *LEADER_UNSETTLED, errors.REQUEST_TIMED_OUT)
     detects=["K23"],
 )
 def a_batch_that_cannot_be_verified_is_sent_again(wire, nodes, transactional_id):
-    """While the coordinator of a transaction is dead, a Produce up to v11 to a partition that was added MUST be taken,
-    or refused with a code on which every producer sends again, such as 19; once there is another coordinator it MUST be
-    taken, once, and be decided with the transaction.
+    """While the coordinator of a transaction is dead, a Produce up to v11 to a partition that was added MUST be
+    accepted, or refused with a code on which every producer sends again, such as 19; once there is another coordinator
+    it MUST be accepted, once, and be decided with the transaction.
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")

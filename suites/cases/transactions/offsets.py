@@ -77,7 +77,7 @@ def a_transaction_of_offsets_alone_leaks_nothing(wire, topic, group, transaction
 )
 def offsets_of_a_member_that_is_none_are_refused(wire, topic, group, transactional_id):
     """TxnOffsetCommit MUST be refused for an old generation (22), for a member that the group does not have (25) and
-    for an instance that another member holds (82); for the member itself it MUST be taken.
+    for an instance that another member holds (82); for the member itself it MUST be accepted.
     """
     member = wire.member(group, instance_id="i-1")
     member.join().must_succeed()
@@ -120,8 +120,8 @@ def offsets_of_a_fenced_producer_are_refused(wire, topic_of, group, transactiona
 
 @case("transactions/offsets-of-no-partition", guarantees=["txn-015", "cmt-009"], apis=OFFSETS, detects=[TAKEN])
 def the_offset_of_a_partition_that_is_not_there_is_refused_alone(wire, topic, group, transactional_id):
-    """TxnOffsetCommit of a partition that does not exist MUST be refused for that partition (3), and the others of
-    the request MUST be taken.
+    """TxnOffsetCommit of a partition that does not exist MUST be refused for that partition (3), and the others of the
+    request MUST be accepted.
     """
     producer = wire.producer(transactional_id)
     answer = producer.send_offsets(group, {(topic, 0): 5, (topic, 9): 5})

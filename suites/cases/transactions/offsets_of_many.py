@@ -153,8 +153,9 @@ def offsets_of_a_generation_that_is_over_are_refused(wire, topic, group, transac
     detects=["M24f", edit_answer("topics[].partitions[].error_code", set=0, api="TxnOffsetCommit")],
 )
 def offsets_of_a_consumer_in_a_wrong_epoch_are_refused(wire, topic, group, transactional_id):
-    """TxnOffsetCommit of a KIP-848 member MUST be taken in its member epoch and refused in one that never was (22, or
-    113), and of a member that the group does not have with 25; only the one that was taken MUST come into force.
+    """TxnOffsetCommit of a KIP-848 member MUST be accepted in its member epoch and refused in one that never existed
+    (22, or 113), and refused with 25 for a member that the group does not have; only the accepted one MUST come into
+    force.
     """
     member = ConsumerGroupMember(wire, group, topic)
     member.beat()

@@ -34,7 +34,7 @@ def a_transaction_past_its_timeout_is_aborted(wire, topic, transactional_id):
 )
 def a_timeout_beyond_the_maximum_is_refused(wire, transactional_id):
     """A transaction timeout above transaction.max.timeout.ms, or not above 0, MUST be refused (50), and a refused
-    request MUST NOT use up an epoch; the maximum itself MUST be taken.
+    request MUST NOT use up an epoch; the maximum itself MUST be accepted.
     """
     most = int(wire.setting("transaction.max.timeout.ms") or DEFAULT_MAX_MS)
     first = wire.init_producer_id(transactional_id, timeout_ms=most).must_succeed()

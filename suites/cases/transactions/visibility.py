@@ -16,8 +16,8 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
     detects=["M17", "M18a"],
 )
 def a_transaction_becomes_visible_as_a_whole(wire, topic_of, transactional_id):
-    """Records of a transaction MUST be invisible to read_committed until it commits, on every partition, also to the
-    one who wrote them; after the commit all of them MUST be visible.
+    """Records of a transaction MUST be invisible to read_committed readers until it commits, on every partition, also
+    to its own writer; after the commit all of them MUST be visible.
     """
     topic = topic_of(partitions=3)
     producer = wire.producer(transactional_id)
