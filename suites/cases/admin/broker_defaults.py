@@ -20,9 +20,9 @@ ALL = ""
     detects=["Q10", edit_answer("results[].configs[].config_source", set=5, api="DescribeConfigs")],
 )
 def topics_without_a_setting_follow_the_brokers(wire):
-    """A setting that is changed for all brokers MUST come into force for topics that are there already and have none of
-    their own, and MUST NOT for those that have; when it is deleted the default is in force again. DescribeConfigs says
-    where each value comes from.
+    """A setting that is changed for all brokers MUST come into force for existing topics that have no value of their
+    own, and MUST NOT for those that have; when it is deleted the default is in force again. DescribeConfigs returns the
+    source of each value.
     """
     follows, keeps = wire.name("follows"), wire.name("keeps")
     wire.create_topic(follows).must_succeed()

@@ -72,7 +72,10 @@ def the_nearest_setting_is_in_force(wire, topic_of, rng):
     detects=["T10"],
 )
 def the_nearest_setting_is_in_force_after_restarts(wire, topic_of, rng, nodes):
-    """The same MUST hold where nodes are stopped in good order and killed in between."""
+    """A topic's own setting MUST take precedence over that of its broker, that over the one of all brokers, and that
+    over what the broker was started with, also where nodes are stopped cleanly and killed in between; DescribeConfigs
+    MUST report it so.
+    """
     with_all_put_back(wire, topic_of, rng, 20, {6: nodes.stop_and_start, 13: nodes.crash})
 
 

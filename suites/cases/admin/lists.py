@@ -22,9 +22,9 @@ LONGEST = 32_767
     detects=["K33", "Z05", "Z06", "Z07"],
 )
 def a_list_is_what_was_added_and_not_taken_away(wire, topic, rng):
-    """APPEND MUST add to a list, at its end, what it does not hold, and SUBTRACT MUST take away what it names and no
-    more; what is there already, or is not there, MUST be passed over. A request of which one item is no value MUST be
-    refused with INVALID_CONFIG and change nothing, as MUST one that only checks.
+    """APPEND MUST add to the end of a list what it does not hold, and SUBTRACT MUST remove what it names and no more;
+    an item that is there already, or is not there, MUST be skipped. A request with one invalid item MUST be refused
+    with INVALID_CONFIG (40) and change nothing, and one that only validates MUST change nothing.
 
     Two lists of a topic, up to a dozen items, 50 drawn requests.
     """

@@ -65,8 +65,9 @@ def each_row_has_its_own_fate(wire, rng):
     detects=["A04"],
 )
 def what_was_done_stays_done(wire, rng, nodes):
-    """The same MUST hold where the nodes are stopped in good order or killed in between: topics, partitions, nodes,
-    settings and records are as they were made, and what was deleted or refused is not there.
+    """Each topic that one admin request names MUST be judged separately, also where the nodes are stopped cleanly or
+    killed in between: topics, partitions, nodes, settings and records stay as they were created, and what was deleted
+    or refused does not exist.
     """
     topics = FollowedTopics(wire, rng)
     acts = {8: nodes.stop_and_start, 16: nodes.crash, 24: rng.choice((nodes.stop_and_start, nodes.crash))}

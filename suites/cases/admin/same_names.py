@@ -19,8 +19,8 @@ STEPS = ("all", "one", "topic", "refused", "all_deleted", "one_deleted", "restar
     detects=["K36"],
 )
 def what_is_set_changes_no_list_of_settings(wire, topic_of, nodes, rng):
-    """DescribeConfigs of a broker or a topic MUST list the same settings, in every version and at every node, whatever
-    of them was set and deleted before, for one broker, for all or for the topic, and after restarts.
+    """DescribeConfigs of a broker or a topic MUST list the same settings, in every version and at every node, whichever
+    of them were set and deleted before, for one broker, for all or for the topic, and after restarts.
 
     Seven steps in a drawn order.
     """

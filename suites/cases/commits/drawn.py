@@ -21,8 +21,8 @@ NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
 )
 def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
     """Whatever is committed, deleted, staged, committed or aborted in transactions, in whatever order, each group MUST
-    have exactly the offsets, leader epochs and metadata that are in force, in each version and in an answer that names
-    all and in one that names some, of one group and of both; where stable offsets alone are asked for, what a
+    have exactly the offsets, leader epochs and metadata that are in force, in each version, in an answer for all
+    partitions and in one for some, of one group and of both. Where only stable offsets are asked for, what a
     transaction may still change MUST be refused (88), whichever way it is asked for, and nothing else.
 
     Two groups, three partitions, two producers; 100 drawn steps.
@@ -176,8 +176,8 @@ def _by_topic(places):
     detects=["M23", "N03"],
 )
 def nothing_of_a_group_passes_to_the_next_of_its_name(wire, topic_of, group):
-    """Of a deleted group nothing MUST pass to the next of its name: neither offsets nor members; and the commits of
-    those that were in it are refused (25) whether the new one is without members or has others.
+    """Nothing of a deleted group MUST pass to the next of its name: neither offsets nor members; and the commits of its
+    former members are refused (25) whether the new one is without members or has others.
     """
     topic, other = topic_of(), topic_of(what="other")
     before = []  # type: ignore[var-annotated]

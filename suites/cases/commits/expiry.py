@@ -37,10 +37,10 @@ AWAY_MS, EARLY_MS = 30_000, 45_000
     detects=["V60", "V61", "V63", "W17", "Z15"],
 )
 def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng, nodes):
-    """An offset that a client committed for a time (OffsetCommit v2 to v4) MUST be gone some time after it, over a
+    """An offset that a client committed for a time (OffsetCommit v2 to v4) MUST be removed some time after it, over a
     restart too, and not before it, nor while a member of its group is subscribed to its topic or its group rebalances.
-    A group MUST stay as long as it has a member, an offset or one that a transaction has staged, and go when it has
-    none.
+    A group MUST stay as long as it has a member, an offset or one that a transaction has staged, and be removed when it
+    has none.
 
     Groups without members, of classic members, of another type and of KIP-848 members; all drawn, in six rounds.
     """
@@ -151,8 +151,8 @@ def what_a_transaction_may_replace_stays_until_it_ends(wire, topic_of, rng, node
 )
 def offsets_are_as_old_as_their_group_is_empty(wire, topic_of, rng, nodes):
     """With offsets.retention.minutes=1 an offset MUST be kept for a minute after its commit, or, where its group had
-    members, for a minute after the last of them went, also where its coordinator was stopped and started since, and
-    MUST be gone some time after it. What members are subscribed to stays.
+    members, for a minute after the last of them left, also where its coordinator was restarted since, and MUST be
+    removed some time after it. Offsets of subscribed topics stay.
 
     A group without members, one whose member goes after half a minute, one whose member stays.
     """

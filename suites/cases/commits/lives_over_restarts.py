@@ -29,10 +29,10 @@ ENDS = (DELETED, DELETED, EMPTIED, FORGOTTEN)
     detects=["V85", "V93", "W11"],
 )
 def what_an_id_was_before_is_no_hindrance(wire, topic_of, rng, nodes):
-    """Whatever an id was before, a group with members or offsets alone, and however that ended, its coordinator MUST
-    have its offsets, and no others, after it was stopped and after it was killed: what is deleted, or forgotten, stays
-    so, and what was committed since, without any members too, is there (KAFKA-4704). A member that comes is served, and
-    its group has the protocol type that it says.
+    """Whatever a group id was used for before, a group with members or offsets alone, and however that ended, its
+    coordinator MUST have its offsets, and no others, after it was stopped and after it was killed: what was deleted, or
+    removed, stays so, and what was committed since, without any members too, is returned (KAFKA-4704). A new member is
+    served, and its group has the protocol type that the member sends.
 
     Five ids with a drawn life before each stop and mostly one more of offsets alone; of one each time the group of its
     members is deleted, and offsets alone come then.

@@ -19,7 +19,7 @@ def what_was_committed_comes_back(wire, topic, group):
 
 @case("commits/leader-epoch", guarantee="cmt-001", apis={"OffsetCommit": 6, "OffsetFetch": 5}, detects=["M28"])
 def the_leader_epoch_comes_back(wire, topic, group):
-    """The leader epoch that was committed with an offset MUST come back with it, and -1 where none was."""
+    """The leader epoch that was committed with an offset MUST be returned with it, and -1 where none was."""
     wire.commit(group, topic, offset=7, leader_epoch=3)
     wire.committed(group, topic).must_be(7, leader_epoch=3)
     wire.commit(group, topic, offset=8)

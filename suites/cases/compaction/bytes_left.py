@@ -38,9 +38,9 @@ GUARANTEES = ["comp-001", "comp-002", "comp-003", "comp-006", "comp-011", "fetch
 )
 def what_is_left_is_what_was_written(wire, topic_of, rng):
     """Whatever was written, by plain, idempotent and transactional producers in whatever codec, the latest record of
-    each key that is not of an aborted transaction MUST be left byte for byte, null and empty parts too, in a batch with
-    the codec, kind of time, leader epoch, producer, sequence and offsets that it had; the newest batch of a producer
-    MUST be known still; and from any offset, by any time and at either isolation MUST be found what is left.
+    each key that is not of an aborted transaction MUST be kept byte for byte, null and empty parts too, in a batch with
+    its original codec, timestamp type, leader epoch, producer, sequence and offsets. The newest batch of a producer
+    MUST still be known, and reads from any offset, by any time and at either isolation MUST return what is left.
 
     Two topics, one with times of the broker's; 14 drawn batches of up to six records, cleaned; then again.
     """
@@ -55,7 +55,9 @@ def what_is_left_is_what_was_written(wire, topic_of, rng):
     detects=["M36a", "M36b", "M36e"],
 )
 def what_is_left_stays_over_a_stop(wire, topic_of, rng, nodes):
-    """The same MUST hold where the leader is stopped between both cleanings: it cleans on where it was."""
+    """The latest record of each key that is not of an aborted transaction MUST be kept byte for byte, in a batch with
+    its original fields, also where the leader is stopped between two cleanings: it continues cleaning where it was.
+    """
 
     def stopped(topic):
         nodes.stop_and_start(nodes.of(topic))

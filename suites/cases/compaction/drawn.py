@@ -18,8 +18,9 @@ BATCHES = 8
     detects=["U01", "U02", "E03"],
 )
 def what_is_left_is_found_from_every_offset(wire, topic_of, rng):
-    """Whatever keys were written in whatever batches, the latest record of each MUST be left as it was, tombstones too
-    while delete.retention.ms lasts, and a reader from any offset, or by any time, MUST come to the next one that is.
+    """Whatever keys were written in whatever batches, the latest record of each MUST be kept unchanged, tombstones too
+    while delete.retention.ms lasts, and a reader from any offset, or by any time, MUST get the next record that is
+    left.
 
     Batches of one to five records of eight keys, one of them empty, some values null, dated ten days ago, where
     tombstones may stay for a day from when they are cleaned first (KIP-534). Cleaned, half of the keys written again,

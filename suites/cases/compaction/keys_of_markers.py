@@ -18,9 +18,9 @@ WITHIN_S = 20
     detects=["K34"],
 )
 def markers_are_no_records_of_a_key(wire, topic_of, transactional_id, nodes, rng):
-    """Compaction MUST NOT take a transaction's marker for a record, whatever keys the records behind it have: where a
-    record of a transaction is left, its marker MUST be behind it in the log. What was committed is read by
-    read_committed, what was aborted is not, and nothing is open, also once the leader has read its log again.
+    """Compaction MUST NOT treat a transaction's marker as a record, whatever keys the records behind it have: where a
+    record of a transaction is left, its marker MUST be behind it in the log. Committed records are read by
+    read_committed, aborted ones are not, and nothing is open, also once the leader has loaded its log again.
     """
     topic = cleanable(wire, topic_of)
     now = wire.now_ms()

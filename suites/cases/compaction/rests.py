@@ -16,8 +16,8 @@ ALL, WITHIN_S = "", 40
     detects=["K47"],
 )
 def the_cleaner_rests_as_it_was_told_last(wire, topic_of, nodes):
-    """Where brokers were started with a log.cleaner.backoff.ms of ten minutes, and all were given a short one since,
-    logs MUST be cleaned soon: at once, and after each broker was stopped in good order, and killed, too.
+    """Where brokers were started with a log.cleaner.backoff.ms of ten minutes, and a short one was set for all since,
+    logs MUST be cleaned soon: at once, and also after each broker was stopped cleanly, and killed.
     """
     if wire.setting("log.cleaner.enable") == "false":
         wire.not_applicable("log.cleaner.enable is false on this cluster: nothing is compacted", "cluster-setting")

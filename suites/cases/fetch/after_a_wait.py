@@ -13,9 +13,9 @@ WAIT_MS, TURNS, MUCH = 20_000, 40, 1 << 20
     detects=["V67", "V68"],
 )
 def a_fetch_that_waited_brings_what_one_brings_that_did_not(wire, topic, rng):
-    """A fetch that waits for min_bytes MUST come back once so much is there and not before, with every batch that
-    max_bytes and the partition's limit allow, whenever it was written: what was there when the fetch came, and what
-    was written a batch at a time while it waited.
+    """A fetch that waits for min_bytes MUST be answered once as many bytes are there and not before, with every batch
+    that max_bytes and the partition's limit allow, whenever it was written: before the fetch came, or a batch at a time
+    while it waited.
 
     Forty turns, with drawn sizes, limits and versions; only the last batch makes it enough, and may be there already.
     """

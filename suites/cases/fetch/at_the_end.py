@@ -26,7 +26,7 @@ def a_fetch_at_the_end_waits_and_comes_back_empty(wire, topic):
 
 @case("fetch/enough-bytes", guarantee="fetch-008", detects=["M37d"])
 def a_fetch_comes_back_once_there_are_enough_bytes(wire, topic):
-    """A fetch SHOULD come back as soon as min_bytes can be read, and after max_wait with whatever there is.
+    """A fetch SHOULD be answered as soon as min_bytes can be read, and after max_wait with whatever there is.
 
     Three batches arrive one after the other and only all of them are enough; then a fetch that asks for more than
     there will ever be.

@@ -10,8 +10,8 @@ BATCHES = 12
 
 @case("fetch/full-before-it-is-enough", guarantees=["fetch-008"], apis={"Fetch": 3}, detects=["F05"])
 def what_is_full_is_not_waited_for(wire, topic, rng):
-    """A fetch SHOULD come back at once with as much as max_bytes allows, although min_bytes asks for more: no time
-    brings more into it.
+    """A fetch SHOULD be answered at once with as much as max_bytes allows, although min_bytes asks for more: waiting
+    cannot add to it.
 
     Limits on and between the ends of batches are drawn, in each version; with less than max_bytes there it waits, and
     the record that makes it full ends the wait.

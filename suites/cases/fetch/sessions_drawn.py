@@ -17,7 +17,7 @@ TURNS = 60
 )
 def every_step_tells_what_changed(wire, topic_of, rng):
     """Whatever a reader adds, moves and forgets, and whatever is written and deleted meanwhile, each step of a session
-    MUST name exactly the partitions with records at the reader's position, with a new end or start, or with an error,
+    MUST return exactly the partitions with records at the reader's position, with a new end or start, or with an error,
     each with all that lies behind the position.
 
     Four partitions, 60 drawn turns; a position that is not moved is read from again.

@@ -15,7 +15,7 @@ ZSTD_SINCE = 10
     detects=[edit_answer("responses[].partitions[].records[1]", drop=True, api="Fetch", skip=2, times=1)],
 )
 def every_version_gives_the_same_records(wire, topic):
-    """Every version of Fetch that is offered MUST give the same records, whatever the codec that they came in.
+    """Every version of Fetch that is offered MUST return the same records, whatever their codec.
 
     An answer need not hold all there is, but what it holds is the log from the offset on.
     """

@@ -18,7 +18,7 @@ TURNS = 8
     detects=["L14"],
 )
 def whichever_is_written_to_ends_the_wait(wire, topic_of, rng):
-    """A fetch of several partitions that waits at their ends MUST come back once any of them is written to, with what
+    """A fetch of several partitions that waits at their ends MUST be answered once any of them is written to, with what
     was written and nothing else; in whatever version, in a session or without one.
 
     Two topics, six partitions, eight turns; a turn writes to one that is drawn.

@@ -50,8 +50,8 @@ def a_pattern_brings_the_topics_that_it_matches(wire, topic_of, group):
     detects=["M24h"],
 )
 def a_member_that_changes_its_topics_is_given_those(wire, topic_of, group):
-    """When a member subscribes to other topics, what it owned of those that it dropped MUST go to the members that
-    still read them, and it MUST be given a share of the new ones, of a topic that is made later too.
+    """When a member subscribes to other topics, its partitions of those that it dropped MUST go to the members that
+    still read them, and it MUST be assigned a share of the new ones, also of a topic that is created later.
     """
     old, new, later = topic_of(partitions=2), topic_of(partitions=2, what="new"), wire.name("later")
     one, two = ConsumerGroupMember(wire, group, old), ConsumerGroupMember(wire, group, old)

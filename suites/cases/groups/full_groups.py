@@ -19,9 +19,9 @@ PARTITIONS, WITHIN_S, AWAY = 4, 30, -2
     detects=["K24"],
 )
 def a_static_member_is_of_the_group_while_it_is_away(wire, topic_of, rng, nodes):
-    """Where a KIP-848 group has as many members as it may have (group.consumer.max.size), a static member that left for
-    a while (-2) MUST get in again under its instance id, with whatever member id, and have what it had; one that is
-    new MUST be refused (81) while it is away and after, and be let in once a member has left for good.
+    """Where a KIP-848 group has reached its maximum size (group.consumer.max.size), a static member that left for a
+    while (-2) MUST be accepted again under its instance id, with whatever member id, and have its partitions; a new
+    member MUST be refused (81) while it is away and after, and be accepted once a member has left for good.
 
     One to three members, of which one or more are static, away one by one and all at once.
     """

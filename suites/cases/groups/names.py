@@ -35,8 +35,8 @@ def no_group_has_an_empty_id(wire, topic):
     detects=[edit_answer("groups[].topics[].partitions[].committed_offset", set=1, api="OffsetFetch")],
 )
 def groups_have_nothing_to_do_with_each_other(wire, topic, group):
-    """Each group MUST be able to read every record whatever other groups have read, its offsets MUST be its own, and
-    a rebalance of another group MUST NOT touch it.
+    """Each group MUST be able to read every record whatever other groups have read, its offsets MUST be its own, and a
+    rebalance of another group MUST NOT affect it.
     """
     wire.produce(topic, batch("a", "b", "c"))
     groups = [group, wire.name("g"), wire.name("g")]

@@ -77,7 +77,7 @@ def after_the_largest_sequence_comes_zero(wire, topic):
     detects=[edit_answer("responses[].partition_responses[].error_code", set=59, api="Produce", skip=1)],
 )
 def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
-    """A partition that knows nothing of a producer MUST take its batch whatever the first sequence.
+    """A partition that does not know a producer MUST accept its batch whatever the first sequence.
 
     Its state may have expired; so it has been since Kafka 2.5 (KIP-360). A partition that was never written to may
     insist on 0, as Kafka does from 4.5 (KAFKA-15591).

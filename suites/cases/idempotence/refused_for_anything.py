@@ -28,8 +28,9 @@ NOT_NEXT = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER,)
     detects=["Z18"],
 )
 def a_refused_batch_leaves_no_sequence(wire, topic_of, transactional_id):
-    """For whatever a batch was refused, it MUST NOT use up its sequence nor open a transaction: what comes after it
-    MUST be refused until a batch with its sequence is appended, which MUST get the next offset and be known from then.
+    """A batch that is refused, for whatever reason, MUST NOT use up its sequence nor open a transaction: later
+    sequences MUST be refused until a batch with its sequence is appended, which MUST get the next offset and be known
+    from then.
 
     Damaged, miscounted, too large for the topic, too large for a segment, without a key where the topic is compacted;
     of an idempotent producer and of a transactional one.

@@ -54,8 +54,8 @@ def a_time_is_found_in_every_segment(wire, topic_of, rng):
     detects=["P48", edit_answer(NAMED, add=1, api="ListOffsets", skip=2)],
 )
 def the_newest_time_may_lie_in_an_old_segment(wire, topic_of):
-    """A query for the newest time MUST name the record that has it, though it lies in an old segment and in the middle
-    of a batch; and when that segment is deleted, the newest of those that are left.
+    """A query for the newest time MUST return the record that has it, though it lies in an old segment and in the
+    middle of a batch; and when that segment is deleted, the newest of the remaining records.
     """
     wire.needs_setting(CHECKS, at_most=5_000)
     topic = topic_of(configs={"segment.bytes": "1048576", "segment.ms": str(1_000 * HOUR_MS), "retention.ms": "-1"})

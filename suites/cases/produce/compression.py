@@ -18,7 +18,7 @@ RAW = "responses[].partitions[].records[1].records[0].value"
     detects=["M31b:every=1"],
 )
 def each_codec_comes_back_as_it_was_sent(wire, topic, rng):
-    """Batches compressed with gzip, snappy, lz4 and zstd MUST be accepted; every record MUST come back as sent.
+    """Batches compressed with gzip, snappy, lz4 and zstd MUST be accepted; every record MUST be returned as sent.
 
     Small and large records, some that compress well and some that do not.
     """

@@ -13,7 +13,7 @@ from brokertrial.wire import errors
     detects=["M40d"],
 )
 def asking_for_a_topic_does_not_make_it(wire):
-    """Metadata that does not allow topics to be made MUST NOT make one, whatever the settings, nor MUST Produce.
+    """Metadata that does not allow topic creation MUST NOT create a topic, whatever the settings, nor MUST Produce.
 
     The name is asked for on every node, written to, and must then still be unknown.
     """

@@ -115,8 +115,8 @@ def a_node_offers_the_same_after_a_restart(wire, nodes, rng):
     detects=["H09"],
 )
 def a_client_that_meant_another_broker_starts_over(wire):
-    """ApiVersions v5 that states a cluster and a node MUST be answered by that very node, refused with
-    REBOOTSTRAP_REQUIRED (129) by any other, and with INVALID_REQUEST (42) where it states but one of the two.
+    """ApiVersions v5 that states a cluster and a node MUST be answered by exactly that node, refused with
+    REBOOTSTRAP_REQUIRED (129) by any other, and with INVALID_REQUEST (42) where it states only one of the two.
     """
     for node in wire.nodes:
         cluster = wire.describe_cluster(to=node).must_succeed().struct.cluster_id

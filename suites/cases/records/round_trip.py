@@ -7,7 +7,8 @@ from brokertrial.wire.records import Record
 
 @case("records/round-trip", guarantee="rec-001", smoke=True, detects=["M31b:every=1", "M39d"])
 def every_part_of_a_record_comes_back(wire, topic, rng):
-    """Key, value and headers MUST come back byte for byte: null is not empty, headers keep order, doubles and nulls.
+    """Key, value and headers MUST be returned byte for byte: null is not empty; headers keep order, duplicates and
+    nulls.
 
     First the corners, each in a batch of its own, then many records with parts drawn at random.
     """

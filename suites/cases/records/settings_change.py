@@ -56,8 +56,8 @@ def _stores(wire, topic, stored, wanted):
     detects=["M39e"],
 )
 def each_batch_keeps_the_time_it_was_stored_with(wire, topic):
-    """When a topic's message.timestamp.type changes, batches that are there MUST keep their times and say whose they
-    are, later ones have the new kind, and a query by time finds each by the time that it has.
+    """When a topic's message.timestamp.type changes, existing batches MUST keep their times and their timestamp type,
+    later ones have the new type, and a query by time finds each by its own time.
     """
     day = 86_400_000
     begin = wire.now_ms() - 2 * day

@@ -113,8 +113,8 @@ def who_has_not_caught_up_is_not_in_sync():
     detects=["M33f"],
 )
 def a_rolling_restart_loses_and_doubles_nothing():
-    """While three brokers in turn, all there are of three, are stopped in good order and started again, nothing
-    acknowledged MUST be lost, doubled or reordered.
+    """While three brokers in turn, all of a cluster of three, are stopped cleanly and started again, nothing
+    acknowledged MUST be lost, duplicated or reordered.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=3, in_flight=ONE_AT_A_TIME),

@@ -45,8 +45,9 @@ def a_segment_is_as_old_as_its_newest_record(wire, topic_of, rng):
     detects=["U04"],
 )
 def a_segment_is_as_old_as_it_was_before(wire, topic_of, rng, nodes):
-    """The same MUST hold where the leader was stopped in good order before the first limit is in force, and was killed
-    before the second.
+    """Whatever the order of their times, records MUST stay while a record of their segment is younger than
+    retention.ms, and MUST be deleted when none is and nothing before them stays, also where the leader was stopped
+    cleanly before the first limit is in force, and was killed before the second.
     """
 
     def stopped(topic):

@@ -15,8 +15,9 @@ LIMITS_MS = (-1, 0, 1, 4 * HOUR_MS)
     detects=["E08", "E09"],
 )
 def each_value_counts_as_what_it_is(wire, topic_of, rng):
-    """With retention.ms=0 all records that are not of this moment MUST go, with -1 none, and with a limit those that
-    are older: records without a timestamp are as old as their segment, and stay where that is younger than the limit.
+    """With retention.ms=0 all records that are not of this moment MUST be deleted, with -1 none, and with a limit those
+    that are older: records without a timestamp are as old as their segment, and stay where that is younger than the
+    limit.
 
     For each limit a topic of old records, one of records without a time, and one of records of an hour to come, in
     drawn numbers; another topic, whose records are due, shows that retention has looked.

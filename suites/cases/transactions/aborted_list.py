@@ -16,7 +16,7 @@ TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 )
 def every_aborted_transaction_in_the_range_is_named(wire, topic_of, transactional_id):
     """The list of aborted transactions MUST name producer and first offset of each one that overlaps the records
-    returned, wherever the fetch begins and whatever segment the transaction began in.
+    returned, wherever the fetch begins and in whichever segment the transaction began.
 
     Three transactions interleave, the middle one commits; a new segment begins before they end.
     """

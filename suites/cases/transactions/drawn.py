@@ -64,8 +64,9 @@ def every_log_follows_its_transactions(wire, topic_of, rng):
     detects=["M17", "M18a", "U05"],
 )
 def every_log_follows_its_transactions_over_restarts(wire, topic_of, rng, nodes):
-    """The same MUST hold where the leader is stopped in good order, then killed, then killed again while transactions
-    are open and after others have ended, in logs of several segments.
+    """Each partition MUST have the end and the last stable offset of its transactions, MUST list the open ones with
+    their start, and MUST hold what was committed for readers, also where the leader is stopped cleanly, then killed,
+    then killed again while transactions are open and after others have ended, in logs of several segments.
 
     All of them are open then in two partitions: they began in one order in the first and in the other in the second,
     and the other way about at the next stop, so that no order but that of their offsets fits.

@@ -16,8 +16,8 @@ FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
     detects=["M13b"],
 )
 def a_newer_instance_shuts_out_the_older_one(wire, topic, group, transactional_id):
-    """InitProducerId for a transactional id in use MUST raise the epoch and abort the open transaction, and whatever
-    the older instance still sends MUST be refused as fenced (47 or 90).
+    """InitProducerId for a transactional id in use MUST raise the epoch and abort the open transaction, and each later
+    request of the older instance MUST be refused as fenced (47 or 90).
     """
     older = wire.producer(transactional_id)
     older.send(topic, "from the older")

@@ -50,7 +50,10 @@ def what_is_idle_is_forgotten_and_nothing_else(wire, topic_of, rng):
     detects=["T01"],
 )
 def the_same_is_forgotten_over_restarts(wire, topic_of, rng, nodes):
-    """The same MUST hold where a leader is stopped in good order and then killed while the setting is shortened."""
+    """With producer.id.expiration.ms shortened, a partition MUST forget the producers whose newest record or marker is
+    older, and MUST know all others as before, also where a leader is stopped cleanly and then killed while the setting
+    is shortened.
+    """
     _follow(wire, topic_of, rng, (nodes.stop_and_start, nodes.crash), nodes)
 
 

@@ -12,11 +12,11 @@ from brokertrial.suites.cases.transactions._drawn_ids import APIS, OLD_MS, STEPS
     detects=["C05", "C06", "C07", "Z10"],
 )
 def each_id_is_as_it_was_last_made(wire, topic_of, group, rng):
-    """Whatever is asked of transactional ids, in whatever order and version, each MUST have the producer id, the epoch,
-    the timeout, the state, the partitions and the start that follow from what was accepted: InitProducerId with another
-    timeout, from nothing or from an id and epoch (KIP-360), partitions and offsets that join, ends; what is refused,
-    for one bad partition, an old epoch, a wrong id or a wrong member, MUST change nothing. ListTransactions MUST list
-    by each filter exactly what it names.
+    """Whatever is requested of transactional ids, in whatever order and version, each MUST have the producer id, the
+    epoch, the timeout, the state, the partitions and the start that follow from what was accepted: InitProducerId with
+    another timeout, without or with an id and epoch (KIP-360), partitions and offsets that join, ends. A request that
+    is refused, for one bad partition, an old epoch, a wrong id or a wrong member, MUST change nothing. ListTransactions
+    MUST list by each filter exactly what it names.
 
     Four ids, which go by both transaction protocols where the cluster has the newer one too; 70 drawn steps.
     """
@@ -47,8 +47,8 @@ def each_id_is_as_it_was_last_made(wire, topic_of, group, rng):
     detects=["T07"],
 )
 def each_id_is_as_it_was_after_restarts(wire, topic_of, group, rng, nodes):
-    """The same MUST hold where coordinators are stopped in good order and killed in between: each id has the producer
-    id, epoch, timeout, state, partitions and start that it had, and what its producer asks again is answered as before.
+    """Where coordinators are stopped cleanly and killed, each transactional id MUST keep its producer id, epoch,
+    timeout, state, partitions and start, and repeated requests of its producer MUST be answered as before.
     """
     ids = DrawnIds(wire, topic_of(partitions=3), group, rng)
     for turn in range(40):

@@ -13,7 +13,7 @@ COMMITTED_OFFSET = "groups[].topics[].partitions[].committed_offset"
 
 @case("transactions/three-for-one-offset", guarantees=["txn-025", "txn-012"], apis=OFFSETS, detects=["M21b"])
 def the_offset_that_was_staged_last_is_in_force(wire, topic, group, transactional_id):
-    """Where several transactions bring an offset for the same partition, the one that was written last of those that
+    """Where several transactions stage an offset for the same partition, the one that was staged last of those that
     committed MUST be in force, in whatever order they end, and the partition MUST be unstable until all have ended.
 
     Four stage 10, 20, 30 and 40; the third commits, then the first, the fourth aborts, the second commits.
@@ -71,8 +71,8 @@ def a_transaction_may_hold_the_offsets_of_several_groups(wire, topic_of, group, 
 
 @case("transactions/offset-said-twice", guarantee="txn-012", apis=OFFSETS, detects=["M19a", "M19c"])
 def the_last_offset_said_in_a_transaction_counts(wire, topic_of, group, transactional_id):
-    """Of several offsets that a transaction brings for one partition the last MUST come into force, also where it is
-    the lowest; and those that were said for other partitions in between stay as they are.
+    """Of several offsets that a transaction stages for one partition the last MUST come into force, also where it is
+    the lowest; and those staged for other partitions in between stay as they are.
     """
     topic, other = topic_of(), topic_of(what="other")
     producer = wire.producer(transactional_id)

@@ -42,8 +42,9 @@ def a_transaction_expires_by_the_newest_timeout(wire, topic_of, rng):
     detects=["C05", "C09"],
 )
 def the_newest_timeout_survives_a_restart(wire, topic_of, rng, nodes):
-    """The same MUST hold of transactions that were open when their coordinator was stopped or killed: what has not
-    expired yet is as old as before, with the newest timeout, and what has expired meanwhile is aborted.
+    """A transaction that was open when its coordinator was stopped or killed MUST be aborted by the newest timeout of
+    its transactional id: one that has not expired yet is as old as before, and one that has expired meanwhile is
+    aborted.
     """
     wire.needs_setting(CLEAN_UP, at_most=5_000)
     topic = topic_of(partitions=PARTITIONS)

@@ -81,8 +81,8 @@ def a_transaction_takes_in_partitions_that_are_made_under_it(wire, topic_of, tra
     detects=["M15b", "M40a"],
 )
 def settings_change_under_a_transaction(wire, topic, transactional_id):
-    """Where the topic's codec and its largest batch change while transactions are open, a batch that is too large MUST
-    be refused and be no part of its transaction, and all else MUST be decided by the ends, in whatever codec it lies.
+    """Where the topic's codec and its maximum batch size change while transactions are open, a batch that is too large
+    MUST be refused and not belong to its transaction, and all others MUST be decided by the ends, whatever their codec.
     """
     producer, other = wire.producer(transactional_id), wire.producer(wire.name("x"))
     producer.send(topic, "a", "x" * 3_000, compression="gzip").must_be_at(0)
@@ -142,8 +142,8 @@ def transactions_are_decided_in_every_codec(wire, topic_of, transactional_id):
     detects=["M13b", edit_answer("producer_epoch", set=0, api="InitProducerId", skip=1)],
 )
 def each_version_gives_the_next_epoch(wire, topic, transactional_id):
-    """InitProducerId of one transactional id MUST give the same producer id and a higher epoch each time, in whatever
-    version it is asked, MUST abort what is open, and MUST fence the epoch before.
+    """InitProducerId of one transactional id MUST return the same producer id and a higher epoch each time, in whatever
+    version, MUST abort what is open, and MUST fence the epoch before.
     """
     versions = [version for version in wire.versions("InitProducerId") if version <= 5]
     last = wire.init_producer_id(transactional_id, version=versions[0])
