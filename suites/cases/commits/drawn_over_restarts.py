@@ -131,7 +131,7 @@ def _step(groups, step, rng, buries):
 
 
 def _topic_goes(groups, topic, buries):
-    """A topic is deleted: before it is made again, nothing of it is left, nor staged."""
+    """A topic is deleted: before it is created again, none of its offsets is left, nor staged."""
     wire = groups.wire
     if buries:
         for number, group in enumerate(groups.names):

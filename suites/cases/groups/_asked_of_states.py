@@ -68,7 +68,7 @@ class Asker:
         return self.rng.choice([*one.instances, *one.instances, *one.gone[-2:], self.wire.name("nobody"), *others])
 
     def instance_for(self, one, id_):
-        """None, its own, that of another, or one that there is not."""
+        """None, its own, that of another, or an unknown one."""
         others = [each for each in one.instances.values() if each]
         return self.rng.choice([None, None, one.instances.get(id_), *others, self.wire.name("nowhere")])
 

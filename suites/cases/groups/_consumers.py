@@ -255,7 +255,7 @@ class Consumers(AskedGroup):
                 answer.must(not (able and far), f"uniform gives {targets}, which is uneven", "groups[0].members")
 
     def _out_of_range(self, answer, ids, targets):
-        """Of each topic everybody that reads it has one range, of the same size or one less than the one before."""
+        """Each member that reads a topic has one range of it, of the same size or one less than the one before."""
         for topic, count in self.counts.items():
             readers = [each for each in self.members if topic in self.reads(each)]
             parts = [sorted(n for id_, n in targets[each.id] if ids[id_] == topic) for each in readers]

@@ -8,7 +8,7 @@ MOST = 4
 
 
 def steps_of(one):
-    """While somebody is away nothing moves that it may have."""
+    """While a member is away its partitions must not move."""
     return [*steps_of_members(one), *([] if any(each.away for each in one.members) else [grows, made_again])]
 
 
@@ -195,7 +195,7 @@ def begins_anew(one):
 
 
 def deletes_offsets(one):
-    """None goes of what somebody reads, by name or by pattern, who is away too (86)."""
+    """No offset of a topic that a member reads, by name or by pattern, away or not, can be deleted (86)."""
     if one.wire.versions("OffsetDelete"):
         read = set().union(*map(one.reads, one.members))
         rows = [{"name": topic, "partitions": [{"partition_index": 0}]} for topic in one.counts]
@@ -214,7 +214,7 @@ def grows(one):
 
 
 def made_again_alike(one):
-    """A topic that somebody reads goes and comes again with as many partitions: only its id differs."""
+    """A topic that a member reads is deleted and created again with as many partitions: only its id differs."""
     all_come_back(one)
     for each in one.present:
         one.beat(each, names=list(one.counts), regex="")

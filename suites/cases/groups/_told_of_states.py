@@ -25,7 +25,7 @@ class ReportAsker(Asker):
         """Who the members are, as the first of them is described."""
 
     def some(self, most=5):
-        """Groups of one coordinator, some of them twice, one by an id that there is not, in a drawn order."""
+        """Groups of one coordinator, some of them twice, one by an unknown id, in a drawn order."""
         first = self.rng.choice(self.groups)
         beside = [each for each in self.groups if self.wire.coordinator(each.name) == self.wire.coordinator(first.name)]
         chosen = self.rng.sample(beside, self.rng.randint(1, min(most, len(beside))))
@@ -244,7 +244,7 @@ def _offsets_of(row, ids):
 
 
 def must_keep_what_is_read(told, one):
-    """OffsetDelete of a topic that is subscribed to is refused for it alone, and another that there is not as well."""
+    """OffsetDelete of a subscribed topic is refused for it alone, and so is an unknown topic."""
     if one.kind is None or one.state == EMPTY or not one.subscribes(told.read):
         return
     unknown, in_use = errors.UNKNOWN_TOPIC_OR_PARTITION, errors.GROUP_SUBSCRIBED_TO_TOPIC

@@ -126,7 +126,7 @@ def leadership_is_given_back_to_nobody_who_lags():
     """A preferred replica MUST NOT lead again before it has what was acknowledged without it.
 
     The first replica, which leads, is isolated; when the others have a leader, all nodes hear it again and it still
-    gets no record, for longer than a preferred election takes.
+    gets no record, for longer than it takes until leaderships are rebalanced automatically.
     """
     return Trial(
         workload=SendAndRead(producers=4, partitions=1, in_flight=ONE_AT_A_TIME),

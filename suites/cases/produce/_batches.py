@@ -172,7 +172,7 @@ class Drawing:
                 return found
 
     def _again(self, rules, version, codes=WRONG, **wrong):
-        """A good one, made again with something wrong in it."""
+        """A valid batch, created again with something wrong in it."""
         good = self.good(rules, version)
         return made(good.records, good.codec, codes, **wrong)
 

@@ -1,4 +1,4 @@
-"""Brokers that die, freeze or stop in good order: what was acknowledged is still there, once."""
+"""Brokers that die, are paused or stop cleanly: what was acknowledged is still there, once."""
 
 from brokertrial.faults.kinds.kill import kill
 from brokertrial.faults.kinds.pause import pause

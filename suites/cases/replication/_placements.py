@@ -169,7 +169,7 @@ class MovedPartitions:
         self._must_be_answered(rows, ABSENT, errors.UNKNOWN_TOPIC_OR_PARTITION)
 
     def step_elect(self):
-        """The first replica of some, in one request with one that there is not; or any for those that need none."""
+        """The preferred leaders of some, in one request with an unknown partition; or any for those that need none."""
         chosen = self.rng.sample(range(PARTITIONS), self.rng.choice((1, 2, 3)))
         kind = self.rng.choice((PREFERRED, PREFERRED, UNCLEAN))
         before = {index: self._leader(index) for index in chosen}

@@ -204,7 +204,7 @@ class DrawnDeletions:
                     log.start = log.end
 
     def must_survive(self, nodes):
-        """A stop in good order: what begins, ends and is stable stays.
+        """A clean stop: log start, end and last stable offset stay.
 
         No transaction is open: Apache Kafka forgets producers over it where all records were deleted.
         """

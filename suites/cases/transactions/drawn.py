@@ -176,9 +176,9 @@ def _sent(one, place, log, value, count, settings):
 
 
 def _sent_to_several(wire, one, logs, rng, value):
-    """One request in a drawn version, in the transaction: all partitions of one leader, and one that there is not.
+    """One request in a drawn version, in the transaction: all partitions of one leader, and one that does not exist.
 
-    Each is judged for itself, and all that are written to belong to the transaction.
+    Each is judged separately, and all that are written to belong to the transaction.
     """
     node, producer = wire.leader(*rng.choice(list(logs))), one.producer
     places = [place for place in logs if wire.leader(*place) == node]

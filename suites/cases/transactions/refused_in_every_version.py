@@ -57,7 +57,9 @@ def each_refusal_has_the_code_of_its_version(wire, topic_of, group, rng):
 
 
 class VersionedRefusals:
-    """An id with an open transaction in one partition, one that has nothing open, somebody else's, one with offsets."""
+    """An id with an open transaction in one partition, one with nothing open, one of another producer, one with
+    offsets.
+    """
 
     def __init__(self, wire, topic, group, rng):
         self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
