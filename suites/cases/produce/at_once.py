@@ -7,6 +7,7 @@ from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.at_once import at_once
 
 CLIENTS, REQUESTS, PARTITIONS = 16, 8, 6
+WITHIN_S = 30
 CODECS = ("none", "gzip", "lz4", "snappy", "zstd")
 
 
@@ -49,6 +50,11 @@ def each_of_many_clients_is_answered_for_its_own(wire, topic_of, rng):
                 part.must(offset not in due[place], f"offset {offset} of {place} is given to two clients")
                 due[place][offset] = value.encode()
     for (topic, partition), values in due.items():
+        wire.until(
+            lambda place=(topic, partition), end=len(values): wire.log_end(*place) >= end,
+            within=WITHIN_S,
+            what="the followers have what was written with acks=1",
+        )
         read = wire.read_all(topic, partition)
         found = {record.offset: record.value for record in read.records}
         wrong = sorted(offset for offset in {*found, *values} if found.get(offset) != values.get(offset))
