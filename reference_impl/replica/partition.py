@@ -138,6 +138,8 @@ class Partition:
             batch = bytearray(data[position : position + header.size])
             if len(batch) < header.size or not batches.crc_matches(header, batch):
                 raise ValueError(f"{self.topic}-{self.index}: a damaged batch at offset {header.base_offset}")
+            if header.base_offset < self.log.end_offset and bugs.on("Z27"):
+                raise ValueError(f"offset {header.base_offset} is below the end of the log")
             if header.last_offset >= self.log.end_offset:
                 self.log.append(batch, header, self._clock.now_ms())
             position += header.size

@@ -168,6 +168,12 @@ class Replicas:
             if partition is not None:
                 if bugs.on("N26"):
                     rules = replace(rules, max_message_bytes=partition.rules.max_message_bytes)
+                if bugs.on("Z26"):
+                    was = partition.log.settings
+                    log = replace(rules.log, segment_ms=was.segment_ms, segment_bytes=was.segment_bytes)
+                    rules = replace(rules, log=log)
+                if bugs.on("Z22"):
+                    rules = replace(rules, compacted=partition.rules.compacted)
                 compacted = not partition.log.settings.delete and bugs.on("Z20")
                 partition.rules, partition.log.settings = (
                     rules,

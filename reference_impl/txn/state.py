@@ -167,6 +167,8 @@ def fenced(t: Transaction, now: int) -> Transaction:
 def overdue(t: Transaction, now: int) -> bool:
     """True for an open transaction that has lived longer than its producer allowed."""
     since = t.updated_ms if bugs.on("C08") else t.started_ms
+    if bugs.on("Z23") and {topic for topic, _ in t.partitions} == {"__consumer_offsets"}:
+        return False
     return t.state is TransactionState.ONGOING and since + t.timeout_ms < now and not bugs.on("M40g")
 
 

@@ -7,6 +7,7 @@ may be cleaned.
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire import errors
 from brokertrial.wire.records import Record
 
@@ -14,6 +15,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 WITHIN_S = 60
 NEVER_S = 120
+SOON_S = 10
 COMPACT = {
     "cleanup.policy": "compact",
     "segment.ms": "60000",
@@ -161,11 +163,11 @@ def a_tombstone_goes_in_the_end(wire, topic_of):
     wire.until(gone, within=WITHIN_S, what="the tombstone of k1 is gone")
 
 
-@case("compaction/no-key-no-entry", guarantee="comp-005", needs=["topic-settings"], detects=["M36d"])
+@case("compaction/no-key-no-entry", guarantee="comp-005", needs=["topic-settings"], detects=["M36d", "Z22"])
 def a_record_without_a_key_is_refused(wire, topic_of):
     """A batch with a record without a key MUST be refused with INVALID_RECORD on a compacted topic, and be kept out.
 
-    On compact,delete too. An empty key is a key.
+    On compact,delete too, and where the topic is compacted since a moment ago or no more. An empty key is a key.
     """
     for policy in ("compact", "compact,delete"):
         topic = topic_of(configs={"cleanup.policy": policy})
@@ -175,6 +177,17 @@ def a_record_without_a_key_is_refused(wire, topic_of):
         wire.list_offsets(topic, at="latest").must_name(offset=0)
         wire.produce(topic, batch("a", key=b"k")).must_be_at(0)
         wire.produce(topic, batch("b", key=b"")).must_be_at(1)
+        if wire.versions("IncrementalAlterConfigs"):
+            _follows_its_policy(wire, topic, policy)
+
+
+def _follows_its_policy(wire, topic, policy):
+    """Records without a key are taken while the topic is not compacted, and refused once it is."""
+    without_key = batch("c")
+    wire.change_configs(TOPIC, topic, [("cleanup.policy", SET, "delete")]).must_succeed()
+    wire.eventually(lambda: wire.produce(topic, without_key).must_be_at(2), within=SOON_S)
+    wire.change_configs(TOPIC, topic, [("cleanup.policy", SET, policy)]).must_succeed()
+    wire.eventually(lambda: wire.produce(topic, without_key).must_be_refused(errors.INVALID_RECORD), within=SOON_S)
 
 
 PART = "responses[0].partitions[0].records"

@@ -8,7 +8,7 @@ APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 0, "OffsetCommit": 7,
     "OffsetFetch": 2, "OffsetDelete": 0, "DeleteGroups": 0, "TxnOffsetCommit": 3, "AddOffsetsToTxn": 0,
 }  # fmt: skip
-ASKED = 1_000
+ASKED, PATIENT_MS = 1_000, 300_000
 
 
 @case(
@@ -29,7 +29,8 @@ def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
     groups = all_states(wire, rng, read, other, modern=is_modern(wire))
-    asker = Asker(wire, rng, (read, other, free), groups, wire.producer(transactional_id))
+    producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
+    asker = Asker(wire, rng, (read, other, free), groups, producer)
     for _ in range(ASKED):
         asker.step(QUESTIONS)
     asker.producer.abort().must_succeed()

@@ -38,7 +38,7 @@ def what_else_is_valid_keeps_nobody(wire, topic, rng, transactional_id):
 
     Not judged is SyncGroup in a stable generation, which keeps a member up to 3.9 (GroupCoordinator.doSyncGroup).
     """
-    producer = wire.producer(transactional_id)
+    producer = wire.producer(transactional_id, timeout_ms=LONG_MS)
     alone = {"lives": False}
 
     def stages(one):

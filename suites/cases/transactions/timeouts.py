@@ -6,8 +6,9 @@ from brokertrial.suites.probe import COMMITTED, batch
 from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
-DEFAULT_MAX_MS = 900_000
+DEFAULT_MAX_MS, WITHIN_S = 900_000, 30
 CLEAN_UP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+LATE = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED, errors.INVALID_TXN_STATE)
 
 
 @case("transactions/timeout-aborts", guarantee="txn-008", apis=TRANSACTIONS, detects=["M40g"])
@@ -24,6 +25,42 @@ def a_transaction_past_its_timeout_is_aborted(wire, topic, transactional_id):
 
     producer.commit().must_be_refused(errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED, errors.INVALID_TXN_STATE)
     wire.read_all(topic, isolation=COMMITTED).must_hold("plain")
+
+
+@case(
+    "transactions/timeout-of-offsets-alone",
+    guarantees=["txn-008", "txn-012", "txn-014"],
+    apis={"AddOffsetsToTxn": 0, "TxnOffsetCommit": 0, "EndTxn": 0, "OffsetFetch": 7},
+    detects=["Z23"],
+)
+def a_transaction_of_offsets_alone_is_aborted_too(wire, topic, group, transactional_id):
+    """A transaction past its timeout that wrote no records but offsets MUST be aborted by the broker, too: the group
+    has its offsets of before, and MUST NOT be unstable any more, and the producer's late commit is refused.
+
+    Beside it a transaction of both, whose offsets MUST NOT be in force either.
+    """
+    wire.needs_setting(CLEAN_UP, at_most=10_000)
+    alone, both = (wire.producer(name, timeout_ms=1_500) for name in (transactional_id, wire.name("x")))
+    other = wire.name("g")
+    for of in (group, other):
+        wire.commit(of, topic, offset=3).must_succeed()
+    alone.send_offsets(group, {(topic, 0): 9}).must_succeed()
+    both.send(topic, "abandoned").must_succeed()
+    both.send_offsets(other, {(topic, 0): 9}).must_succeed()
+
+    for of in (group, other):
+        wire.until(
+            lambda of=of: not wire.committed(of, topic, require_stable=True).error,
+            within=WITHIN_S,
+            what="the transaction has ended, and the offset is stable",
+        )
+        wire.committed(of, topic, require_stable=True).must_be(3)
+    for producer in (alone, both):
+        producer.commit().must_be_refused(*LATE)
+    later = wire.producer(transactional_id)
+    later.send_offsets(group, {(topic, 0): 4}).must_succeed()
+    later.commit().must_succeed()
+    wire.eventually(lambda: wire.committed(group, topic, require_stable=True).must_be(4), within=WITHIN_S)
 
 
 @case(
