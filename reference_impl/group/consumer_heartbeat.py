@@ -113,7 +113,9 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
     elif member_id not in group.members:
         return _unknown(group, member_id)
     if epoch == LEFT_FOR_A_WHILE and not bugs.on("M24d"):
-        away = replace(group.members[member_id], epoch=LEFT_FOR_A_WHILE, revoking=NOTHING)
+        leaves = group.members[member_id]
+        since = {part: epoch for part, epoch in leaves.since.items() if part in leaves.assigned}
+        away = replace(leaves, epoch=LEFT_FOR_A_WHILE, revoking=NOTHING, since=since)
         group.put(away)
         if bugs.on("E06"):
             group.deadlines.pop(("session", member_id), None)
