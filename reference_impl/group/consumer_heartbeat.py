@@ -60,6 +60,8 @@ class Heartbeat:
         said_all = self.rebalance_timeout_ms != -1 and self.owned is not None
         if bugs.on("G12"):
             return self.epoch == 0
+        if bugs.on("Z28"):
+            return self.epoch == 0 or self.owned is not None
         return self.epoch == 0 or (said_all and (self.names is not None or self.regex is not None))
 
 
