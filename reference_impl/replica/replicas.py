@@ -18,7 +18,7 @@ from brokertrial.reference_impl.replica.fetcher import Fetcher
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import FollowerSession
 from brokertrial.reference_impl.replica.spoil import SpoiledPartition
-from brokertrial.reference_impl.settings.config import TopicRules
+from brokertrial.reference_impl.settings.config import LogSettings, TopicRules
 from brokertrial.wire import errors
 
 if TYPE_CHECKING:
@@ -166,19 +166,8 @@ class Replicas:
         for index in range(topic.partitions):
             partition = self._partitions.get((topic.name, index))
             if partition is not None:
-                if bugs.on("N26"):
-                    rules = replace(rules, max_message_bytes=partition.rules.max_message_bytes)
-                if bugs.on("Z26"):
-                    was = partition.log.settings
-                    log = replace(rules.log, segment_ms=was.segment_ms, segment_bytes=was.segment_bytes)
-                    rules = replace(rules, log=log)
-                if bugs.on("Z22"):
-                    rules = replace(rules, compacted=partition.rules.compacted)
-                compacted = not partition.log.settings.delete and bugs.on("Z20")
-                partition.rules, partition.log.settings = (
-                    rules,
-                    replace(rules.log, delete=False) if compacted else rules.log,
-                )
+                partition.rules = _as_before(rules, partition.rules, partition.log.settings)
+                partition.log.settings = partition.rules.log
 
     # Following
 
@@ -294,3 +283,17 @@ def _label(path: Path, topic_id: str) -> None:
     except OSError as error:  # a full disk; the next start tries again
         log.warning("%s cannot be written: %s", path, error)
         path.with_suffix(".new").unlink(missing_ok=True)
+
+
+def _as_before(rules: TopicRules, before: TopicRules, was: LogSettings) -> TopicRules:
+    """How planted bugs keep settings as they were; a healthy broker takes all that is new."""
+    log = rules.log
+    if bugs.on("N26"):
+        rules = replace(rules, max_message_bytes=before.max_message_bytes)
+    if bugs.on("Z22"):
+        rules = replace(rules, compacted=before.compacted)
+    if bugs.on("Z26"):
+        log = replace(log, segment_ms=was.segment_ms, segment_bytes=was.segment_bytes)
+    if bugs.on("Z20") and not was.delete:
+        log = replace(log, delete=False)
+    return replace(rules, log=log)

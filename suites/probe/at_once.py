@@ -16,23 +16,27 @@ ROUNDS, PAUSE_S = 20, 0.1
 def at_once(wire: Wire, asks: Iterable[Callable[..., A]]) -> list[A]:
     """The answers to all of them, none of which was read before the last request had left; `asks` take `wait=`.
 
-    What is refused because somebody is busy is asked again, as clients do: together, and in the end alone.
+    What is refused as a whole because somebody is busy is asked again, as clients do: together, and in the end alone.
+    A request of which a part may have been done (a Produce of several partitions) is for `once`.
     """
     made = list(asks)
-    answers = _together(wire, dict(enumerate(made)))
+    answers = once(wire, made)
     for _ in range(ROUNDS):
         if not (busy := _busy(answers)):
             break
         wire.rest(PAUSE_S)
-        answers |= _together(wire, {number: made[number] for number in busy})
-    answers |= {number: made[number]() for number in _busy(answers)}
-    return [answers[number] for number in range(len(made))]
+        for number, answer in zip(busy, once(wire, [made[number] for number in busy]), strict=True):
+            answers[number] = answer
+    for number in _busy(answers):
+        answers[number] = made[number]()
+    return answers
 
 
-def _together(wire: Wire, asks: dict[int, Callable[..., A]]) -> dict[int, A]:
+def once(wire: Wire, asks: Iterable[Callable[..., A]]) -> list[A]:
+    """The same, and nothing is asked again."""
     with wire.together():
-        return {number: ask(wait=False) for number, ask in asks.items()}
+        return [ask(wait=False) for ask in asks]
 
 
-def _busy(answers: dict[int, A]) -> list[int]:
-    return [number for number, answer in answers.items() if answer.error in UNVERIFIED]
+def _busy(answers: list[A]) -> list[int]:
+    return [number for number, answer in enumerate(answers) if answer.error in UNVERIFIED]

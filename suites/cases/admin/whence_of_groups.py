@@ -23,15 +23,15 @@ def a_group_has_what_its_brokers_have(wire, group, rng):
 
     All settings that have such a fallback, before one is set, while it is set and after it is deleted.
     """
-    told = _settings(wire, BROKER, str(rng.choice(wire.nodes)))
-    if f"group.{TIMEOUT}" not in told:
-        wire.not_applicable(f"the brokers do not tell group.{TIMEOUT}")
-    wire.eventually(lambda: _must_fall_back(wire, group, told, {}), within=WITHIN_S)
-    own = str(int(told[f"group.{TIMEOUT}"][0]) + rng.choice((0, 1, 100)))
+    brokers = _settings(wire, BROKER, str(rng.choice(wire.nodes)))
+    if f"group.{TIMEOUT}" not in brokers:
+        wire.not_applicable(f"the brokers do not describe group.{TIMEOUT}")
+    wire.eventually(lambda: _must_fall_back(wire, group, brokers, {}), within=WITHIN_S)
+    own = str(int(brokers[f"group.{TIMEOUT}"][0]) + rng.choice((0, 1, 100)))
     wire.change_configs(GROUP, group, [(TIMEOUT, SET, own)]).must_succeed()
-    wire.eventually(lambda: _must_fall_back(wire, group, told, {TIMEOUT: own}), within=WITHIN_S)
+    wire.eventually(lambda: _must_fall_back(wire, group, brokers, {TIMEOUT: own}), within=WITHIN_S)
     wire.change_configs(GROUP, group, [(TIMEOUT, DELETE, None)]).must_succeed()
-    wire.eventually(lambda: _must_fall_back(wire, group, told, {}), within=WITHIN_S)
+    wire.eventually(lambda: _must_fall_back(wire, group, brokers, {}), within=WITHIN_S)
 
 
 def _settings(wire, kind, name):
@@ -45,14 +45,14 @@ def _settings(wire, kind, name):
 
 def _must_fall_back(wire, group, brokers, own):
     found = _settings(wire, GROUP, group)
-    wire.must(TIMEOUT in found, f"{TIMEOUT} of the group is not told")
-    for name, is_told in found.items():
+    wire.must(TIMEOUT in found, f"{TIMEOUT} of the group is not described")
+    for name, described in found.items():
         if f"group.{name}" not in brokers:
             continue
         value, source, synonyms = brokers[f"group.{name}"]
         if name in own:
             value, source, synonyms = own[name], OF_THE_GROUP, [(name, own[name], OF_THE_GROUP), *synonyms]
         wire.must(
-            is_told == (value, source, synonyms),
-            f"{name} is told with (value, source, synonyms) {is_told}; they must be {(value, source, synonyms)}",
+            described == (value, source, synonyms),
+            f"{name} is described with (value, source, synonyms) {described}; they must be {(value, source, synonyms)}",
         )

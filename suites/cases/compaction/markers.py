@@ -1,5 +1,7 @@
 """Markers of transactions of which compaction has left nothing: readers need them for a while yet (KIP-534)."""
 
+from functools import partial
+
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.compaction.survivors import WITHIN_S, cleanable
 from brokertrial.suites.probe import COMMITTED, batch
@@ -45,7 +47,7 @@ def a_marker_outlives_its_transaction(wire, topic_of, transactional_id):
 
 def _topic(wire, topic_of, what, kept_ms):
     settings = {"delete.retention.ms": str(kept_ms), "segment.ms": str(SEGMENT_MS)}
-    return cleanable(wire, lambda **how: topic_of(what=what, **how), **settings)
+    return cleanable(wire, partial(topic_of, what=what), **settings)
 
 
 class Markers:

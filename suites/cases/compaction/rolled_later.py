@@ -1,5 +1,7 @@
 """Segments that end sooner since segment.ms or segment.bytes was changed: what is in them can be compacted."""
 
+from functools import partial
+
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.compaction.survivors import DAY_MS, WITHIN_S, awaited, cleanable
 from brokertrial.suites.probe import batch
@@ -24,8 +26,8 @@ def a_segment_ends_by_the_limits_of_now(wire, topic_of, rng):
     Two topics, each with four records of one key in one segment, of which one limit is then changed; a third, which had
     short segments from the start, shows that the cleaner has come by.
     """
-    topics = {what: cleanable(wire, _named(topic_of, what), **LONG) for what in LIMITS}
-    topics["control"] = cleanable(wire, _named(topic_of, "control"))
+    topics = {what: cleanable(wire, partial(topic_of, what=what), **LONG) for what in LIMITS}
+    topics["control"] = cleanable(wire, partial(topic_of, what="control"))
     began = wire.now_ms() - DAY_MS
     for topic in topics.values():
         for number in range(RECORDS):
@@ -44,10 +46,6 @@ def a_segment_ends_by_the_limits_of_now(wire, topic_of, rng):
             log = wire.read_all(topics[what])
             found = [record.key for record in log.records].count(b"k0")
             log.must(False, f"{name} became {value}, and its newest segment goes on: k0 still has {found} records")
-
-
-def _named(topic_of, what):
-    return lambda **how: topic_of(what=what, **how)
 
 
 def _record(rng, time, key=b"k0"):

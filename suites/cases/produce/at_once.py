@@ -4,7 +4,7 @@ from functools import partial
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
-from brokertrial.suites.probe.at_once import at_once
+from brokertrial.suites.probe.at_once import once
 
 CLIENTS, REQUESTS, PARTITIONS = 16, 8, 6
 WITHIN_S = 30
@@ -35,7 +35,7 @@ def each_of_many_clients_is_answered_for_its_own(wire, topic_of, rng):
             batches = {place: batch(*each, compression=codec) for place, each in values.items()}
             asked.append((client, values))
             asks.append(partial(wire.produce_all, batches, acks=rng.choice((1, -1)), via=f"client {client}"))
-    answers = at_once(wire, asks)
+    answers = once(wire, asks)
     due = {place: {} for place in places}  # type: ignore[var-annotated]
     latest = dict[tuple[int, tuple[str, int]], int]()
     for answer, (client, values) in zip(answers, asked, strict=True):

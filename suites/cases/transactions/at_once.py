@@ -116,13 +116,22 @@ def many_ask_for_an_id_at_once(wire, topic, transactional_id):
     """
     for _ in range(3):
         asks = [partial(wire.init_producer_id, transactional_id, via=f"client {number}") for number in range(CLIENTS)]
-        found = [(answer.producer_id, answer.epoch) for answer in at_once(wire, asks)]
-        wire.must(len(set(found)) == CLIENTS, f"the ids and epochs {found} are given; each must be given once")
-        *fenced, last = sorted(found)
+        answers = at_once(wire, asks)
+        given = _each_its_own(wire, "id and epoch", [(one.producer_id, one.epoch) for one in answers], answers)
+        *fenced, last = sorted(given)
         for producer_id, epoch in fenced:
             wire.add_partitions(transactional_id, producer_id, epoch, [(topic, 0)]).must_be_refused(*FENCED)
         wire.add_partitions(transactional_id, *last, [(topic, 0)]).must_succeed()
     nodes = wire.nodes * 4 * CLIENTS
     asks = [partial(wire.init_producer_id, via=f"client {n}", to=node) for n, node in enumerate(nodes[: 4 * CLIENTS])]
-    ids = [answer.producer_id for answer in at_once(wire, asks)]
-    wire.must(len(set(ids)) == len(ids), f"the producer ids {sorted(ids)} are given; each must be given once")
+    answers = at_once(wire, asks)
+    _each_its_own(wire, "id", [one.producer_id for one in answers], answers)
+
+
+def _each_its_own(wire, what, found, answers):
+    """What each answer gives; no two of them give the same."""
+    given = dict[object, object]()
+    for value, answer in zip(found, answers, strict=True):
+        same = given.setdefault(value, answer)
+        wire.must(same is answer, f"the producer {what} {value} is given twice", same, answer)
+    return given
