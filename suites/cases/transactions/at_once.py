@@ -11,7 +11,7 @@ from brokertrial.wire.records import Record
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 PRODUCERS, PARTITIONS, ROUNDS, RECORDS = 12, 6, 6, 20
 CODECS = ("lz4", "zstd", "lz4", "zstd", "gzip", "snappy", "none")
-TURNS, CLIENTS, PATIENT_MS = 16, 6, 120_000
+TURNS, CLIENTS, PATIENT_MS = 16, 6, 60_000
 FENCED = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
 ENDED = (*FENCED, errors.INVALID_TXN_STATE)
 
@@ -61,7 +61,7 @@ def many_transactions_at_once_are_each_its_own(wire, topic_of, transactional_id,
                 found = [value for value in read.values if value.startswith(b"%d " % number)]
                 who = f"a read_{isolation} consumer of partition {partition}"
                 said = f"{who} reads {len(found)} records of producer {number}"
-                read.must(found == wanted, f"{said}; it must read these {len(wanted)}, in order")
+                read.must(found == wanted, f"{said}; it must read {len(wanted)}, in the order sent")
 
 
 @case(
@@ -90,8 +90,9 @@ def of_two_ends_at_once_one_counts(wire, topic_of, transactional_id, rng):
         ]
         answers = at_once(wire, asks)
         took = [(commit, answer) for commit, answer in zip(kinds, answers, strict=True) if answer.error == 0]
-        said = f"of the ends {['commit' if each else 'abort' for each in kinds]} at once"
-        wire.must(len({commit for commit, _ in took}) == 1, f"{said} {len(took)} are acknowledged", *answers)
+        asked = " and ".join("commit" if each else "abort" for each in kinds)
+        said = f"EndTxn asked for {asked} of one transaction at the same moment: {len(took)} of 2 were acknowledged"
+        wire.must(len({commit for commit, _ in took}) == 1, said, *answers)
         for answer in answers:
             if answer.error:
                 answer.must_be_refused(*ENDED)
