@@ -20,7 +20,7 @@ NAME_TAKEN = (errors.TOPIC_ALREADY_EXISTS,)
 class AdminFamily(Core):
     """`wire.create_topic(name)`, `wire.delete_records(topic, offset=5)`, `wire.configs_of_topic(topic)`"""
 
-    _settings_failed: BrokerAtFault | None = None
+    settings_failed: BrokerAtFault | None = None
     """Why the settings of a broker could not be asked for."""
 
     # requests
@@ -242,12 +242,12 @@ class AdminFamily(Core):
 
         That it can be asked is for `admin/described-settings` to decide; who cannot do without says `needs_setting`.
         """
-        if self._settings_failed or not self.versions("DescribeConfigs"):
+        if self.settings_failed or not self.versions("DescribeConfigs"):
             return None
         try:
             answer = self.describe_configs(BROKER, str(self.nodes[0]), [name])
         except (NoResponse, ProtocolBroken) as error:
-            self._settings_failed = error
+            self.settings_failed = error
             return None
         if answer.error or not answer.struct.results:
             return None
@@ -261,8 +261,8 @@ class AdminFamily(Core):
             return
         if value is None and (why := self.permissions.denied.get("DescribeConfigs of a broker")):
             raise NotApplicable("no-permission", f"no permission: {why}")
-        if self._settings_failed is not None:
-            raise self._settings_failed
+        if self.settings_failed is not None:
+            raise self.settings_failed
         told = f"the brokers do not report {name}" if value is None else f"{name} is {value} on this cluster"
         if self.case_context.our_timers and name not in self.case_context.chosen and self.versions("DescribeConfigs"):
             raise StatementFalse(f"{told}, and they were started with at most {at_most}")

@@ -39,9 +39,14 @@ def withheld_apis(wire: Wire) -> dict[str, str]:
 
 
 def longest_transaction_ms(wire: Wire) -> int | None:
-    """Above this a producer may not set its transaction timeout; None where the cluster does not say."""
-    told = _setting(wire, LONGEST_TRANSACTION)
-    return int(told) if told and told.isdecimal() else None
+    """Above this a producer may not set its transaction timeout; None where the cluster does not say.
+
+    Raises: what kept the cluster from answering.
+    """
+    value = wire.setting(LONGEST_TRANSACTION)
+    if value is None and wire.settings_failed is not None:
+        raise wire.settings_failed
+    return int(value) if value and value.isdecimal() else None
 
 
 def states_a_policy(wire: Wire) -> bool:

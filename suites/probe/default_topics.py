@@ -6,13 +6,16 @@ own), the case's topics are given Kafka's, if the cluster lets us: else it would
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from brokertrial.suites.probe.cluster_settings import ClusterSettings
+from brokertrial.suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.producer import Producer
 from brokertrial.suites.probe.wire import Wire
 
+T = TypeVar("T")
 KAFKAS = {
     "cleanup.policy": "delete",
     "compression.type": "producer",
@@ -25,6 +28,9 @@ KAFKAS = {
     "segment.bytes": "1073741824",
 }
 """Topic configs (Kafka 4.4) that decide what a client sees of its own records."""
+ALLOWED_BY_MOST_MS = 60_000
+"""A transaction timeout for clusters that do not say what they allow: Kafka's default limit is 15 minutes."""
+TRIES = 3
 
 
 class DefaultTopicsProbe(Wire):
@@ -36,8 +42,8 @@ class DefaultTopicsProbe(Wire):
     set_up = ClusterSettings()
 
     def producer(self, transactional_id: str | None = None, *, timeout_ms: int = 30_000, via: str = "main") -> Producer:
-        allowed = self.set_up.longest_transaction_ms
-        return super().producer(transactional_id, timeout_ms=min(timeout_ms, allowed or timeout_ms), via=via)
+        allowed = self.set_up.longest_transaction_ms or ALLOWED_BY_MOST_MS
+        return super().producer(transactional_id, timeout_ms=min(timeout_ms, allowed), via=via)
 
     @property
     def agreed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -49,8 +55,24 @@ class DefaultTopicsProbe(Wire):
         return super()._created(topic, partitions, {**settings, **configs}, replicas)
 
 
+def read_cluster_settings(new_probe: Callable[[], DefaultTopicsProbe]) -> ClusterSettings:
+    """How the cluster is set up, asked again where a busy one did not answer; what it never says is left out."""
+    topic_settings = _asked_again(new_probe, settings_for_default_topics)
+    return ClusterSettings(topic_settings or {}, _asked_again(new_probe, longest_transaction_ms))
+
+
+def _asked_again(new_probe: Callable[[], DefaultTopicsProbe], ask: Callable[[DefaultTopicsProbe], T]) -> T | None:
+    for _ in range(TRIES):
+        with contextlib.suppress(BrokerAtFault, Unclear):
+            return ask(new_probe())
+    return None  # a target that cannot even do this is judged by the cases
+
+
 def settings_for_default_topics(wire: DefaultTopicsProbe) -> dict[str, str]:
-    """What a topic must be told on this cluster to be as Kafka's; nothing where the cluster does not tell or obey."""
+    """What a topic must be given on this cluster to be as Kafka's; nothing where the cluster does not say or obey.
+
+    Raises: what kept the cluster from answering.
+    """
     if not (wire.versions("CreateTopics") and wire.versions("DescribeConfigs")):
         return {}
     try:
@@ -59,8 +81,8 @@ def settings_for_default_topics(wire: DefaultTopicsProbe) -> dict[str, str]:
             return {}
         wire.set_up = ClusterSettings(wanted)
         return {} if _unlike_kafkas(wire, wire.new_topic("plain")) else wanted
-    except (BrokerAtFault, NotApplicable, Unclear):
-        return {}  # a target that cannot even do this is judged by the cases
+    except NotApplicable:
+        return {}
 
 
 def _unlike_kafkas(wire: Wire, topic: str) -> dict[str, str]:

@@ -23,14 +23,9 @@ from brokertrial.suites.closing_look.look import failed_in_several
 from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.outcome import inconclusive, not_applicable
 from brokertrial.suites.probe import naming
-from brokertrial.suites.probe.cluster_settings import (
-    ClusterSettings,
-    longest_transaction_ms,
-    states_a_policy,
-    withheld_apis,
-)
+from brokertrial.suites.probe.cluster_settings import ClusterSettings, states_a_policy, withheld_apis
 from brokertrial.suites.probe.context import CaseContext
-from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, read_cluster_settings
 from brokertrial.suites.probe.exchanger import LiveExchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.known import KnownSteps
@@ -153,11 +148,23 @@ class TargetSession:
             self.release or self.target.release_number,
         )
         self.required = tuple(required(self.require, self.offer, self.claims))
-        self.set_up = ClusterSettings(settings_for_default_topics(wire), longest_transaction_ms(wire))
+        self.set_up = self._read_settings()
         self.topic_policy = self.claims.get("topic-policy", False) or states_a_policy(wire)
         remove_created(wire)
         self.metadata_version = wire.metadata_version
         self.liveness.open()
+
+    def _read_settings(self) -> ClusterSettings:
+        probes: list[DefaultTopicsProbe] = []
+
+        def another() -> DefaultTopicsProbe:
+            probes.append(self.unrecorded(f"settings-{len(probes) + 1}"))
+            return probes[-1]
+
+        read = read_cluster_settings(another)
+        for probe in probes:
+            remove_created(probe)
+        return read
 
     def close(self) -> None:
         """Removes what the run made. The target is stopped by whoever started it."""

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
-from brokertrial.suites.probe.default_topics import DefaultTopicsProbe, settings_for_default_topics
+from brokertrial.suites.probe.default_topics import (
+    DefaultTopicsProbe,
+    read_cluster_settings,
+    settings_for_default_topics,
+)
 from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, ScriptedExchanger
 
@@ -20,6 +26,8 @@ class Cluster:
         self.obeys = obeys
         self.topics: dict[str, dict[str, str]] = {}
         self.asked: list[dict[str, str]] = []
+        self.silent = 0
+        """How many DescribeConfigs it leaves without an answer."""
 
     def create(self, asked):
         for topic in asked.topics:
@@ -40,9 +48,17 @@ class Cluster:
         )
 
     def describe(self, asked):
+        if self.silent:
+            self.silent -= 1
+            return None
         (resource,) = asked.resources
-        rows = [{"name": name, "value": value} for name, value in self.topics[resource.resource_name].items()]
-        told = {"resource_type": 2, "resource_name": resource.resource_name, "configs": rows}
+        settings = self.topics.get(resource.resource_name, {"transaction.max.timeout.ms": "20000"})
+        rows = [{"name": name, "value": value} for name, value in settings.items()]
+        told = {
+            "resource_type": resource.resource_type,
+            "resource_name": resource.resource_name,
+            "configs": rows,
+        }
         return response("DescribeConfigs", results=[told])
 
     def ends(self, asked):
@@ -76,3 +92,18 @@ def test_what_differs_and_matters_is_told_with_each_topic() -> None:
 
 def test_a_cluster_that_does_not_obey_is_told_nothing() -> None:
     assert settings_for_default_topics(Cluster(OF_ITS_OWN, obeys=False).probe()) == {}
+
+
+@pytest.mark.parametrize("silent", [0, 2])
+def test_a_busy_cluster_is_asked_again(silent: int) -> None:
+    cluster = Cluster(OF_ITS_OWN)
+    cluster.silent = silent
+    read = read_cluster_settings(cluster.probe)
+    assert read.topic_settings["message.timestamp.type"] == "CreateTime"
+    assert read.longest_transaction_ms == 20_000
+
+
+def test_what_a_cluster_never_says_is_left_out() -> None:
+    cluster = Cluster(OF_ITS_OWN)
+    cluster.silent = 100
+    assert read_cluster_settings(cluster.probe) == ClusterSettings()
