@@ -7,7 +7,7 @@
 A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
 is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
 goes on where it was. `--again` runs it all the same. Writes the record and docs/what-makes-each-case-fail.md.
-Exit status 1 when something that was asked for is not shown.
+Exit status 1 when something that was asked for is not shown, 2 while another such command writes the record.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
 from brokertrial.checkers.verdict import Verdict
-from brokertrial.histories.tempdirs import Scratch
+from brokertrial.histories.tempdirs import Scratch, holding
 from brokertrial.suites.case import Case, own_cases
 from brokertrial.suites.proving import proof_record, releases
 from brokertrial.suites.proving.case_dependencies import text_hash, under_hash
@@ -54,6 +55,15 @@ RUN_LIMIT_S = 4 * 3600.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs what is not shown yet; 0 when every case is proven on the targets that were named."""
     options = _options(argv)
+    try:
+        with nullcontext() if options.marked else holding(proof_record.RECORD.parent):
+            return _prove(options)
+    except BlockingIOError:
+        print(f"Another `prove` writes {proof_record.RECORD}; each would lose what the other finds. Wait for its end.")
+        return 2
+
+
+def _prove(options: argparse.Namespace) -> int:
     cases, _ = select(own_cases(), options.select, options.deselect, "full")
     if options.marked:
         problems = marks(cases)

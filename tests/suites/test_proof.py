@@ -7,6 +7,7 @@ import ast
 import msgspec
 import pytest
 
+from brokertrial.histories.tempdirs import holding
 from brokertrial.suites.case import by_id
 from brokertrial.suites.proving import case_dependencies, proof_record, prove
 from brokertrial.suites.proving.case_dependencies import text_hash, text_of, under_hash
@@ -243,3 +244,10 @@ def test_a_release_that_is_newer_than_those_cases_are_proven_on_is_said(shipped,
     monkeypatch.setattr(prove.releases, "RELEASES", ("3.9.2", "4.4.0", "4.5.0"))
     prove.main(["--marked", "--select", CASE.id])
     assert "Newer than any Kafka that cases are proven on: 4.5.0" in capsys.readouterr().out
+
+
+def test_two_commands_do_not_write_one_record(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(proof_record, "RECORD", tmp_path / "record.json")
+    with holding(tmp_path):
+        assert prove.main([KAFKA, "--select", CASE.id]) == 2
+    assert "Wait for its end" in capsys.readouterr().out
