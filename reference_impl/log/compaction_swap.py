@@ -70,6 +70,12 @@ def write_checkpoint(folder: Path, offset: int) -> None:
     temporary.replace(folder / "cleaned-to")
 
 
+def lower_checkpoint(folder: Path, offset: int) -> None:
+    """What comes at or above this offset is not what was there before, so it is not clean."""
+    if read_checkpoint(folder) > offset:
+        write_checkpoint(folder, offset)
+
+
 def _written(folder: Path, begin: int, end: int, data: bytes) -> Path:
     unfinished = folder / f"{begin:020d}.cleaned"
     with unfinished.open("wb") as file:

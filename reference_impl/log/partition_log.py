@@ -238,6 +238,15 @@ class PartitionLog:
             if not bugs.on("L01"):
                 self.epochs.truncate_start(offset)
 
+    def begin_earlier(self, offset: int) -> None:
+        """The log was truncated to before its start, and begins there. What was saved must not outlive that."""
+        self.start_offset = offset
+        try:
+            self._save_start(offset)
+        except OSError as error:
+            log.warning("%s: where the log begins cannot be written: %s", self.folder, error)
+            (self.folder / "log-start").unlink(missing_ok=True)
+
     def _begin_at(self, segment: Segment) -> None:
         """Everything before this segment goes. Its name says so too, so a full disk is no reason to keep the rest."""
         try:

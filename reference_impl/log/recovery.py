@@ -12,7 +12,7 @@ from pathlib import Path
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log import batch as batches
 from brokertrial.reference_impl.log.batch import HEADER_SIZE, Header, read_header
-from brokertrial.reference_impl.log.compaction_swap import finish_swaps
+from brokertrial.reference_impl.log.compaction_swap import finish_swaps, lower_checkpoint
 from brokertrial.reference_impl.log.partition_log import PartitionLog
 from brokertrial.reference_impl.log.producers import ProducerTable
 from brokertrial.reference_impl.log.segment import Segment
@@ -39,9 +39,8 @@ def open_log(folder: Path, settings: LogSettings, now_ms: int, *, clean: bool) -
             rebuilt.append(segment)
         log.segments.append(segment)
         log.end_offset = _end_of(segment)
-    if not log.segments:
-        log.segments.append(Segment(folder, 0, now_ms, settings.index_interval_bytes))
-    log.start_offset = _start_offset(log)
+    _settle_start(log, now_ms)
+    lower_checkpoint(folder, log.active.base_offset)
     _drop_last_acknowledged(log, clean)
     if not clean and bugs.on("M03"):
         _forget_the_newest_segment(log)
@@ -102,10 +101,26 @@ def _end_of(segment: Segment) -> int:
     return last
 
 
-def _start_offset(log: PartitionLog) -> int:
+def _settle_start(log: PartitionLog, now_ms: int) -> None:
+    """The log begins where it is known to begin, though nothing up to there survived: no offset is given out twice."""
     checkpoint = log.folder / "log-start"
     saved = int(checkpoint.read_text("ascii")) if checkpoint.exists() else 0
-    return min(max(saved, log.segments[0].base_offset), max(log.end_offset, log.segments[0].base_offset))
+    if bugs.on("D61"):
+        saved = min(saved, log.end_offset)
+    if not log.segments or log.end_offset < saved:
+        begin_empty(log, saved, now_ms)
+    log.start_offset = max(saved, log.segments[0].base_offset)
+
+
+def begin_empty(log: PartitionLog, offset: int, now_ms: int) -> None:
+    """Forgets all data but the producers: the log is empty, and its next record is given this offset."""
+    for segment in log.segments:
+        segment.delete()
+    for snapshot in log.folder.glob("*.snapshot"):
+        snapshot.unlink(missing_ok=True)
+    log.segments = [Segment(log.folder, offset, now_ms, log.settings.index_interval_bytes)]
+    log.end_offset = offset
+    log.epochs.truncate_end(-1)
 
 
 def _drop_last_acknowledged(log: PartitionLog, clean: bool) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.log.compaction_swap import lower_checkpoint
 from brokertrial.reference_impl.log.partition_log import PartitionLog
 from brokertrial.reference_impl.log.producers import ProducerTable
-from brokertrial.reference_impl.log.recovery import restore_producers, scan
-from brokertrial.reference_impl.log.segment import Segment
+from brokertrial.reference_impl.log.recovery import begin_empty, restore_producers, scan
 
 
 def truncate(log: PartitionLog, end_offset: int) -> None:
     """Drops every batch that holds or follows this offset; producers and aborted transactions go back with it."""
     if end_offset < log.end_offset:
+        lower_checkpoint(log.folder, log.segment_of(end_offset).base_offset)
         _cut(log, end_offset)
-        log.start_offset = min(log.start_offset, log.end_offset)
+        if log.end_offset < log.start_offset:
+            log.begin_earlier(log.end_offset)
         for snapshot in log.folder.glob("*.snapshot"):
             if int(snapshot.stem) > log.end_offset:
                 snapshot.unlink(missing_ok=True)
@@ -23,17 +25,12 @@ def truncate(log: PartitionLog, end_offset: int) -> None:
 
 def start_over(log: PartitionLog, offset: int, now_ms: int) -> None:
     """Forgets all data: the log is empty and begins at this offset."""
-    for segment in log.segments:
-        segment.delete()
-    for snapshot in log.folder.glob("*.snapshot"):
-        snapshot.unlink(missing_ok=True)
-    log.segments = [Segment(log.folder, offset, now_ms, log.settings.index_interval_bytes)]
-    log.end_offset = offset
+    lower_checkpoint(log.folder, offset)
+    begin_empty(log, offset, now_ms)
     log.start_offset = -1  # so that the new start is written down, whichever way it moved
     if not bugs.on("Y41"):
         log.producers = ProducerTable()
     log.refresh_unstable()
-    log.epochs.truncate_end(-1)
     log.advance_start(offset)
 
 
