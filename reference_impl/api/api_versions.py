@@ -2,7 +2,8 @@
 
 Versions 0-5. An unknown version is answered as version 0 with error 35 and the range of this API alone (Kafka since
 2.4); the listener does that. Client software name and version are checked from v3 on: INVALID_REQUEST. Produce is
-advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3. v5: a client that states
+advertised from version 0, as Kafka 4 does for librdkafka (KAFKA-18659), and served from 3. Features whose lowest level
+is 0 are left out before v4: older clients cannot read that (KAFKA-17011, KAFKA-17492). v5: a client that states
 the cluster and the node it expects, and finds others, is told to start over: REBOOTSTRAP_REQUIRED; one that states
 only half of it: INVALID_REQUEST.
 """
@@ -38,11 +39,12 @@ def api_versions(request: Struct, context: Context) -> Struct:
     if context.version < 3:
         return response("ApiVersions", api_keys=_ranges(context.node))
     features = _features(context.node)
+    readable = {n: each for n, each in features.items() if each[0] or context.version >= 4 or bugs.on("D63")}
     return response(
         "ApiVersions",
         api_keys=_ranges(context.node),
         supported_features=[
-            {"name": name, "min_version": low, "max_version": high} for name, (low, high, _) in features.items()
+            {"name": name, "min_version": low, "max_version": high} for name, (low, high, _) in readable.items()
         ],
         finalized_features_epoch=_epoch(context.node),
         finalized_features=[

@@ -1,7 +1,8 @@
 """DeleteTopics: by name, or by id from v6 on.
 
 Versions 1-6. Unknown name: 3; unknown id: 100; both or neither given, or the same topic twice: INVALID_REQUEST;
-`delete.topic.enable=false`: TOPIC_DELETION_DISABLED. The data is gone when the answer leaves.
+`delete.topic.enable=false`: TOPIC_DELETION_DISABLED for all of them, and INVALID_REQUEST below v3, which does not know
+that code (KAFKA-5975). The data is gone when the answer leaves.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from brokertrial.reference_impl.settings.topic_rules import WrongSetting
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, request, response
 
+_DISABLED_SINCE = 3
+
 
 @handles("DeleteTopics", 1, 6, forwarded=True)
 def delete_topics(wanted: Struct, context: Context) -> Struct:
@@ -24,12 +27,23 @@ def delete_topics(wanted: Struct, context: Context) -> Struct:
         states = wanted.topics
     else:
         states = request("DeleteTopics", topics=[{"name": name} for name in wanted.topic_names]).topics
+    if not context.node.config["delete.topic.enable"]:
+        return _disabled(states, context.version)
     seen: list[tuple[Any, Any]] = [(state.name, state.topic_id) for state in states]
     answers = []
     for state in {(s.name, s.topic_id): s for s in states}.values():
         twice = seen.count((state.name, state.topic_id)) > 1
         answers.append(_delete(context.node, state, twice=twice))
     return response("DeleteTopics", responses=answers)
+
+
+def _disabled(states: list[Struct], version: int) -> Struct:
+    known = version >= _DISABLED_SINCE or bugs.on("D64")
+    error = errors.TOPIC_DELETION_DISABLED if known else errors.INVALID_REQUEST
+    line = {"error_code": error, "error_message": "Topic deletion is disabled."}
+    return response(
+        "DeleteTopics", responses=[{"name": state.name, "topic_id": state.topic_id, **line} for state in states]
+    )
 
 
 def _delete(node: Broker, state: Struct, *, twice: bool) -> dict[str, Any]:
@@ -55,8 +69,6 @@ def _find(node: Broker, state: Struct, *, twice: bool) -> TopicImage | WrongSett
         return WrongSetting(errors.INVALID_REQUEST, "You may not specify both topic name and topic id.")
     if twice:
         return WrongSetting(errors.INVALID_REQUEST, "Duplicate topic name or id.")
-    if not node.config["delete.topic.enable"]:
-        return WrongSetting(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     topic = node.topics.by_id(state.topic_id) if has_id else node.topics.get(state.name)
     if topic is None:
         error = errors.UNKNOWN_TOPIC_ID if has_id else errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,6 +1,7 @@
 """ElectLeaders (KIP-460): gives leadership back to the first replica (type 0), or to any that is alive (1, unclean).
 
-Versions 0-2. The right one leads: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for; the first
+Versions 0-2. The right one leads: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for, and the topic
+named with no result; the first
 replica is not in sync: 80; nobody is alive: 83; unknown: 3; election type other than 0 and 1: INVALID_REQUEST.
 """
 
@@ -38,8 +39,7 @@ def elect_leaders(request: Struct, context: Context) -> Struct:
         lines = [_result(node, name, index, unclean=unclean) for index in (indexes[:1] if bugs.on("H11") else indexes)]
         if request.topic_partitions is None:
             lines = [line for line in lines if line["error_code"] != errors.ELECTION_NOT_NEEDED]
-        if lines or request.topic_partitions is not None:
-            results.append({"topic": name, "partition_result": lines})
+        results.append({"topic": name, "partition_result": lines})
     return response("ElectLeaders", replica_election_results=results)
 
 

@@ -48,8 +48,14 @@ class FetchSession:
     id: int
     by_id: bool
     last_used: float
+    began: float
     epoch: int = 1
     partitions: dict[SessionPartition, SessionEntry] = field(default_factory=dict)
+
+    @property
+    def may_make_room(self) -> bool:
+        """Whether it was old enough for that when it was used last; until then it is left alone by larger ones."""
+        return self.last_used - self.began > _IDLE_S
 
     def update(self, wanted: Iterable[tuple[SessionPartition, Struct]], forgotten: Iterable[SessionPartition]) -> None:
         """Takes an incremental request in."""
@@ -116,7 +122,7 @@ Mode = Sessionless | SessionError | Opening | Incremental
 
 
 class FetchSessions:
-    """The sessions of one broker; the idle ones make room when the slots are full."""
+    """The sessions of one broker; when the slots are full idle ones make room, and small old ones for larger ones."""
 
     def __init__(self, slots: int, rng: random.Random, now: Callable[[], float]) -> None:
         self._slots, self._rng, self._now = slots, rng, now
@@ -157,9 +163,10 @@ class FetchSessions:
         """Opens a session for (key, request, answer) triples; its id, or 0 when there is no slot."""
         if sum(len(one.partitions) for one in self._sessions.values()) + len(answered) > _MOST_PARTITIONS:
             return NO_SESSION
-        if len(self._sessions) >= self._slots and not self._evict():
+        if len(self._sessions) >= self._slots and not self._evict(len(answered)):
             return NO_SESSION
-        session = FetchSession(self._new_id(), by_id, self._now())
+        now = self._now()
+        session = FetchSession(self._new_id(), by_id, now, now)
         for key, request, answer in answered:
             if answer.error_code and bugs.on("S11"):
                 continue
@@ -168,11 +175,17 @@ class FetchSessions:
         self._sessions[session.id] = session
         return session.id
 
-    def _evict(self) -> bool:
+    def _evict(self, partitions: int) -> bool:
+        """Ends the session that is idle longest, if that is long, else the smallest old one, if it is the smaller."""
         oldest = min(self._sessions.values(), key=lambda s: s.last_used, default=None)
-        if oldest is None or self._now() - oldest.last_used <= _IDLE_S:
+        if oldest is not None and self._now() - oldest.last_used > _IDLE_S:
+            del self._sessions[oldest.id]
+            return True
+        evictable = (one for one in self._sessions.values() if one.may_make_room)
+        smallest = min(evictable, key=lambda s: (len(s.partitions), s.id), default=None)
+        if smallest is None or len(smallest.partitions) >= partitions:
             return False
-        del self._sessions[oldest.id]
+        del self._sessions[smallest.id]
         return True
 
     def _new_id(self) -> int:

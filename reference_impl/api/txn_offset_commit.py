@@ -3,7 +3,7 @@
 The transaction must hold the group's partition of the offsets topic (AddOffsetsToTxn): 48, or 120 from v4; v5 adds it
 by itself. v6 names topics by id, and tells 69 of an absent group and 113 of a stale epoch (22 before). v3 names
 member, generation and instance: 25, 22, 82. Other errors: 24 empty group id, 47 another epoch, 49 another producer id,
-3 no such partition, 12 metadata too long.
+3 no such partition, 12 metadata too long. While a coordinator loads: 14, and 15 before v2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.offset_commit import WantedOffset, screen, store
-from brokertrial.reference_impl.group.commits import commit_refusal
+from brokertrial.reference_impl.group.commits import commit_refusal, refusal_to_producers
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -51,7 +51,7 @@ async def _stored_later(
 def _stored(
     request: Struct, topics: list[dict[str, Any]], wanted: list[WantedOffset], refusal: int, context: Context
 ) -> Struct:
-    refusal = refusal or _refusal(request, context, wanted)
+    refusal = refusal_to_producers(refusal, context.version) or _refusal(request, context, wanted)
     if not refusal and bugs.on("D03"):
         context.node.groups.keep_alive(request.group_id, request.member_id)
     store(request.group_id, wanted, refusal, context, (request.producer_id, request.producer_epoch))

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, Handler, HandlerResult, Served
+from brokertrial.reference_impl.coordinator.loading import says_so_to_all
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS as GROUPS
 from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE as TRANSACTIONS
+from brokertrial.reference_impl.group.commits import refusal_to_producers
 from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
@@ -194,6 +196,16 @@ def _by_partition(api: str) -> Refuse:
     return refuse
 
 
+def _heartbeat(request: Struct, context: Context, error: int) -> Struct:
+    """No news is good news while the group is read: members know no 14 here, and would end (as in Kafka)."""
+    unsaid = error == errors.COORDINATOR_LOAD_IN_PROGRESS and not says_so_to_all()
+    return response("Heartbeat", error_code=errors.NONE if unsaid else error)
+
+
+def _txn_offsets(request: Struct, context: Context, error: int) -> Struct:
+    return _by_partition("TxnOffsetCommit")(request, context, refusal_to_producers(error, context.version))
+
+
 def _fetched(request: Struct, context: Context, error: int) -> Struct:
     if context.version >= 8:
         lines = [{"group_id": group.group_id, "error_code": error} for group in request.groups]
@@ -243,11 +255,11 @@ def _listed(api: str, field: str, answered: str, key: str, *, topic: str = GROUP
 BY_API: dict[str, KeyedApi] = {
     "JoinGroup": KeyedApi(GROUPS, _group, lambda r, c, e: response("JoinGroup", error_code=e, member_id=r.member_id)),
     "SyncGroup": KeyedApi(GROUPS, _group, _plain("SyncGroup")),
-    "Heartbeat": KeyedApi(GROUPS, _group, _plain("Heartbeat"), writes=False),
+    "Heartbeat": KeyedApi(GROUPS, _group, _heartbeat, writes=False),
     "LeaveGroup": KeyedApi(GROUPS, _group, _plain("LeaveGroup")),
     "ConsumerGroupHeartbeat": KeyedApi(GROUPS, _group, _plain("ConsumerGroupHeartbeat")),
     "OffsetCommit": KeyedApi(GROUPS, _group, _by_partition("OffsetCommit")),
-    "TxnOffsetCommit": KeyedApi(GROUPS, _group, _by_partition("TxnOffsetCommit")),
+    "TxnOffsetCommit": KeyedApi(GROUPS, _group, _txn_offsets),
     "OffsetDelete": KeyedApi(GROUPS, _group, _plain("OffsetDelete")),
     "OffsetFetch": KeyedApi(
         GROUPS, lambda r, v: [g.group_id for g in r.groups] if v >= 8 else [r.group_id], _fetched,

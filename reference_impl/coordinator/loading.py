@@ -19,6 +19,7 @@ from brokertrial.wire.codec import Malformed
 from brokertrial.wire.records import Batch, batches
 
 STEP_S = 0.005
+_LONG_PAUSE_S = 0.1
 _CHUNK_BYTES = 64 * 1024
 log = logging.getLogger("coordinator")
 
@@ -78,7 +79,7 @@ class Loads:
         once_alone = bugs.on("Y43")
         if not once_alone:
             self._next = None
-        deadline = self._clock.monotonic() + (0 if once_alone or _answers_early() else STEP_S)
+        deadline = self._clock.monotonic() + (0 if once_alone or _pause_s() else STEP_S)
         while self._open:
             index, (partition, work) = next(iter(self._open.items()))
             try:
@@ -89,12 +90,22 @@ class Loads:
                 self._failed.add(index)
             self._open.pop(index, None)
         if self._open:
-            self._next = self._clock.call_later(STEP_S if _answers_early() else 0, self._step)
+            self._next = self._clock.call_later(_pause_s(), self._step)
 
     def _goes_on(self, work: Iterator[None], deadline: float) -> bool:
         return any(self._clock.monotonic() >= deadline for _ in work)
 
 
+def _pause_s() -> float:
+    """None in a healthy broker; one with a bug of loading reads slowly, so that it shows."""
+    return (STEP_S if _answers_early() else 0) or (_LONG_PAUSE_S if says_so_to_all() else 0)
+
+
 def _answers_early() -> bool:
-    """Not in a healthy broker; one that does so reads slowly, so that it shows."""
+    """Not in a healthy broker."""
     return bugs.on("Y45")
+
+
+def says_so_to_all() -> bool:
+    """Not in a healthy broker: whether also those are refused so who know no such code."""
+    return bugs.on("D62")

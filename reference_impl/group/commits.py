@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.coordinator.loading import says_so_to_all
 from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
 from brokertrial.reference_impl.group.consumer import ConsumerGroup, ConsumerMember, OwnedPartition
 from brokertrial.wire import errors
+
+
+def refusal_to_producers(refusal: int, version: int) -> int:
+    """What TxnOffsetCommit is refused with: producers of v0 and v1 end at 14, and ask again at 15 (KAFKA-7296)."""
+    loads = refusal == errors.COORDINATOR_LOAD_IN_PROGRESS
+    return errors.COORDINATOR_NOT_AVAILABLE if loads and version < 2 and not says_so_to_all() else refusal
 
 
 def commit_refusal(

@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from brokertrial.reference_impl.api.fetch_sessions import NO_SESSION, FetchSessions, SessionPartition
+from brokertrial.reference_impl.api.fetch_sessions import (
+    NO_SESSION,
+    FetchSessions,
+    Incremental,
+    Mode,
+    SessionError,
+    SessionPartition,
+)
 from brokertrial.reference_impl.broker.node import Node
 from brokertrial.reference_impl.clock import ManualClock
 from brokertrial.reference_impl.net.budget import Budget
@@ -210,16 +217,34 @@ def test_the_budget(held: tuple[int, int], gone: int | None) -> None:
     assert budget.total < 10 and Budget(800).room == 100
 
 
+def opened_with(sessions: FetchSessions, partitions: int) -> int:
+    asked = child("Fetch", "request", "topics.partitions")
+    told = child("Fetch", "response", "responses.partitions")
+    keys = [SessionPartition("t", number) for number in range(partitions)]
+    return sessions.open(by_id=False, answered=[(key, asked(partition=key.partition), told()) for key in keys])
+
+
+@pytest.mark.parametrize(
+    ("age_s", "size", "is_ended"), [(130, 2, True), (130, 1, False), (110, 2, False), (260, 1, True)]
+)
+def test_a_session_makes_room_for_a_larger_one_when_it_is_old(age_s: int, size: int, is_ended: bool) -> None:
+    """Two minutes old for a larger one, idle for two minutes for any (KIP-227)."""
+    now = [0.0]
+    sessions = FetchSessions(1, Random(7), lambda: now[0])
+    first = opened_with(sessions, 1)
+    now[0] = min(age_s, 130)
+
+    def step(epoch: int) -> Mode:
+        return sessions.mode(first, epoch, by_id=False, wanted=[], forgotten=[])
+
+    assert isinstance(step(1), Incremental)
+    now[0] = age_s
+    assert (opened_with(sessions, size) > 0) is is_ended
+    assert isinstance(step(2), SessionError if is_ended else Incremental)
+
+
 def test_what_sessions_remember_is_bounded() -> None:
     sessions = FetchSessions(10, Random(7), lambda: 0.0)
-
-    def opened_with(count: int) -> int:
-        asked = child("Fetch", "request", "topics.partitions")
-        told = child("Fetch", "response", "responses.partitions")
-        return sessions.open(
-            by_id=False, answered=[(SessionPartition("t", n), asked(partition=n), told()) for n in range(count)]
-        )
-
-    assert opened_with(60_000) > 0
-    assert opened_with(60_000) == NO_SESSION
-    assert opened_with(10) > 0
+    assert opened_with(sessions, 60_000) > 0
+    assert opened_with(sessions, 60_000) == NO_SESSION
+    assert opened_with(sessions, 10) > 0

@@ -74,16 +74,17 @@ async def _restarted(folder: Path) -> tuple[list[float], set[int], dict[str, int
     """The CPU time of each turn of the loop while it loads, what was said meanwhile, and what was there at the end."""
     node = Node(BrokerConfig(data=folder, settings=SETTINGS), clock=SystemClock())
     node.recover()
-    turns, codes = list[float](), set[int]()
+    turns, codes, alive = list[float](), set[int](), set[int]()
     began = time.thread_time()
     while node.groups.loads:
         codes.add(ask(node, "ListGroups", 4).error_code)
-        codes.add(ask(node, "Heartbeat", 4, group_id="g1", generation_id=1, member_id="m").error_code)
+        alive.add(ask(node, "Heartbeat", 4, group_id="g1", generation_id=1, member_id="m").error_code)
         codes.add(ask(node, "OffsetFetch", 8, groups=[{"group_id": "g1", "topics": None}]).groups[0].error_code)
         await asyncio.sleep(0)
         now = time.thread_time()
         turns.append(now - began)
         began = now
+    assert alive == {errors.NONE}, "a member need not know that its group is being read"
     found = {}
     for group in ask(node, "ListGroups", 4).groups:
         asked = [{"group_id": group.group_id, "topics": [{"name": "t", "partition_indexes": [3]}]}]
@@ -128,6 +129,19 @@ def test_everything_about_its_keys_waits(local: Local) -> None:
     local.clock.advance(0)
     assert local.offset() == 5
     assert local.state() == "Empty"
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(0, errors.COORDINATOR_NOT_AVAILABLE), (1, errors.COORDINATOR_NOT_AVAILABLE), (2, LOADING)]
+)
+def test_old_producers_are_refused_with_a_code_that_they_know(version: int, code: int, local: Local) -> None:
+    pid, epoch = local.producer()
+    local.commit(4)
+    local.crash()
+    line = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
+    ids = {"transactional_id": "x", "producer_id": pid, "producer_epoch": epoch, "group_id": "g"}
+    answer = ask(local.node, "TxnOffsetCommit", version, topics=[{"name": "t", "partitions": [line]}], **ids)
+    assert answer.topics[0].partitions[0].error_code == code
 
 
 def test_it_is_given_up_when_leadership_moves_away(local: Local) -> None:

@@ -7,6 +7,7 @@ from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire import errors
 
 MADE_ON_USE = "auto.create.topics.enable"
+DISABLED_SINCE = 3
 OF_CONTROLLERS = ("delete.topic.enable",)
 STATIC, WITHIN_S, HOUR_MS = 4, 20, 3_600_000
 ALL, ANOTHER = "", "log.cleaner.delete.retention.ms"
@@ -76,6 +77,9 @@ class StartedWith:
     def delete_topic_enable(self, _):
         topic = self._topic()
         self.wire.delete_topic(topic).must_be_refused(errors.TOPIC_DELETION_DISABLED)
+        oldest = self.wire.versions("DeleteTopics")[0]
+        if oldest < DISABLED_SINCE:  # that code came with v3
+            self.wire.delete_topic(topic, version=oldest).must_be_refused(errors.INVALID_REQUEST)
         self.wire.produce(topic, batch("there")).must_be_at(0)
 
     def max_incremental_fetch_session_cache_slots(self, _):
@@ -146,7 +150,7 @@ RETENTION = {"log.retention.hours": ("1",), "log.retention.minutes": ("60",), "l
     guarantees=["adm-008", "adm-010", "adm-005"],
     apis={"DescribeConfigs": 1, "IncrementalAlterConfigs": 0, "OffsetCommit": 2, "JoinGroup": 0, "InitProducerId": 0},
     needs=["chosen-settings", "settings", "started", "terminate", "restart"],
-    detects=["V65", "V66"],
+    detects=["V65", "V66", "D64"],
 )
 def what_brokers_are_started_with_is_in_force(wire, rng, nodes):
     """What a broker is started with MUST be described by DescribeConfigs with that source, and MUST be in force, in

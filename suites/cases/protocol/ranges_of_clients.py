@@ -4,6 +4,24 @@ from brokertrial.suites.case import case
 from brokertrial.wire.messages import request
 
 PRODUCE = 0
+WITH_FEATURES, WITH_ALL_FEATURES = 3, 4
+
+
+@case(
+    "protocol/features-of-older-clients",
+    guarantee="prot-021",
+    apis={"ApiVersions": WITH_ALL_FEATURES},
+    detects=["D63"],
+)
+def older_clients_hear_of_no_feature_from_level_0(wire):
+    """ApiVersions v3 MUST NOT list a feature that is supported from level 0 on: the clients of that version take such a
+    range for a broken answer. From v4 on it may (KAFKA-17011, KAFKA-17492).
+    """
+    asked = request("ApiVersions", client_software_name="client", client_software_version="1")
+    for node in wire.nodes:
+        told = wire.ask(asked, version=WITH_FEATURES, to=node).must_succeed()
+        low = {row.name: row.min_version for row in told.struct.supported_features if row.min_version < 1}
+        told.must(not low, f"features are supported from {low}; in v3 it must be 1 or more", "supported_features")
 
 
 @case("protocol/produce-is-offered-from-0", guarantee="prot-001", level="should", detects=["H30"])
