@@ -17,12 +17,15 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     topic_settings: dict[str, str] = {}
     """What a topic is told to be as Kafka's (suites/probe/default_topics.py)."""
     longest_transaction_ms: int | None = None
+    consumer_session_ms: int | None = None
+    """Of members of KIP-848 groups."""
 
 
 PROTOCOLS = "group.coordinator.rebalance.protocols"
 NEEDS_PROTOCOL = {"ConsumerGroupHeartbeat": "consumer"}
 POLICY = "create.topic.policy.class.name"
 LONGEST_TRANSACTION = "transaction.max.timeout.ms"
+CONSUMER_SESSION = "group.consumer.session.timeout.ms"
 
 
 def withheld_apis(wire: Wire) -> dict[str, str]:
@@ -43,7 +46,19 @@ def longest_transaction_ms(wire: Wire) -> int | None:
 
     Raises: what kept the cluster from answering.
     """
-    value = wire.setting(LONGEST_TRANSACTION)
+    return _number(wire, LONGEST_TRANSACTION)
+
+
+def consumer_session_ms(wire: Wire) -> int | None:
+    """After so long without a heartbeat a member of a KIP-848 group is removed; None where the cluster does not say.
+
+    Raises: what kept the cluster from answering.
+    """
+    return _number(wire, CONSUMER_SESSION)
+
+
+def _number(wire: Wire, name: str) -> int | None:
+    value = wire.setting(name)
     if value is None and wire.settings_failed is not None:
         raise wire.settings_failed
     return int(value) if value and value.isdecimal() else None

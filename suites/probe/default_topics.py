@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from brokertrial.suites.probe.cluster_settings import ClusterSettings, longest_transaction_ms
+from brokertrial.suites.probe.cluster_settings import ClusterSettings, consumer_session_ms, longest_transaction_ms
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.producer import Producer
 from brokertrial.suites.probe.wire import Wire
@@ -58,7 +58,11 @@ class DefaultTopicsProbe(Wire):
 def read_cluster_settings(new_probe: Callable[[], DefaultTopicsProbe]) -> ClusterSettings:
     """How the cluster is set up, asked again where a busy one did not answer; what it never says is left out."""
     topic_settings = _asked_again(new_probe, settings_for_default_topics)
-    return ClusterSettings(topic_settings or {}, _asked_again(new_probe, longest_transaction_ms))
+    return ClusterSettings(
+        topic_settings or {},
+        _asked_again(new_probe, longest_transaction_ms),
+        _asked_again(new_probe, consumer_session_ms),
+    )
 
 
 def _asked_again(new_probe: Callable[[], DefaultTopicsProbe], ask: Callable[[DefaultTopicsProbe], T]) -> T | None:

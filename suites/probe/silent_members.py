@@ -21,17 +21,18 @@ REFUSED = f"is {errors.name(errors.UNKNOWN_MEMBER_ID)} ({errors.UNKNOWN_MEMBER_I
 SESSION = "consumer.session.timeout.ms"
 
 
-def silent_member(exchanges: Sequence[PendingExchange], failure: str) -> str:
+def silent_member(exchanges: Sequence[PendingExchange], failure: str, consumer_session_ms: int | None = None) -> str:
     """That the member of the last request was silent for too long before it was refused as unknown; else empty.
 
-    `failure`: what was false, in words; another failure than that is not excused.
+    `failure`: what was false, in words; another failure than that is not excused. `consumer_session_ms`: of members of
+    KIP-848 groups that have no setting of their own (group.consumer.session.timeout.ms).
     """
     if REFUSED not in failure or not exchanges or (last := exchanges[-1]).answer is None:
         return ""
     group, member = getattr(last.request, "group_id", ""), getattr(last.request, "member_id", "")
     if not member or errors.UNKNOWN_MEMBER_ID not in [code for _, code in errors_in(last.answer)]:
         return ""
-    session_ms, heard_ns = DEFAULT_MS, 0
+    session_ms, heard_ns = consumer_session_ms or DEFAULT_MS, 0
     for asked in exchanges[:-1]:
         session_ms = _set_session(asked.request, group) or session_ms
         if asked.answer is None or not _is_of(asked, group, member) or next(errors_in(asked.answer), None) is not None:

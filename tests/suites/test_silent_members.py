@@ -76,3 +76,14 @@ def test_the_session_of_a_consumer_group_is_what_the_case_has_set() -> None:
 
     assert silent_member([altered, heard(10), heard(3_200, UNKNOWN)], FAILURE)
     assert not silent_member([heard(10), heard(3_200, UNKNOWN)], FAILURE)
+
+
+@pytest.mark.parametrize(("session_ms", "excused"), [(3_000, True), (10_000, False), (None, False)])
+def test_a_consumer_has_the_session_of_the_cluster(session_ms: int | None, excused: bool) -> None:
+    asked = request("ConsumerGroupHeartbeat", group_id="g", member_id="m", member_epoch=1)
+    story = [
+        exchange(asked, response("ConsumerGroupHeartbeat", member_id="m"), 10),
+        exchange(asked, response("ConsumerGroupHeartbeat", error_code=UNKNOWN), 3_100),
+    ]
+    failure = FAILURE.replace("Heartbeat v4", "ConsumerGroupHeartbeat v1")
+    assert bool(silent_member(story, failure, session_ms)) is excused
