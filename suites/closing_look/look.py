@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.closing_look.coordinator_history import coordinator_histories
@@ -17,6 +18,7 @@ from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import Subjects, subjects
 from brokertrial.suites.closing_look.transaction import TransactionLook
 from brokertrial.suites.probe.answer import PendingExchange
+from brokertrial.suites.probe.answered_rows import must_be_answered_once
 from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.permission import RESOURCES
 from brokertrial.suites.probe.wire import Wire
@@ -46,6 +48,7 @@ def closing_look(wire: Wire, undisturbed: bool) -> None:
     `undisturbed`: no node was stopped and no situation was made, so that coordinators forget nothing.
     """
     exchanges = tuple(wire.traffic.exchanges or ())
+    _answered_once(wire, exchanges)
     if undisturbed:
         _coordinators_agree_with_themselves(wire, exchanges)
     wire.drop_lines()
@@ -65,6 +68,15 @@ def _coordinators_agree_with_themselves(wire: Wire, exchanges: Sequence[PendingE
             wire.kept.append(error)
 
 
+def _answered_once(wire: Wire, exchanges: Sequence[PendingExchange]) -> None:
+    apis = {exchange.request._api for exchange in exchanges}
+    for api in sorted(apis):
+        with wire.part(f"{PART} the answers"):
+            for exchange in exchanges:
+                if exchange.request._api == api:
+                    _unless_known(wire, "the answers", partial(must_be_answered_once, exchange))
+
+
 def failed_in_several(results: Iterable[CaseResult]) -> tuple[str, ...]:
     """The signatures by which the looks of `SEVERAL` cases have failed: another says them, and does not fail."""
     found = Counter(
@@ -78,20 +90,22 @@ def failed_in_several(results: Iterable[CaseResult]) -> tuple[str, ...]:
 
 
 def _until_it_fits(wire: Wire, what: str, judge: Callable[[], None]) -> None:
-    """Waits for it, unless it is what several looks have waited for in vain: one bug must not fail every case."""
+    """Waits for it, unless it is what several looks have waited for in vain."""
+    within = SETTLES_BESIDE_OTHERS_S if wire.case_context.crowded else SETTLES_S
+    wire.eventually(partial(_unless_known, wire, what, judge), within=within)
 
-    def judge_what_is_new() -> None:
-        try:
-            judge()
-        except StatementFalse as error:
-            context = wire.case_context
-            known = signature(error.kind, error.sentence, error.about, context.prefix) in context.look_failures
-            if not known and not _lacks_permission(error):
-                raise
-            why = f", as in {SEVERAL} cases before" if known else ""
-            wire.noted.append(f"{PART} {what}{why}: {error.sentence}")
 
-    wire.eventually(judge_what_is_new, within=SETTLES_BESIDE_OTHERS_S if wire.case_context.crowded else SETTLES_S)
+def _unless_known(wire: Wire, what: str, judge: Callable[[], None]) -> None:
+    """Judges; what several looks have found false before is a warning: one bug must not fail every case."""
+    try:
+        judge()
+    except StatementFalse as error:
+        context = wire.case_context
+        known = signature(error.kind, error.sentence, error.about, context.prefix) in context.look_failures
+        if not known and not _lacks_permission(error):
+            raise
+        why = f", as in {SEVERAL} cases before" if known else ""
+        wire.noted.append(f"{PART} {what}{why}: {error.sentence}")
 
 
 def _lacks_permission(error: StatementFalse) -> bool:

@@ -12,14 +12,26 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupMember:
-    """One member by hand. `owned` is what it was told to own, `held` what it has not given back all the same."""
+    """One member by hand. `owned` is what it was told to own, `held` what it has not given back all the same.
 
-    def __init__(self, wire: Wire, group: str, *topics: str, timeout_ms: int = 60_000, **wishes: Any) -> None:
+    `version`: of all its heartbeats, as of an older client; else the newest.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        group: str,
+        *topics: str,
+        timeout_ms: int = 60_000,
+        version: int | None = None,
+        **wishes: Any,
+    ) -> None:
         self.wire, self.group, self.topics = wire, group, topics
         self.id, self.epoch = wire.name("m"), 0
         self.owned: frozenset[PartitionId] = frozenset()
         self.held: frozenset[PartitionId] = frozenset()
         self._instance_id = wishes.pop("instance_id", None)
+        self._how: dict[str, Any] = {} if version is None else {"version": version}
         self._joins_with = {"topics": topics, "rebalance_timeout_ms": timeout_ms, **wishes}
 
     @property
@@ -35,7 +47,12 @@ class ConsumerGroupMember:
         wishes = self._joins_with if sent == 0 else {}
         says = (self.owned | self.held if sent else frozenset()) if owned is None else owned
         answer = self.wire.consumer_group_heartbeat(
-            self.group, self.id, sent, owned=_by_topic(says), instance_id=self._instance_id, **{**wishes, **changes}
+            self.group,
+            self.id,
+            sent,
+            owned=_by_topic(says),
+            instance_id=self._instance_id,
+            **{**self._how, **wishes, **changes},
         )
         told = answer.struct
         if not told.error_code and told.member_epoch >= 0:

@@ -31,10 +31,12 @@ class FetchedMany(Response):
 
     def must_name(self, *places: PartitionId) -> Self:
         """It must succeed and name exactly these partitions, in whatever order."""
-        told = sorted(place for place, _ in self._rows())
-        return self.must_succeed().must(
-            told == sorted(places), f"it names the partitions {told}; it must name {sorted(places)}", "responses"
-        )
+        return self.must_succeed().must_be_about(*places)
+
+    def must_be_about(self, *places: PartitionId) -> Self:
+        """It must name exactly these partitions, in whatever order, and whatever their errors are."""
+        named, wanted = sorted(place for place, _ in self._rows()), sorted(places)
+        return self.must(named == wanted, f"it names the partitions {named}; it must name {wanted}", "responses")
 
     @property
     def sizes(self) -> dict[PartitionId, int]:

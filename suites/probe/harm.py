@@ -87,7 +87,7 @@ class Ledger:
 
     def _topic(self, row: Any) -> Any:
         name = getattr(row, "topic", "") or getattr(row, "name", "")
-        return self._ids.get(name, name) if name else row.topic_id
+        return self._ids.get(name, name) if name else getattr(row, "topic_id", name)
 
     def _batches(self, asked: PendingExchange) -> Iterator[tuple[Log, Batch, tuple[Content, ...]]]:
         for row in asked.request.topic_data:

@@ -16,9 +16,18 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import failed, inconclusive, not_applicable, passed
+from brokertrial.suites.probe.answered_rows import must_be_answered_once
 from brokertrial.suites.probe.core import SOFTWARE
+from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
 from brokertrial.suites.probe.exchanger import Exchanger
-from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, TranscriptMismatch, Unclear
+from brokertrial.suites.probe.failures import (
+    BrokerAtFault,
+    NoResponse,
+    NotApplicable,
+    StatementFalse,
+    TranscriptMismatch,
+    Unclear,
+)
 from brokertrial.suites.probe.harm import harm_in
 from brokertrial.suites.probe.moved_leaders import moved_by_itself
 from brokertrial.suites.probe.naming import shortened
@@ -135,7 +144,8 @@ def _judged_to_the_end(
         long = f"no request could be sent for {paused_s:.0f} s, and members may have been expelled meanwhile"
         outcome = inconclusive(SLOW, f"{long}: {outcome.reason.sentence if outcome.reason else ''}")
     failure = outcome.reason.sentence if outcome.reason else ""
-    if not nodes.hurt and (silent := silent_member(wire.traffic.exchanges or (), failure)):
+    session_ms = wire.set_up.consumer_session_ms if isinstance(wire, DefaultTopicsProbe) else None
+    if not nodes.hurt and (silent := silent_member(wire.traffic.exchanges or (), failure, session_ms)):
         outcome = unsettled(outcome, silent)
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)
@@ -205,9 +215,21 @@ def _judged(run: Callable[[], None], wire: Wire, exchanger: Exchanger, target: _
     except TranscriptMismatch:
         raise
     except Exception as error:  # noqa: BLE001 - a mistake of ours must never look like one of the broker
+        if (unread := _unread(wire)) is not None:
+            return _failed(unread, wire)
         trace = traceback.format_exc()
         return inconclusive("suite", f"{type(error).__name__}: {error}", (Evidence("exception", trace),))
     return passed()
+
+
+def _unread(wire: Wire) -> BrokerAtFault | None:
+    """The newest answer that has no row for what was asked, which no case can read."""
+    try:
+        for asked in wire.traffic.latest_exchanges():
+            must_be_answered_once(asked)
+    except StatementFalse as error:
+        return error
+    return None
 
 
 def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -141,9 +142,13 @@ class Traffic:
         first = {entry.name: entry for entry in reversed(before or changes)}
         return sorted(first.values(), key=lambda entry: entry.number)[:SUSPECTS] or since[-1:]
 
-    def latest_answer(self) -> tuple[Evidence, ...]:
-        """The newest exchange that has an answer."""
+    def latest_exchanges(self) -> Iterator[PendingExchange]:
+        """The exchanges that have an answer, the newest first."""
         for entry in reversed(self._sent):
             if entry.asked is not None and entry.asked.answer is not None:
-                return entry.asked.evidence()
-        return ()
+                yield entry.asked
+
+    def latest_answer(self) -> tuple[Evidence, ...]:
+        """The newest exchange that has an answer."""
+        latest = next(self.latest_exchanges(), None)
+        return latest.evidence() if latest is not None else ()
