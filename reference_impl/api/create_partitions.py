@@ -47,6 +47,8 @@ def _grow(wanted: Struct, node: Broker, *, twice: bool, make: bool) -> WrongSett
             errors.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {topic.partitions} partition(s); {count} would not be an increase.",
         )
+    if any(one.adding or one.removing for one in topic.placements) and bugs.on("Z38"):
+        return WrongSetting(errors.REASSIGNMENT_IN_PROGRESS, "A partition reassignment is in progress for the topic.")
     if batch_fault(count - topic.partitions):
         return WrongSetting(errors.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     if wanted.assignments is not None:

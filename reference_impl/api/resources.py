@@ -102,7 +102,8 @@ class BrokerResource:
 
     def fault(self, key: str, value: str) -> WrongSetting | None:
         setting = BROKER_SETTINGS.get(key)
-        if setting is not None and not setting.dynamic and not bugs.on("T09"):
+        stuck = key == "max.connections" and bugs.on("Z34")
+        if setting is not None and (stuck or not setting.dynamic) and not bugs.on("T09"):
             return WrongSetting(errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]")
         fault = _value_fault(setting, value, f"Unknown broker config name: {key}")
         unbound = key in UNBOUND_ONCE and bugs.on("K40")

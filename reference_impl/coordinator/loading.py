@@ -24,11 +24,16 @@ _CHUNK_BYTES = 64 * 1024
 log = logging.getLogger("coordinator")
 
 
-def read_through(partition: Partition) -> Iterator[Batch]:
-    """Every batch up to the log's end as it is when it is reached; the log may grow and be compacted meanwhile."""
-    at = partition.log.start_offset
-    while data := partition.log.read(at, _CHUNK_BYTES, partition.log.end_offset, at_least_one=True):
+def read_through(partition: Partition, buffer_bytes: int) -> Iterator[Batch]:
+    """Every batch up to the log's end as it is when it is reached; the log may grow and be compacted meanwhile.
+
+    Of a batch that is larger than the buffer all is read, as by Kafka's CoordinatorLoaderImpl.
+    """
+    at, chunk_bytes, whole = partition.log.start_offset, min(buffer_bytes, _CHUNK_BYTES), not bugs.on("Z29")
+    while data := partition.log.read(at, chunk_bytes, partition.log.end_offset, at_least_one=whole):
         for batch in batches(data):
+            if batch.header.base_offset > at and bugs.on("Z32"):
+                return
             yield batch
             at = batch.header.last_offset + 1
 

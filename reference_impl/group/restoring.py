@@ -90,6 +90,8 @@ class Restored:
         group = self.groups.get(key.group)
         if not isinstance(group, ConsumerGroup):
             if value is None:
+                if bugs.on("Z33"):
+                    raise ValueError(f"there is no group {key.group}")
                 return
             group = self.groups[key.group] = ConsumerGroup(key.group)
         consumer_layout.replay(group, key, value)

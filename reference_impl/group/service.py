@@ -310,7 +310,7 @@ class GroupService:
     def _loading(self, partition: Partition) -> Iterator[None]:
         """Everything is read, taken over in one turn at the log's end, and then wound up group by group."""
         found = Restored()
-        yield from found.replay(read_through(partition))
+        yield from found.replay(read_through(partition, self._node.config["offsets.load.buffer.size"]))
         self._offsets[partition.index] = Offsets() if bugs.on("M21c") else found.offsets
         self._groups.update(found.groups)
         if bugs.on("M22"):

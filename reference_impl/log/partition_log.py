@@ -264,6 +264,8 @@ class PartitionLog:
 
     def apply_retention(self, now_ms: int, high_watermark: int) -> int:
         """Deletes the oldest segments that no limit keeps; the number of segments deleted."""
+        if not self.settings.delete and bugs.on("Z43"):
+            return 0
         deleted = self._delete_while(lambda _, following: following <= self.start_offset, now_ms, high_watermark)
         if not self.settings.delete or bugs.on("M35d"):
             return deleted

@@ -87,6 +87,8 @@ class Cleaner:
             settings = partition.log.settings
             if not settings.compact or len(partition.log.segments) < 2:
                 continue
+            if partition.rules.max_message_bytes < 10_000 and bugs.on("Z35"):
+                continue
             state = dirt(partition.log, partition.last_stable_offset, now_ms)
             if state.worth_it(settings.min_dirty_ratio) and (found is None or state.ratio > found[1].ratio):
                 found = partition, state

@@ -138,6 +138,8 @@ class Partition:
             batch = bytearray(data[position : position + header.size])
             if len(batch) < header.size or not batches.crc_matches(header, batch):
                 raise ValueError(f"{self.topic}-{self.index}: a damaged batch at offset {header.base_offset}")
+            if header.size > self.rules.max_message_bytes and bugs.on("Z41"):
+                raise ValueError(f"{self.topic}-{self.index}: {header.size} bytes are too many for one batch")
             if header.base_offset < self.log.end_offset and bugs.on("Z27"):
                 raise ValueError(f"offset {header.base_offset} is below the end of the log")
             if header.last_offset >= self.log.end_offset:

@@ -52,6 +52,7 @@ _ROWS = [
     Setting("group.max.session.timeout.ms", "int", "1800000"),
     Setting("group.max.size", "int", str(INT_MAX), low=1),
     Setting("offset.metadata.max.bytes", "int", "4096"),
+    Setting("offsets.load.buffer.size", "int", "5242880", low=1),
     Setting("offsets.topic.num.partitions", "int", "50", low=1),
     Setting("offsets.topic.replication.factor", "short", "1", low=1),
     Setting("offsets.retention.minutes", "int", "10080", low=1),
@@ -74,6 +75,7 @@ _ROWS = [
     # transactions
     Setting("transaction.state.log.num.partitions", "int", "50", low=1),
     Setting("transaction.state.log.replication.factor", "short", "1", low=1),
+    Setting("transaction.state.log.load.buffer.size", "int", "5242880", low=1),
     Setting("transaction.max.timeout.ms", "int", "900000", low=1),
     Setting("transactional.id.expiration.ms", "int", "604800000", low=1),
     Setting(

@@ -94,7 +94,8 @@ class Setting:
                     f"Value must be no more than {_plain(self.high)}"
                 )
         items = value if isinstance(value, list) and self.form and value != ["*"] else []
-        if not all(re.fullmatch(self.form, item) for item in items):
+        fits = re.match if bugs.on("Z31") else re.fullmatch
+        if not all(fits(self.form, item) for item in items):
             raise InvalidSetting(f"Invalid value {text} for configuration {self.name}: an item is no {self.form}")
         if self.choices:
             for item in value if isinstance(value, list) else [str(value)]:

@@ -118,7 +118,7 @@ def assignment_fault(
                 errors.INVALID_REPLICA_ASSIGNMENT,
                 "All brokers specified in the manual partition assignment are fenced or in controlled shutdown.",
             )
-    if sorted(assignments) != list(range(len(assignments))):
+    if sorted(assignments) != list(range(len(assignments))) and not bugs.on("Z30"):
         return WrongSetting(
             errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
         )

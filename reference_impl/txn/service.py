@@ -317,7 +317,7 @@ class TransactionService:
     def _loading(self, partition: Partition) -> Iterator[None]:
         """Everything is read, taken over in one turn at the log's end, and then finished id by id."""
         found: dict[str, Transaction] = {}
-        for batch in read_through(partition):
+        for batch in read_through(partition, self._node.config["transaction.state.log.load.buffer.size"]):
             if not batch.header.is_control:
                 _replay(batch, found)
             yield

@@ -70,29 +70,31 @@ def made(rng, name, nodes, version):
 
 def not_made(rng, good, nodes):
     """The same row with something wrong in it."""
-    fields, free, taken = good.fields, {"assignments": [], "num_partitions": 1, "replication_factor": 1}, nodes[0]
+    wrong, error = rng.choice(wrong_to_make(nodes, rng.choice(sorted(BAD_VALUES))))
+    return Row(good.name, {**good.fields, **wrong}, error)
+
+
+def wrong_to_make(nodes, key):
+    """Each kind of wrong in a row of CreateTopics, and its error code; `key` is the setting with a wrong value."""
+    free, taken = {"assignments": [], "num_partitions": 1, "replication_factor": 1}, nodes[0]
     by_hand = {"num_partitions": -1, "replication_factor": -1}
-    key = rng.choice(sorted(BAD_VALUES))
-    wrong, error = rng.choice(
-        (
-            ({**free, "num_partitions": 0}, errors.INVALID_PARTITIONS),
-            ({**free, "num_partitions": -2}, errors.INVALID_PARTITIONS),
-            ({**free, "replication_factor": 0}, errors.INVALID_REPLICATION_FACTOR),
-            ({**free, "replication_factor": -2}, errors.INVALID_REPLICATION_FACTOR),
-            ({**free, "replication_factor": len(nodes) + 1}, errors.INVALID_REPLICATION_FACTOR),
-            ({"configs": [{"name": key, "value": BAD_VALUES[key]}]}, errors.INVALID_CONFIG),
-            ({"configs": [{"name": "no.such.setting", "value": "1"}]}, errors.INVALID_CONFIG),
-            ({"configs": [{"name": key, "value": None}]}, errors.INVALID_CONFIG),
-            ({**by_hand, "assignments": _places({0: [NOBODY]})}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({**by_hand, "assignments": _places({0: [taken], 2: [taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({**by_hand, "assignments": _places({0: [taken, taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({**by_hand, "assignments": _places({0: [taken], 1: []})}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({**by_hand, "assignments": _places({0: [taken]}) * 2}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({"num_partitions": 1, "assignments": _places({0: [taken]})}, errors.INVALID_REQUEST),
-            ({"num_partitions": -1, "replication_factor": 1, "assignments": _places({0: [taken]})}, 42),
-        )
+    return (
+        ({**free, "num_partitions": 0}, errors.INVALID_PARTITIONS),
+        ({**free, "num_partitions": -2}, errors.INVALID_PARTITIONS),
+        ({**free, "replication_factor": 0}, errors.INVALID_REPLICATION_FACTOR),
+        ({**free, "replication_factor": -2}, errors.INVALID_REPLICATION_FACTOR),
+        ({**free, "replication_factor": len(nodes) + 1}, errors.INVALID_REPLICATION_FACTOR),
+        ({"configs": [{"name": key, "value": BAD_VALUES[key]}]}, errors.INVALID_CONFIG),
+        ({"configs": [{"name": "no.such.setting", "value": "1"}]}, errors.INVALID_CONFIG),
+        ({"configs": [{"name": key, "value": None}]}, errors.INVALID_CONFIG),
+        ({**by_hand, "assignments": _places({0: [NOBODY]})}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({**by_hand, "assignments": _places({0: [taken], 2: [taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({**by_hand, "assignments": _places({0: [taken, taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({**by_hand, "assignments": _places({0: [taken], 1: []})}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({**by_hand, "assignments": _places({0: [taken]}) * 2}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({"num_partitions": 1, "assignments": _places({0: [taken]})}, errors.INVALID_REQUEST),
+        ({"num_partitions": -1, "replication_factor": 1, "assignments": _places({0: [taken]})}, 42),
     )
-    return Row(good.name, {**fields, **wrong}, error)
 
 
 def _places(assignments):
@@ -114,20 +116,23 @@ def grown(rng, topic, nodes):
 
 
 def not_grown(rng, topic, nodes):
-    one = [{"broker_ids": nodes[:1] * 2}]
-    wrong, error = rng.choice(
-        (
-            ({"count": topic.partitions}, errors.INVALID_PARTITIONS),
-            ({"count": topic.partitions - 1}, errors.INVALID_PARTITIONS),
-            ({"count": 0}, errors.INVALID_PARTITIONS),
-            ({"count": topic.partitions + 1, "assignments": []}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({"count": topic.partitions + 1, "assignments": one}, errors.INVALID_REPLICA_ASSIGNMENT),
-            ({"count": topic.partitions + 2, "assignments": [{"broker_ids": nodes[:1]}]}, 39),
-            ({"count": topic.partitions + 1, "assignments": [{"broker_ids": [NOBODY]}]}, 39),
-            ({"count": topic.partitions + 1, "assignments": [{"broker_ids": []}]}, 39),
-        )
-    )
+    wrong, error = rng.choice(wrong_to_grow(topic.partitions, nodes))
     return Row(topic.name, {"name": topic.name, "assignments": None, **wrong}, error)
+
+
+def wrong_to_grow(partitions, nodes):
+    """Each kind of wrong in a row of CreatePartitions for a topic with so many, and its error code."""
+    one = [{"broker_ids": nodes[:1] * 2}]
+    return (
+        ({"count": partitions}, errors.INVALID_PARTITIONS),
+        ({"count": partitions - 1}, errors.INVALID_PARTITIONS),
+        ({"count": 0}, errors.INVALID_PARTITIONS),
+        ({"count": partitions + 1, "assignments": []}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({"count": partitions + 1, "assignments": one}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({"count": partitions + 2, "assignments": [{"broker_ids": nodes[:1]}]}, 39),
+        ({"count": partitions + 1, "assignments": [{"broker_ids": [NOBODY]}]}, 39),
+        ({"count": partitions + 1, "assignments": [{"broker_ids": []}]}, 39),
+    )
 
 
 def changed(rng, settings):
@@ -157,18 +162,21 @@ def not_changed(rng, settings):
     rows, _ = changed(rng, settings)
     used = [row["name"] for row in rows]
     key = rng.choice([each for each in sorted(BAD_VALUES) if each not in used] or ["no.such.setting"])
-    wrong, error = rng.choice(
-        (
-            ([(key, SET, BAD_VALUES.get(key, "1"))], errors.INVALID_CONFIG),
-            ([("no.such.setting", SET, "1")], errors.INVALID_CONFIG),
-            ([(key, SET, None)], errors.INVALID_REQUEST),
-            ([(used[0], SET, VALUES[used[0]][0])], errors.INVALID_REQUEST),
-            ([("segment.ms", APPEND, "1")], errors.INVALID_CONFIG),
-        )
-    )
+    wrong, error = rng.choice(wrong_to_change(used[0], key))
     rows += [{"name": name, "config_operation": how, "value": value} for name, how, value in wrong]
     rng.shuffle(rows)
     return rows, error
+
+
+def wrong_to_change(used, key):
+    """Each kind of wrong beside a change of one setting (`used`), of another (`key`), and its error code."""
+    return (
+        ([(key, SET, BAD_VALUES.get(key, "1"))], errors.INVALID_CONFIG),
+        ([("no.such.setting", SET, "1")], errors.INVALID_CONFIG),
+        ([(key, SET, None)], errors.INVALID_REQUEST),
+        ([(used, SET, VALUES[used][0])], errors.INVALID_REQUEST),
+        ([("segment.ms", APPEND, "1")], errors.INVALID_CONFIG),
+    )
 
 
 def replaced(rng):

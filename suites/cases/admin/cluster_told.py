@@ -33,6 +33,8 @@ def the_cluster_is_told_the_same_in_every_way(wire, topic):
                 told.must_succeed().must_have("cluster_id", newest.cluster_id)
                 found = {(row.broker_id, row.host, row.port, row.rack) for row in told.struct.brokers}
                 told.must(found == brokers, f"the brokers are {found}; Metadata names {brokers}", "brokers")
+                fenced = [row.broker_id for row in told.struct.brokers if row.is_fenced]
+                told.must(not fenced, f"{fenced} are fenced, and live brokers alone were asked for", "brokers")
                 known = told.struct.controller_id in {row[0] for row in brokers}
                 told.must(known, f"the controller {told.struct.controller_id} is no broker", "controller_id")
                 may = told.struct.cluster_authorized_operations

@@ -80,11 +80,12 @@ def each_bad_creation_has_its_own_code_and_harms_no_other(wire, topic):
 @case(
     "admin/topic-names",
     guarantee="adm-003",
-    apis=CREATE,
+    apis={**CREATE, "DeleteTopics": 1},
     detects=[edit_answer(CODES, set=0, api="CreateTopics")],
 )
 def names_have_letters_digits_and_three_signs(wire):
-    """A topic's name MUST be 1 to 249 letters, digits, dots, underscores and dashes, and neither "." nor "..".
+    """A topic's name MUST be 1 to 249 letters, digits, dots, underscores and dashes, and neither "." nor ".."; a topic
+    with the longest name MUST be deleted like any other.
 
     All that is refused is asked for with validate_only as well as in earnest.
     """
@@ -100,6 +101,11 @@ def names_have_letters_digits_and_three_signs(wire):
     for name in wrong:
         with wire.part(f"the name {name[-2:]!r}"):
             wire.create_topic(name).must_be_refused(errors.INVALID_TOPIC_EXCEPTION)
+    gone = wire.delete_topic(longest)
+    gone.must(not gone.error, "the topic with the longest name is not deleted", "responses")
+    wire.eventually(
+        lambda: wire.metadata(longest).must_have("topics[0].error_code", errors.UNKNOWN_TOPIC_OR_PARTITION), within=20
+    )
 
 
 @case(

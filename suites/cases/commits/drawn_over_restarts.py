@@ -49,7 +49,7 @@ def all_offsets_are_followed_over_restarts(wire, topic_of, rng, nodes):
 
     Two groups, two producers, two topics that are deleted and created again; 40 drawn steps.
     """
-    _follow(wire, [topic_of(what="one", partitions=2), topic_of(what="two", partitions=2)], rng, nodes, buries=False)
+    follow(wire, [topic_of(what="one", partitions=2), topic_of(what="two", partitions=2)], rng, nodes, buries=False)
 
 
 @case(
@@ -67,7 +67,7 @@ def staged_offsets_go_with_what_is_deleted(wire, topic_of, rng, nodes):
 
     A tombstone removes what is pending for its key (OffsetMetadataManager.replay).
     """
-    _follow(wire, [topic_of(what="one", partitions=2), topic_of(what="two", partitions=2)], rng, nodes, buries=True)
+    follow(wire, [topic_of(what="one", partitions=2), topic_of(what="two", partitions=2)], rng, nodes, buries=True)
 
 
 class WhatWasPut(NamedTuple):
@@ -79,7 +79,7 @@ class WhatWasPut(NamedTuple):
     number: int
 
 
-def _follow(wire, topics, rng, nodes, *, buries):
+def follow(wire, topics, rng, nodes, *, buries):
     groups = FollowedGroups(wire, topics, rng)
     acts = {14: nodes.stop_and_start, 28: nodes.crash}
     for turn in range(40):

@@ -230,6 +230,10 @@ class Consumers(AskedGroup):
             self.ids(),
             {each.member_id: _parts(each.target_assignment.topic_partitions) for each in row.members},
         )
+        parts = [part for each in row.members for part in each.target_assignment.topic_partitions]
+        names = {(part.topic_name, ids.get(part.topic_id)) for part in parts}
+        misnamed = sorted(f"{name} for {topic}" for name, topic in names if name != topic)
+        answer.must(not misnamed, f"it names {misnamed}", "groups[0].members")
         for each in self.members:
             named = {ids.get(topic) for topic, _ in targets[each.id]}
             reads = self.reads(each)

@@ -6,8 +6,14 @@ since Kafka moves leaders back when it likes (auto.leader.rebalance.enable), and
 
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
 from brokertrial.suites.probe.preferred_leaders import await_leaders
+from brokertrial.wire import errors
 
 WITHIN_S = 30
+ELSEWHERE = (
+    errors.COORDINATOR_LOAD_IN_PROGRESS,
+    errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_COORDINATOR,
+)
 
 
 def over(down, nodes, wire, groups, meanwhile):
@@ -31,8 +37,19 @@ def over(down, nodes, wire, groups, meanwhile):
         await_leaders(wire)
     for each in lost:
         wire.forget_coordinator(each.name)
+        wire.eventually(lambda each=each: must_be_coordinated(wire, each.name), within=WITHIN_S)
+    for each in lost:
         make_coordinator_write(wire, each.name)
         each.reloaded(answered=copied)
+
+
+def must_be_coordinated(wire, group):
+    """What coordinates the group has read its log, and answers for it, whatever it answers."""
+    told = wire.describe_group(group)
+    code = told.struct.groups[0].error_code
+    told.must(
+        code not in ELSEWHERE, f"{group} has no coordinator: {errors.name(code)} ({code})", "groups[0].error_code"
+    )
 
 
 def _is_copied(wire):

@@ -39,6 +39,11 @@ def every_group_is_as_it_was_written(wire, topic_of, rng, nodes):
     Three groups of up to five members, 90 drawn steps; their coordinators are stopped, killed and stopped again. A
     rebalance that is not finished is lost with its coordinator: the group is as it was before it.
     """
+    follow(wire, topic_of, rng, nodes)
+
+
+def follow(wire, topic_of, rng, nodes):
+    """Drawn steps, and three times a coordinator that goes down."""
     topic = topic_of(partitions=2)
     groups = [KeptGroup(wire, number, topic, rng) for number in range(3)]
     for one in groups:

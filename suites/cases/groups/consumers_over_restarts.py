@@ -17,6 +17,15 @@ from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.groups._over import over
 from brokertrial.suites.cases.groups._turning import TurningGroup
 
+APIS = {
+    "ConsumerGroupHeartbeat": 1,
+    "ConsumerGroupDescribe": 0,
+    "JoinGroup": 5,
+    "ListGroups": 5,
+    "OffsetCommit": 9,
+    "OffsetFetch": 9,
+    "DeleteGroups": 0,
+}
 STEPS, BETWEEN = 5, 2
 MET = (((UNSETTLED,), (AWAY,)), ((CALM,), (DEAD,)), ((UNSETTLED,), (CHANGED, EMPTY)))
 """What the groups are in, in a drawn order, when a coordinator goes down: one of each."""
@@ -35,15 +44,7 @@ MET = (((UNSETTLED,), (AWAY,)), ((CALM,), (DEAD,)), ((UNSETTLED,), (CHANGED, EMP
         "g848-015",
         "cmt-002",
     ],
-    apis={
-        "ConsumerGroupHeartbeat": 1,
-        "ConsumerGroupDescribe": 0,
-        "JoinGroup": 5,
-        "ListGroups": 5,
-        "OffsetCommit": 9,
-        "OffsetFetch": 9,
-        "DeleteGroups": 0,
-    },
+    apis=APIS,
     features={"group.version": 1},
     needs=["partitions", "kill", "terminate", "restart"],
     detects=["Y11", "Y12", "Y13", "Y14"],
@@ -59,6 +60,11 @@ def all_that_was_answered_was_written(wire, topic_of, rng, nodes):
     Two groups of up to four members, and one that changes its protocol; 15 drawn steps; stopped, killed and stopped
     again.
     """
+    follow(wire, topic_of, rng, nodes)
+
+
+def follow(wire, topic_of, rng, nodes):
+    """Drawn steps, and three times a coordinator that goes down."""
     groups = [_group(wire, topic_of, rng, what) for what in ("a", "b")]
     turning = TurningGroup(wire, wire.name("turns"), topic_of(what="t"), rng)
     lengthen_sessions(wire, turning.name)

@@ -1,6 +1,7 @@
 """What moves when a KIP-848 group changes: no more than evenness takes (KIP-848, the uniform assignor)."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
 
 MOST = 5
@@ -24,6 +25,7 @@ def who_stays_keeps_what_it_may(wire, topic_of, rng):
     counts = {topic_of(partitions=3): 3, topic_of(partitions=rng.randrange(1, 5), what="u"): 0}
     counts = {topic: len(wire.known_partitions(topic)) for topic in counts}
     group, members = wire.name("g"), []
+    lengthen_sessions(wire, group)
     members.append(_comes(wire, group, counts))
     reconcile(*members, partitions=sum(counts.values()))
     for _ in range(9):

@@ -33,16 +33,27 @@ def a_static_member_that_returns_keeps_its_assignment(wire, group):
     detects=[edit_answer("error_code", set=0, api="Heartbeat")],
 )
 def a_second_holder_of_an_instance_id_fences_the_first(wire, topic, group):
-    """When another member takes over an instance id, the first holder MUST be refused with FENCED_INSTANCE_ID (82)."""
+    """When another member takes over an instance id, each holder before it MUST be refused with FENCED_INSTANCE_ID
+    (82); the last one holds it, with a member id of its own.
+
+    Three take it over in turn, while nothing else moves in the group.
+    """
     other, static = wire.member(group, "other"), wire.member(group, "static", instance_id=INSTANCE)
     _stable(other, static)
-
-    wire.member(group, "again", instance_id=INSTANCE).join().must_succeed()
-
-    static.heartbeat().must_be_refused(errors.FENCED_INSTANCE_ID)
-    static.sync().must_be_refused(errors.FENCED_INSTANCE_ID)
-    static.commit(topic, offset=5).must_be_refused(errors.FENCED_INSTANCE_ID)
+    holders = [static]
+    for number in range(3):
+        again = wire.member(group, f"again {number}", instance_id=INSTANCE)
+        joined = again.join().must_succeed()
+        known = [one.id for one in (other, *holders)]
+        joined.must(again.id not in known, f"its member id is {again.id}, as another had", "member_id")
+        for one in holders:
+            one.heartbeat().must_be_refused(errors.FENCED_INSTANCE_ID)
+            one.sync().must_be_refused(errors.FENCED_INSTANCE_ID)
+            one.commit(topic, offset=5).must_be_refused(errors.FENCED_INSTANCE_ID)
+        holders.append(again)
     wire.committed(group, topic).must_be(-1)
+    holders[-1].sync().must_bring(b"the static one's")
+    holders[-1].heartbeat().must_succeed()
 
 
 @case("groups/static-member-changes-its-timeout", guarantees=["grp-013", "grp-015"], apis=STATIC, detects=["K10"])

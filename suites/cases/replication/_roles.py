@@ -1,6 +1,7 @@
 """Who is who in a partition of three replicas, and what cases about it do to the nodes."""
 
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 COPIES = {"min.insync.replicas": "2"}
 WITHIN_S = 60
@@ -64,3 +65,17 @@ def thawed(wire, nodes, topic, followers):
         nodes.resume(node)
     wire.await_topic(topic)
     all_in_sync(wire, topic)
+
+
+def reassign(wire, moves, to):
+    """AlterPartitionReassignments of the first partition of each topic, which must be accepted."""
+    rows = [
+        {"name": topic, "partitions": [{"partition_index": 0, "replicas": after}]} for topic, after in moves.items()
+    ]
+    wire.ask(request("AlterPartitionReassignments", timeout_ms=10_000, topics=rows), to=to).must_succeed()
+
+
+def on_the_move(wire, to):
+    """The topics that ListPartitionReassignments names, and the answer."""
+    answer = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=to).must_succeed()
+    return [row.name for row in answer.struct.topics], answer

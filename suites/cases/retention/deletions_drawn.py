@@ -1,5 +1,7 @@
 """Records deleted by request: partitions of several topics at once, in drawn ways, over restarts (KIP-107)."""
 
+from itertools import pairwise
+
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.retention.limits import CHECKS, WITHIN_S
 from brokertrial.suites.probe import COMMITTED, batch
@@ -234,7 +236,7 @@ class DrawnDeletions:
                 self._must_be_gone(below)
         log = self.rng.choice(self.logs)
         held = [part.header.base_offset for part in self.wire.read_all(*log.place, offset=log.start).batches]
-        due = [base for base, end in zip(log.bases, [*log.bases[1:], log.end], strict=True) if end > log.start]
+        due = [base for base, end in pairwise([*log.bases, log.end]) if end > log.start]
         self.wire.must(held == due, f"from {log.start} on batches begin at {held}; they must at {due}")
 
     def _must_be_gone(self, below):

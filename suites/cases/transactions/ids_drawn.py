@@ -50,6 +50,11 @@ def each_id_is_as_it_was_after_restarts(wire, topic_of, group, rng, nodes):
     """Where coordinators are stopped cleanly and killed, each transactional id MUST keep its producer id, epoch,
     timeout, state, partitions and start, and repeated requests of its producer MUST be answered as before.
     """
+    follow(wire, topic_of, group, rng, nodes)
+
+
+def follow(wire, topic_of, group, rng, nodes):
+    """Drawn steps, and three times a coordinator that goes down."""
     ids = DrawnIds(wire, topic_of(partitions=3), group, rng)
     for turn in range(40):
         ids.end_what_is_old()

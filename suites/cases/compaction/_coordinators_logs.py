@@ -1,0 +1,109 @@
+"""The logs of coordinators, compacted before a node goes down: what is read back is what compaction has left."""
+
+from contextlib import contextmanager
+from itertools import count
+
+from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
+from brokertrial.suites.probe.coordinator_writes import coordinator_partition
+
+OFFSETS, STATE = "__consumer_offsets", "__transaction_state"
+APIS = {"IncrementalAlterConfigs": 0, "DescribeConfigs": 1, "Fetch": 4, "ListOffsets": 2}
+SEGMENT_MS, WITHIN_S = 300, 30
+SETTINGS = {"segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.0"}
+TOMBSTONES = "delete.retention.ms"
+TRANSACTION = 1
+
+
+@contextmanager
+def compacted_first(wire, nodes):
+    """`nodes`, each of which is stopped or killed only once the coordinators' logs have been compacted.
+
+    The first time tombstones stay, as they do for a day; from then on they go with the next round.
+    """
+    kept = CompactedFirst(wire, nodes)
+    try:
+        kept.set(SETTINGS)
+        yield kept
+    finally:
+        for name in kept.topics:
+            back = wire.change_configs(TOPIC, name, [(key, DELETE, None) for key in (*SETTINGS, TOMBSTONES)])
+            back.examined = True
+
+
+class CompactedFirst:
+    """As `nodes` in everything else."""
+
+    def __init__(self, wire, nodes):
+        self._wire, self._nodes, self._beside = wire, nodes, wire.new_topic("beside")
+        wire.coordinator(wire.name("g"))
+        wire.coordinator(wire.name("x"), TRANSACTION)
+        self.topics = {name: self._made(name) for name in (OFFSETS, STATE)}
+
+    def __getattr__(self, name):
+        return getattr(self._nodes, name)
+
+    def set(self, settings):
+        changes = [(key, SET, value) for key, value in settings.items()]
+        for name in self.topics:
+            self._wire.change_configs(TOPIC, name, changes).must_succeed()
+
+    def terminate(self, node):
+        self._compact()
+        self._nodes.terminate(node)
+
+    def kill(self, node):
+        self._compact()
+        self._nodes.kill(node)
+
+    def stop_and_start(self, node):
+        self._compact()
+        self._nodes.stop_and_start(node)
+
+    def crash(self, node):
+        self._compact()
+        self._nodes.crash(node)
+
+    def _made(self, name):
+        """How many partitions it has; both come into being when they are first asked for."""
+
+        def partitions():
+            row = self._wire.metadata(name).struct.topics[0]
+            return 0 if row.error_code else len(row.partitions)
+
+        return self._wire.until(partitions, within=WITHIN_S, what=f"{name} is there")
+
+    def _compact(self):
+        """Rolls each segment that has something in it, and waits until no key is twice in what was rolled."""
+        wire = self._wire
+        began_ms = wire.now_ms()
+        wire.until(lambda: wire.now_ms() > began_ms + SEGMENT_MS, within=WITHIN_S, what="the segments are old enough")
+        rolled = {}
+        for name, partitions in self.topics.items():
+            for partition in range(partitions):
+                start, end = (wire.list_offsets(name, partition, at=at).offset for at in ("earliest", "latest"))
+                if start < end:
+                    rolled[name, partition] = end
+                    self._write(name, partition, partitions)
+        for (name, partition), end in rolled.items():
+            wire.until(
+                lambda at=(name, partition, end): self._is_compacted(*at),
+                within=WITHIN_S,
+                what=f"{name}-{partition} is compacted up to {end}",
+            )
+        self.set({TOMBSTONES: "0"})
+
+    def _write(self, name, partition, partitions):
+        base = self._wire.name("beside")
+        names = (f"{base}-{number}" for number in count())
+        beside = next(one for one in names if coordinator_partition(one, partitions) == partition)
+        if name == OFFSETS:
+            self._wire.commit(beside, self._beside, offset=1).must_succeed()
+        else:
+            self._wire.init_producer_id(beside).must_succeed()
+
+    def _is_compacted(self, name, partition, end):
+        """A segment in which a transaction is open may stay as it is."""
+        if self._wire.list_offsets(name, partition, isolation="committed").offset < end:
+            return True
+        keys = [record.key for record in self._wire.read_all(name, partition).records if record.offset < end]
+        return len(keys) == len(set(keys))
