@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from brokertrial.suites.probe.admin import AdminFamily
+from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.core import END_UNSETTLED
 from brokertrial.suites.probe.failures import NoResponse, NotApplicable, Unclear
 from brokertrial.wire import errors
@@ -13,6 +14,7 @@ from brokertrial.wire.messages import request
 NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
 READY_S = 30.0
 AGREE_S = 5.0
+FENCED_S = 3.0
 
 
 class TopicsFamily(AdminFamily):
@@ -93,9 +95,9 @@ class TopicsFamily(AdminFamily):
     def _created(self, topic: str, partitions: int, configs: Mapping[str, str], replicas: int | None) -> bool:
         if not self.versions("CreateTopics"):
             return False
-        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
-        while factors:
-            answer = self.create_topic(topic, partitions=partitions, replicas=factors.pop(0), configs=configs)
+        refused: Response | None = None
+        for factor in self._factors(replicas):
+            answer = self.create_topic(topic, partitions=partitions, replicas=factor, configs=configs)
             if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
                 return True
             if self._may_refuse(answer.error):
@@ -103,13 +105,21 @@ class TopicsFamily(AdminFamily):
             if answer.error == errors.INVALID_CONFIG and any(self.agreed.get(key) != configs[key] for key in configs):
                 message = answer.struct.topics[0].error_message
                 raise NotApplicable("unsupported", f"the broker refuses the topic settings {dict(configs)}: {message}")
+            refused = answer
             if answer.error != errors.INVALID_REPLICATION_FACTOR:
                 answer.must_succeed()
-            elif replicas is not None:
-                raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
-            elif not factors:
-                answer.must_succeed()
-        return False
+        if refused is not None and replicas is None:
+            refused.must_succeed()
+        raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
+
+    def _factors(self, replicas: int | None) -> Iterator[int]:
+        """How many replicas to ask for; again for a moment: a broker whose heartbeat is late is fenced until then."""
+        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
+        yield from factors
+        began = self._exchanger.clock()[0]
+        while max(factors) <= len(self.nodes) and self._exchanger.clock()[0] - began < FENCED_S * 1e9:
+            self.rest(0.5)
+            yield from factors
 
     def _may_refuse(self, code: int) -> bool:
         """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""

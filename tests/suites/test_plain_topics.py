@@ -12,6 +12,7 @@ from brokertrial.suites.probe.default_topics import (
     read_cluster_settings,
     settings_for_default_topics,
 )
+from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.wire.messages import response
 from tests.suites.scripted import SCENE, ScriptedExchanger
 
@@ -26,10 +27,15 @@ class Cluster:
         self.obeys = obeys
         self.topics: dict[str, dict[str, str]] = {}
         self.asked: list[dict[str, str]] = []
+        self.fenced = 0
+        """How many CreateTopics find too few brokers for a replica."""
         self.silent = 0
         """How many DescribeConfigs it leaves without an answer."""
 
     def create(self, asked):
+        if self.fenced:
+            self.fenced -= 1
+            return response("CreateTopics", topics=[{"name": topic.name, "error_code": 38} for topic in asked.topics])
         for topic in asked.topics:
             given = {row.name: row.value for row in topic.configs}
             self.asked.append(given)
@@ -107,3 +113,16 @@ def test_what_a_cluster_never_says_is_left_out() -> None:
     cluster = Cluster(OF_ITS_OWN)
     cluster.silent = 100
     assert read_cluster_settings(cluster.probe) == ClusterSettings()
+
+
+def test_a_topic_is_asked_for_again_while_its_broker_is_fenced() -> None:
+    cluster = Cluster({})
+    cluster.fenced = 3
+    assert cluster.probe().new_topic("t") in cluster.topics
+
+
+def test_who_never_makes_it_is_at_fault() -> None:
+    cluster = Cluster({})
+    cluster.fenced = 1_000
+    with pytest.raises(StatementFalse):
+        cluster.probe().new_topic("t")
