@@ -265,7 +265,7 @@ def _absent(key: SessionPartition, context: Context, woken: bool) -> int:
 
 
 def _error(partition: Partition, wanted: Struct, request: Struct, context: Context) -> int:
-    if partition.leading is None and context.version < _FOLLOWERS_SERVE_SINCE:
+    if partition.leading is None and context.version < _FOLLOWERS_SERVE_SINCE and not bugs.on("Z44"):
         return errors.NOT_LEADER_OR_FOLLOWER
     if error := partition.check_epoch(wanted.current_leader_epoch):
         return error

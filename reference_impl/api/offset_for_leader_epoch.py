@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
@@ -28,6 +29,8 @@ def offset_for_leader_epoch(request: Struct, context: Context) -> Struct:
 def _look_up(name: str, part: Struct, context: Context) -> dict[str, Any]:
     partition = context.node.led(name, part.partition)
     if isinstance(partition, int):
+        if context.node.partition(name, part.partition) is None and bugs.on("Z45"):
+            partition = errors.UNKNOWN_TOPIC_OR_PARTITION
         return {"partition": part.partition, "error_code": partition}
     if error := partition.check_epoch(part.current_leader_epoch):
         return {"partition": part.partition, "error_code": error}
