@@ -100,12 +100,16 @@ RELATIONS = {
     # What was seen in partitions where a stream jumped at all. committed: every reader must be shown it.
     "visible": Relation("""
         SELECT r.history, r.topic, r.partition, r.log_offset, r.value, MIN(r.op) AS op,
-            MIN(CASE WHEN w.txn IS NULL OR t.state = 'committed' THEN 1 ELSE 0 END) = 1 AS committed
+            MIN(CASE WHEN u.topic IS NULL AND (w.txn IS NULL OR t.state = 'committed') THEN 1 ELSE 0 END) = 1
+                AS committed
         FROM seen r
         JOIN (SELECT DISTINCT j.history, j.topic, j.partition FROM jumps j) j
             ON j.history = r.history AND j.topic = r.topic AND j.partition = r.partition
         LEFT JOIN written_in_txn w ON w.history = r.history AND w.value = r.value
         LEFT JOIN txns t ON t.history = w.history AND t.txn = w.txn
+        LEFT JOIN (SELECT DISTINCT n.history, n.topic, n.partition, n.log_offset, n.value FROM unsent_values n) u
+            ON u.history = r.history AND u.topic = r.topic AND u.partition = r.partition
+            AND u.log_offset = r.log_offset AND u.value = r.value
         LEFT JOIN topics k ON k.history = r.history AND k.topic = r.topic
         LEFT JOIN trimmed b ON b.history = r.history AND b.topic = r.topic AND b.partition = r.partition
         WHERE NOT COALESCE(k.compacted, FALSE) AND (b.low IS NULL OR r.log_offset >= b.low)
