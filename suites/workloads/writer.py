@@ -190,17 +190,18 @@ class RecordProducer:
         self.poll(0)
 
     def _answered(self, sent: PendingRecord, error: KafkaError | None, message: Message) -> None:
+        at_ns = now_ns()  # first: after a fatal error the library calls with an exception pending, which ends any call
         if self._under_way.pop(sent[0].op, None) is None:
             return
         if error is not None:
-            self._record(sent, "info", now_ns(), error.code())
+            self._record(sent, "info", at_ns, error.code())
             self._look_at(error)
             return
         call, record = sent
         place = record.topic, record.partition
         call.base_offset = record.offset = offset = self._told.offset(place, message.offset())
         call.leader_epoch = record.leader_epoch = message.leader_epoch()
-        self._record(sent, "ok", now_ns())
+        self._record(sent, "ok", at_ns)
         self.context.sent(place, offset or 0, record.txn)
 
     def _look_at(self, error: KafkaError) -> None:
