@@ -1,4 +1,4 @@
-"""Which fields of which messages no case looks at: each is changed at the door of the bundled broker.
+"""Which fields of which messages no case looks at: each is changed on its way to or from the bundled broker.
 
     python -P bench/changed_fields.py [--api Fetch ...] [--versions] [--jobs 2] [--table changed.jsonl]
 
@@ -66,8 +66,8 @@ class Row(msgspec.Struct):
     tried: int
 
 
-class Door(InProcess):
-    """The broker behind a door where one field is changed, or what could be is noted."""
+class ChangedOnTheWay(InProcess):
+    """The broker, whose messages have one field changed; or what could be changed is noted."""
 
     wanted: Change | None = None
     seen: set[Change]
@@ -108,21 +108,21 @@ def _run(case_id: str, wanted: Change | None) -> tuple[str, str, set[Change]]:
     signal.setitimer(signal.ITIMER_REAL, LONGEST_S, 1.0)
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         try:
-            door = Door(Path(folder))
-            door.seen, door.wanted = set(), wanted
+            broker = ChangedOnTheWay(Path(folder))
+            broker.seen, broker.wanted = set(), wanted
             try:
                 context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True)
-                wire = Wire(door, context, [door.address])
-                outcome = attempt(case, wire, door, {NODE: door}, lambda: True, None, closing_look)
+                wire = Wire(broker, context, [broker.address])
+                outcome = attempt(case, wire, broker, {NODE: broker}, lambda: True, None, closing_look)
             finally:
-                door.end()
+                broker.end()
         except TooLong:
             return "too long", "", set()
         except Exception as error:  # noqa: BLE001 - a broker that is in this process, or a probe that read nonsense
             return "raised", f"{type(error).__name__}: {error}", set()
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return str(outcome.verdict), outcome.reason.sentence if outcome.reason else "", door.seen
+        return str(outcome.verdict), outcome.reason.sentence if outcome.reason else "", broker.seen
 
 
 def _too_long(*_: object) -> None:

@@ -237,6 +237,11 @@ class AdminFamily(Core):
         answer = self.describe_configs(TOPIC, topic).must_succeed()
         return {row.name: row.value for row in answer.struct.results[0].configs}
 
+    @property
+    def consumer_session_ms(self) -> int | None:
+        """The cluster's session timeout of KIP-848 members, where it is known."""
+        return None
+
     def setting(self, name: str) -> str | None:
         """A setting of the brokers; None where the broker does not say, or cannot be asked.
 

@@ -68,14 +68,14 @@ def must_be_answered_once(exchange: PendingExchange) -> None:
         return
     rows = [row for row in _rows(answer) if row.innermost]
     if twice := _twice(rows):
-        _is_false(exchange, f"answers {twice} twice in {twice.path}", twice, "twice")
+        _is_false(exchange, f"has two rows in {twice.path} for {twice}", twice, "twice")
     if missing := _missing(asked, rows) if not getattr(answer, "error_code", 0) else None:
-        _is_false(exchange, f"does not answer {missing}", missing, "missing")
+        _is_false(exchange, f"has no row for {missing}", missing, "missing")
 
 
 def _is_false(exchange: PendingExchange, what: str, row: AnsweredRow, how: str) -> NoReturn:
     api = exchange.request._api
-    sentence = f"{api} v{exchange.version} {what}; what is asked once is answered once"
+    sentence = f"{api} v{exchange.version} {what}; what is asked for once must be answered once"
     proof = exchange.evidence((row.place,), sentence)
     raise StatementFalse(sentence, proof, (exchange.number,), f"{api}.{row.path}.{how}")
 
@@ -110,7 +110,7 @@ class AnsweredRow(NamedTuple):
         return tuple(name for name in (*self.around, *self.own) if name.value not in NOTHING)
 
     def __str__(self) -> str:
-        return " ".join(str(name.value) for name in self.about)
+        return ", ".join(f"{name.field} {name.value}" for name in self.about)
 
 
 def _names_something_twice(asked: Struct) -> bool:

@@ -46,6 +46,10 @@ class DefaultTopicsProbe(Wire):
         return super().producer(transactional_id, timeout_ms=min(timeout_ms, allowed), via=via)
 
     @property
+    def consumer_session_ms(self) -> int | None:
+        return self.set_up.consumer_session_ms
+
+    @property
     def agreed(self) -> Mapping[str, str]:  # type: ignore[override]
         return self.set_up.topic_settings
 

@@ -18,7 +18,6 @@ from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import failed, inconclusive, not_applicable, passed
 from brokertrial.suites.probe.answered_rows import must_be_answered_once
 from brokertrial.suites.probe.core import SOFTWARE
-from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
 from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import (
     BrokerAtFault,
@@ -144,8 +143,8 @@ def _judged_to_the_end(
         long = f"no request could be sent for {paused_s:.0f} s, and members may have been expelled meanwhile"
         outcome = inconclusive(SLOW, f"{long}: {outcome.reason.sentence if outcome.reason else ''}")
     failure = outcome.reason.sentence if outcome.reason else ""
-    session_ms = wire.set_up.consumer_session_ms if isinstance(wire, DefaultTopicsProbe) else None
-    if not nodes.hurt and (silent := silent_member(wire.traffic.exchanges or (), failure, session_ms)):
+    exchanges = wire.traffic.exchanges or ()
+    if not nodes.hurt and (silent := silent_member(exchanges, failure, wire.consumer_session_ms)):
         outcome = unsettled(outcome, silent)
     outcome = target.condition().upon(outcome, wire.traffic)
     undecided = outcome.verdict is not Verdict.FAIL and (outcome.reason is None or outcome.reason.kind not in OPEN)

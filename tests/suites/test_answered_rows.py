@@ -49,11 +49,21 @@ GROUPS = response("DescribeGroups", groups=[{"group_id": "g"}, {"group_id": "h"}
 @pytest.mark.parametrize(
     ("asked", "answer", "version", "sentence"),
     [
-        (offsets(0, 1), response("OffsetFetch", topics=[committed(0, 1, 1)]), 5, "t 1 twice in topics.partitions;"),
-        (offsets(0), response("OffsetFetch", topics=[committed(0), committed(0)]), 5, "answers t 0 twice"),
-        (request("DescribeGroups", groups=["g", "h"]), GROUPS, 5, "DescribeGroups v5 answers g twice in groups;"),
-        (request("Fetch"), fetched(("t", 0), ("u", 0), ("t", 0)), 12, "t 0 twice"),
-        (BEAT, member(0, 2, 0), 1, "twice in assignment.topic_partitions.partitions;"),
+        (
+            offsets(0, 1),
+            response("OffsetFetch", topics=[committed(0, 1, 1)]),
+            5,
+            "two rows in topics.partitions for name t, partition_index 1;",
+        ),
+        (offsets(0), response("OffsetFetch", topics=[committed(0), committed(0)]), 5, "for name t, partition_index 0;"),
+        (
+            request("DescribeGroups", groups=["g", "h"]),
+            GROUPS,
+            5,
+            "DescribeGroups v5 has two rows in groups for group_id g;",
+        ),
+        (request("Fetch"), fetched(("t", 0), ("u", 0), ("t", 0)), 12, "for topic t, partition_index 0;"),
+        (BEAT, member(0, 2, 0), 1, "two rows in assignment.topic_partitions.partitions for"),
     ],
 )
 def test_one_thing_in_two_rows_is_false(asked: Struct, answer: Struct, version: int, sentence: str) -> None:
@@ -91,10 +101,20 @@ def test_what_ordinary_brokers_answer_is_right(asked: Struct, answer: Struct, ve
 @pytest.mark.parametrize(
     ("asked", "answer", "version", "what"),
     [
-        (offsets(0, 1), response("OffsetFetch", topics=[committed(0)]), 5, "does not answer t 1;"),
-        (offsets(0), response("OffsetFetch"), 5, "does not answer t 0;"),
-        (offsets(0), response("OffsetFetch", topics=[committed(0, topic="u")]), 5, "does not answer t 0;"),
-        (request("DescribeGroups", groups=["g"]), response("DescribeGroups"), 5, "does not answer g;"),
+        (
+            offsets(0, 1),
+            response("OffsetFetch", topics=[committed(0)]),
+            5,
+            "has no row for name t, partition_indexes 1;",
+        ),
+        (offsets(0), response("OffsetFetch"), 5, "has no row for name t, partition_indexes 0;"),
+        (
+            offsets(0),
+            response("OffsetFetch", topics=[committed(0, topic="u")]),
+            5,
+            "has no row for name t, partition_indexes 0;",
+        ),
+        (request("DescribeGroups", groups=["g"]), response("DescribeGroups"), 5, "has no row for groups g;"),
     ],
 )
 def test_what_has_no_row_is_false(asked: Struct, answer: Struct, version: int, what: str) -> None:

@@ -1,7 +1,7 @@
 """Commits of many partitions with much metadata, alone and several of a group at the same time."""
 
 from brokertrial.suites.case import case
-from brokertrial.wire.messages import request
+from brokertrial.suites.cases.commits._rows import commit_rows
 
 LIMIT, SHORTEST = "offset.metadata.max.bytes", 1_000
 CHARACTERS = "".join(map(chr, range(33, 127)))
@@ -50,15 +50,7 @@ def _must_be_of_these(wire, group, topic, together):
 
 
 def _commit(wire, group, topic, rows, via="main"):
-    asked = request(
-        "OffsetCommit",
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        topics=[{"name": topic, "partitions": rows}],
-    )
-    version = min(9, max(wire.versions("OffsetCommit")))
-    return wire.ask(asked, to=wire.coordinator(group), version=version, via=via, wait=via == "main")
+    return commit_rows(wire, group, topic, rows, via)
 
 
 def _rows(rng, length, count, offset):

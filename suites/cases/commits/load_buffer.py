@@ -1,9 +1,9 @@
 """What a coordinator reads when it starts, where one batch of it is larger than the buffer that it reads with."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.commits._rows import commit_rows
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.fetch import COMMITTED
-from brokertrial.wire.messages import request
 
 BUFFERS = ("offsets.load.buffer.size", "transaction.state.log.load.buffer.size")
 BUFFER, PARTITIONS, CHARACTERS, LARGE, WITHIN_S = 100, 48, 3_000, 150_000, 30
@@ -56,15 +56,7 @@ def _commit(wire, group, topic, metadata):
         {"partition_index": number, "committed_offset": number, "committed_metadata": text}
         for number, text in enumerate(metadata)
     ]
-    asked = request(
-        "OffsetCommit",
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        topics=[{"name": topic, "partitions": rows}],
-    )
-    version = min(9, max(wire.versions("OffsetCommit")))
-    wire.ask(asked, to=wire.coordinator(group), version=version).must_succeed()
+    commit_rows(wire, group, topic, rows).must_succeed()
 
 
 def _must_have(wire, group, topic, metadata):

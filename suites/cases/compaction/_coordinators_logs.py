@@ -1,6 +1,7 @@
 """The logs of coordinators, compacted before a node goes down: what is read back is what compaction has left."""
 
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
@@ -12,6 +13,7 @@ SEGMENT_MS, WITHIN_S = 300, 30
 SETTINGS = {"segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.0"}
 TOMBSTONES = "delete.retention.ms"
 TRANSACTION = 1
+GO_DOWN = ("terminate", "kill", "stop_and_start", "crash")
 
 
 @contextmanager
@@ -40,28 +42,17 @@ class CompactedFirst:
         self.topics = {name: self._made(name) for name in (OFFSETS, STATE)}
 
     def __getattr__(self, name):
-        return getattr(self._nodes, name)
+        act = getattr(self._nodes, name)
+        return partial(self._compacted_first, act) if name in GO_DOWN else act
+
+    def _compacted_first(self, act, node):
+        self._compact()
+        act(node)
 
     def set(self, settings):
         changes = [(key, SET, value) for key, value in settings.items()]
         for name in self.topics:
             self._wire.change_configs(TOPIC, name, changes).must_succeed()
-
-    def terminate(self, node):
-        self._compact()
-        self._nodes.terminate(node)
-
-    def kill(self, node):
-        self._compact()
-        self._nodes.kill(node)
-
-    def stop_and_start(self, node):
-        self._compact()
-        self._nodes.stop_and_start(node)
-
-    def crash(self, node):
-        self._compact()
-        self._nodes.crash(node)
 
     def _made(self, name):
         """How many partitions it has; both come into being when they are first asked for."""
