@@ -97,6 +97,19 @@ def wrong_to_make(nodes, key):
     )
 
 
+def words(fields):
+    """What a row asks for, for a person: `num_partitions 0`, `partition 2 on [1]`, `retention.ms=soon`."""
+    return ", ".join(word for name, value in fields.items() for word in _words(name, value)) or "a plain row"
+
+
+def _words(name, value):
+    if name == "assignments":
+        return [f"partition {row.get('partition_index', 'new')} on {row['broker_ids']}" for row in value or ()]
+    if name == "configs":
+        return [f"{row['name']}={row['value']}" for row in value]
+    return [f"{name} {value}"]
+
+
 def _places(assignments):
     return [{"partition_index": index, "broker_ids": ids} for index, ids in assignments.items()]
 
