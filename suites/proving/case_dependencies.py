@@ -9,6 +9,7 @@ renewal. Comments, layout and docstrings count for nothing, nor do the annotatio
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -47,14 +48,15 @@ def _texts_in(file: Path) -> Mapping[str, str]:
 
 
 def _texts(source: str) -> Mapping[str, str]:
-    """The hash of each function, without what it detects."""
+    """The hash of each function, without its name and what it detects."""
     found = {}
-    for node in ast.parse(source).body:
+    for node in _without_own_names(ast.parse(source)).body:
         if isinstance(node, ast.FunctionDef):
             for call in node.decorator_list:
                 if isinstance(call, ast.Call):
                     call.keywords = [word for word in call.keywords if word.arg != "detects"]
-            found[node.name] = _hash(_said(node))
+            name, node.name = node.name, ""
+            found[name] = _hash(_said(node))
     return found
 
 
@@ -123,10 +125,53 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
 def _content(file: str, root: Path) -> str:
     if file == SCHEMA:
         return _hash("".join(path.read_text(encoding="utf-8") for path in sorted((root / SCHEMA).glob("*.txt"))))
-    module = ast.parse((root / file).read_text(encoding="utf-8"))
+    module = _without_own_names(ast.parse((root / file).read_text(encoding="utf-8")))
     if file.startswith("suites/cases/"):
         module.body = [node for node in module.body if not (isinstance(node, ast.FunctionDef) and is_case(node))]
     return _hash(_said(module))
+
+
+def _without_own_names(module: ast.Module) -> ast.Module:
+    """The module with numbers for what its functions call their variables.
+
+    Parameters keep their names, by which they are given. So does what has the name of a parameter, of something in the
+    module or of something in Python: with another name it could mean another thing.
+    """
+    taken = {name for node in module.body for name in _names_given(node)} | set(dir(builtins))
+    for function in _outer_functions(module):
+        inside = list(ast.walk(function))
+        kept = taken.union(*(_names_given(node) for node in inside if isinstance(node, (ast.ClassDef, ast.arg))))
+        variables = {name for node in inside for name in _stored(node)} - kept
+        numbers: dict[str, str] = {}
+        for node in inside:
+            if isinstance(node, ast.Name) and node.id in variables:
+                node.id = numbers.setdefault(node.id, str(len(numbers)))
+    return module
+
+
+def _outer_functions(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield child
+        else:
+            yield from _outer_functions(child)
+
+
+def _names_given(node: ast.AST) -> Iterator[str]:
+    """The names that others may know: of functions, classes and what they hold, parameters, imports, values."""
+    if isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+        for statement in node.body if isinstance(node, ast.ClassDef) else ():
+            yield from _names_given(statement)
+    else:
+        for part in ast.walk(node):
+            yield from [part.asname or part.name.partition(".")[0]] if isinstance(part, ast.alias) else _stored(part)
+
+
+def _stored(node: ast.AST) -> tuple[str, ...]:
+    return (node.id,) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ()
 
 
 def _said(node: object) -> str:

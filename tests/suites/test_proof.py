@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import msgspec
 import pytest
@@ -29,7 +30,8 @@ def one(wire):
 @case("a/two", guarantee="x")
 def two(wire):
     """Words."""
-    helper(2)
+    said = [each for each in helper(2) if each != LIMIT]
+    wire.must(said, f"it is {said}")
 
 def helper(what):
     return LIMIT
@@ -42,13 +44,42 @@ def helper(what):
         ('"""Words."""', '"""Other words."""'),
         ("    helper(wire)", "    # why\n\n    helper(\n        wire,\n    )"),
         ('detects=["M01"]', 'detects=["M02", "M03"]'),
-        ("    helper(2)", "    helper(3)"),
+        ("in helper(2)", "in helper(3)"),
         ("LIMIT = 3", "LIMIT = 4"),
+        ("def one(", "def other("),
     ],
 )
 def test_the_text_of_a_case_is_its_function_and_declaration_alone(old, new):
     assert old in SOURCE
-    assert text_of(SOURCE.replace(old, new), "one") == text_of(SOURCE, "one")
+    name = "other" if "def other(" in new else "one"
+    assert text_of(SOURCE.replace(old, new), name) == text_of(SOURCE, "one")
+
+
+def renamed(source: str, old: str, new: str) -> str:
+    return re.sub(rf"\b{old}\b", new, source)
+
+
+def test_what_a_case_calls_its_variables_counts_for_nothing():
+    assert text_of(renamed(renamed(SOURCE, "said", "answers"), "each", "row"), "two") == text_of(SOURCE, "two")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("wire", "cluster"),  # a parameter: what is given is found by it
+        ("said", "helper"),  # one of the module's
+        ("said", "each"),  # two variables become one
+        ("helper", "other"),  # what is called
+        ("must", "should"),  # an attribute
+    ],
+)
+def test_any_other_name_counts(old, new):
+    assert text_of(renamed(SOURCE, old, new), "two") != text_of(SOURCE, "two")
+
+
+def test_the_places_of_two_variables_count():
+    source = "def two(wire):\n    a = wire.a()\n    b = wire.b()\n    return a - b\n"
+    assert text_of(source.replace("a - b", "b - a"), "two") != text_of(source, "two")
 
 
 @pytest.mark.parametrize(("old", "new"), [("helper(wire)", "helper(1)"), ('"a/one", guarantee="x"', '"a/one"')])
