@@ -10,11 +10,22 @@ from brokertrial.suites.probe.core import LEADER_UNSETTLED, OLD_METADATA_VERSION
 from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, ProtocolBroken, StatementFalse
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, request
+from brokertrial.wire.structs import Struct
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 NAME_TAKEN = (errors.TOPIC_ALREADY_EXISTS,)
 """Of a topic that was just deleted: it "may take several seconds" until it is gone everywhere (Admin.deleteTopics)."""
+
+
+FENCED_S = 3.0
+OF_BROKERS = (errors.INVALID_REPLICATION_FACTOR, errors.INVALID_REPLICA_ASSIGNMENT)
+
+
+def _all_fenced(answer: Struct) -> bool:
+    """Whether no topic could be placed on any broker, in the words of Kafka's ReplicationControlManager."""
+    rows = answer.topics
+    return bool(rows) and all(row.error_code in OF_BROKERS and "fenced" in (row.error_message or "") for row in rows)
 
 
 class AdminFamily(Core):
@@ -39,15 +50,18 @@ class AdminFamily(Core):
         via: str = "main",
         wait: bool = True,
     ) -> Response:
-        """CreateTopics of one, once, as it is. With `assignments` give partitions=-1."""
-        return self.create_topics(
-            [self.topic_row(topic, partitions, replicas, configs, assignments)],
-            validate_only=validate_only,
-            version=version,
-            to=to,
-            via=via,
-            wait=wait,
-        )
+        """CreateTopics of one, as it is. With `assignments` give partitions=-1.
+
+        Asked again for three seconds while all brokers are said to be fenced: on a busy machine a heartbeat is late.
+        """
+        rows = [self.topic_row(topic, partitions, replicas, configs, assignments)]
+        began = self._exchanger.clock()[0]
+        while True:
+            answer = self.create_topics(rows, validate_only=validate_only, version=version, to=to, via=via, wait=wait)
+            if not wait or self._exchanger.clock()[0] - began > FENCED_S * 1e9 or not _all_fenced(answer.asked.wait()):
+                return answer
+            answer.examined = True
+            self.rest(0.5)
 
     def create_topics(
         self,

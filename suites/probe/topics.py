@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from brokertrial.suites.probe.admin import AdminFamily
 from brokertrial.suites.probe.answer import Response
@@ -14,7 +14,6 @@ from brokertrial.wire.messages import request
 NO_PERMISSION = (errors.TOPIC_AUTHORIZATION_FAILED, errors.CLUSTER_AUTHORIZATION_FAILED)
 READY_S = 30.0
 AGREE_S = 5.0
-FENCED_S = 3.0
 
 
 class TopicsFamily(AdminFamily):
@@ -96,7 +95,7 @@ class TopicsFamily(AdminFamily):
         if not self.versions("CreateTopics"):
             return False
         refused: Response | None = None
-        for factor in self._factors(replicas):
+        for factor in [min(3, len(self.nodes)), -1] if replicas is None else [replicas]:
             answer = self.create_topic(topic, partitions=partitions, replicas=factor, configs=configs)
             if answer.error in (0, errors.TOPIC_ALREADY_EXISTS):
                 return True
@@ -111,15 +110,6 @@ class TopicsFamily(AdminFamily):
         if refused is not None and replicas is None:
             refused.must_succeed()
         raise NotApplicable("unsupported", f"the broker refuses topics with {replicas} replicas")
-
-    def _factors(self, replicas: int | None) -> Iterator[int]:
-        """How many replicas to ask for; again for a moment: a broker whose heartbeat is late is fenced until then."""
-        factors = [min(3, len(self.nodes)), -1] if replicas is None else [replicas]
-        yield from factors
-        began = self._exchanger.clock()[0]
-        while max(factors) <= len(self.nodes) and self._exchanger.clock()[0] - began < FENCED_S * 1e9:
-            self.rest(0.5)
-            yield from factors
 
     def _may_refuse(self, code: int) -> bool:
         """Whether the cluster may refuse this client every topic: for want of permission, or by a stated policy."""

@@ -28,14 +28,16 @@ class Cluster:
         self.topics: dict[str, dict[str, str]] = {}
         self.asked: list[dict[str, str]] = []
         self.fenced = 0
-        """How many CreateTopics find too few brokers for a replica."""
+        """How many CreateTopics find no broker for a replica."""
+        self.why = "Unable to replicate the partition 1 time(s): All brokers are currently fenced."
         self.silent = 0
         """How many DescribeConfigs it leaves without an answer."""
 
     def create(self, asked):
         if self.fenced:
             self.fenced -= 1
-            return response("CreateTopics", topics=[{"name": topic.name, "error_code": 38} for topic in asked.topics])
+            refused = {"error_code": 38, "error_message": self.why}
+            return response("CreateTopics", topics=[{"name": topic.name, **refused} for topic in asked.topics])
         for topic in asked.topics:
             given = {row.name: row.value for row in topic.configs}
             self.asked.append(given)
@@ -119,6 +121,15 @@ def test_a_topic_is_asked_for_again_while_its_broker_is_fenced() -> None:
     cluster = Cluster({})
     cluster.fenced = 3
     assert cluster.probe().new_topic("t") in cluster.topics
+    cluster.fenced = 3
+    assert cluster.probe().create_topic("u").error == 0
+
+
+def test_what_is_refused_for_another_reason_is_asked_for_once() -> None:
+    cluster = Cluster({})
+    cluster.fenced, cluster.why = 2, "Replication factor: 1 larger than available brokers: 0."
+    assert cluster.probe().create_topic("u").error == 38
+    assert cluster.fenced == 1
 
 
 def test_who_never_makes_it_is_at_fault() -> None:
