@@ -169,11 +169,11 @@ def joins(asker, one):
     )  # fmt: skip
     answer = asker.ask(one, asked, version)
     _must_be(answer, one, code, who=f"JoinGroup v{version} of {(id_, instance, type_, names, session_ms)}")
-    told = answer.struct
-    told_id = id_ if code != errors.MEMBER_ID_REQUIRED or told.member_id == "" else told.member_id
+    response = answer.struct
+    returned_id = id_ if code != errors.MEMBER_ID_REQUIRED or response.member_id == "" else response.member_id
     none = None if version >= 7 else ""
-    found = (told.member_id, told.generation_id, told.leader, told.protocol_name, len(told.members))
-    wanted = (told_id, -1, "", none, 0)
+    found = (response.member_id, response.generation_id, response.leader, response.protocol_name, len(response.members))
+    wanted = (returned_id, -1, "", none, 0)
     answer.must(found == wanted, f"a refusal with {code} returns {found}; it must be {wanted}", "member_id")
 
 
@@ -262,11 +262,11 @@ def _of_commit(asker, one, id_, instance, generation, version, *, staged=False):
     """The expected code of a plain commit, or of one in a transaction. Error codes that a version does not have are not
     returned in it.
     """
-    told_since = 6 if staged else 9
+    exact_since = 6 if staged else 9
     if generation < 0 and (one.kind is None or one.state == EMPTY):
         return errors.NONE
     if one.kind is None:
-        return ABSENT if version >= told_since and asker.modern else STALE
+        return ABSENT if version >= exact_since and asker.modern else STALE
     if staged and not id_ and generation < 0 and instance is None:
         return errors.NONE
     if one.kind == MODERN:
@@ -274,7 +274,7 @@ def _of_commit(asker, one, id_, instance, generation, version, *, staged=False):
             return UNKNOWN
         if version < 9 and not staged:
             return errors.UNSUPPORTED_VERSION
-        other = errors.STALE_MEMBER_EPOCH if version >= told_since else STALE
+        other = errors.STALE_MEMBER_EPOCH if version >= exact_since else STALE
         return errors.NONE if generation == one.epochs[id_] else other
     if generation < 0 and not id_ and instance is None:
         return UNKNOWN
@@ -334,8 +334,8 @@ def described(asker, one):
     row = answer.struct.groups[0]
     there = one.kind == CLASSIC
     if there:
-        told = row.authorized_operations != NOT_ASKED
-        answer.must(told == wants, f"authorized operations reported: {told}; asked for: {wants}", "groups[0]")
+        reported = row.authorized_operations != NOT_ASKED
+        answer.must(reported == wants, f"authorized operations reported: {reported}; asked for: {wants}", "groups[0]")
     code = ABSENT if version >= 6 and not there else errors.NONE
     wanted = (code, one.state if there else "Dead", (there and one.state == STABLE and "p") or "")
     found = (row.error_code, row.group_state, row.protocol_data)

@@ -170,37 +170,37 @@ class Group(AskedGroup):
 
     def takes_id(self, member, answer):
         answer.must_succeed()
-        told = answer.struct.member_id
+        given_id = answer.struct.member_id
         taken = [
             *(each.id for each in self.members if each is not member),
             *self.gone,
             *(id_ for id_, _ in self.fenced),
         ]
-        answer.must(bool(told) and told not in taken, f"{told!r} is no id of its own", "member_id")
-        answer.must(member.id in ("", told), f"the id of {member.id} becomes {told}", "member_id")
-        member.id = told
+        answer.must(bool(given_id) and given_id not in taken, f"{given_id!r} is no id of its own", "member_id")
+        answer.must(member.id in ("", given_id), f"the id of {member.id} becomes {given_id}", "member_id")
+        member.id = given_id
 
     def must_welcome(self, member, answer, *, leader=None, skip=False, roster=True):
         """The whole answer to a JoinGroup that was taken."""
-        told = answer.must_succeed().struct
-        found = [told.generation_id, told.protocol_name, told.leader, told.member_id]
+        response = answer.must_succeed().struct
+        found = [response.generation_id, response.protocol_name, response.leader, response.member_id]
         wanted = [self.generation, self.protocol, self.leader.id if leader is None else leader, member.id]
         if answer.version >= 7:
-            found, wanted = [*found, told.protocol_type], [*wanted, TYPE]
+            found, wanted = [*found, response.protocol_type], [*wanted, TYPE]
         if answer.version >= 9:
-            found, wanted = [*found, told.skip_assignment], [*wanted, skip]
-        answer.must(found == wanted, f"the generation is told as {found}; it must be {wanted}", "generation_id")
+            found, wanted = [*found, response.skip_assignment], [*wanted, skip]
+        answer.must(found == wanted, f"the generation is returned as {found}; it must be {wanted}", "generation_id")
         named = answer.version >= 5
         members = sorted(
             (each.member_id, (each.group_instance_id if named else None) or "", bytes(each.metadata))
-            for each in told.members
+            for each in response.members
         )
         known = sorted(
             (each.id, (each.instance if named else None) or "", dict(each.wishes)[self.protocol])
             for each in self.members
         )
         all_ = known if roster and member is self.leader else []
-        answer.must(members == all_, f"it tells of {members}; it must tell of {all_}", "members")
+        answer.must(members == all_, f"it returns {members}; it must return {all_}", "members")
 
     def answered_sync(self, member, error=errors.NONE):
         """A SyncGroup that was under way has its answer."""
@@ -210,13 +210,13 @@ class Group(AskedGroup):
 
     def must_give(self, member, answer, error=errors.NONE):
         """The whole answer to a SyncGroup."""
-        told = answer.struct
-        found, wanted = [told.error_code, bytes(told.assignment)], [error, b"" if error else member.given]
+        response = answer.struct
+        found, wanted = [response.error_code, bytes(response.assignment)], [error, b"" if error else member.given]
         if answer.version >= 5 and not error:
-            found, wanted = [*found, told.protocol_type, told.protocol_name], [*wanted, TYPE, self.protocol]
+            found, wanted = [*found, response.protocol_type, response.protocol_name], [*wanted, TYPE, self.protocol]
         answer.must(found == wanted, f"SyncGroup is answered {found}; it must be {wanted}", "assignment")
 
-    # -- how it is told --------------------------------------------------------------------------------------
+    # -- how it is described ---------------------------------------------------------------------------------
 
     def must_be_described(self):
         """State and members as they are; what was sent and waits has arrived when it is so."""
@@ -234,14 +234,14 @@ class Group(AskedGroup):
         rows = {each.member_id: each for each in row.members}
         fresh = sorted(((member.instance or "") if named else "") for member in self.members if not member.id)
         members = {member.id: member for member in self.members if member.id}
-        told = {id_: self._told(each, named) for id_, each in rows.items() if id_ in members}
+        reported = {id_: self._reported(each, named) for id_, each in rows.items() if id_ in members}
         known = {id_: self._of(member, named) for id_, member in members.items()}
         strange = sorted(
             ((each.group_instance_id or "") if named else "")
             for id_, each in rows.items()
             if id_ not in members and id_ not in self.gone and id_ not in {old for old, _ in self.fenced}
         )
-        answer.must(told == known, f"the members are {told}; they must be {known}", "groups[0].members")
+        answer.must(reported == known, f"the members are {reported}; they must be {known}", "groups[0].members")
         exact = strange == fresh and len(row.members) == len(self.members)
         answer.must(exact, f"there are {len(row.members)} members, {strange} of them new; {fresh} must", "groups[0]")
 
@@ -249,7 +249,7 @@ class Group(AskedGroup):
         more = (dict(member.wishes)[self.protocol], member.given) if self.state == STABLE else ()
         return (member.instance if named else None, *more)
 
-    def _told(self, row, named):
+    def _reported(self, row, named):
         more = (bytes(row.member_metadata), bytes(row.member_assignment)) if self.state == STABLE else ()
         return (row.group_instance_id if named else None, *more)
 

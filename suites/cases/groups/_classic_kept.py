@@ -119,7 +119,7 @@ class KeptGroup(Group):
         self.wire.committed(self.name, self.topic).must_be(self.offset)
         self.wire.committed(self.name, self.topic, 1).must_be(-1 if self.state == DEAD else ANCHOR)
 
-    # -- how it is told --------------------------------------------------------------------------------------
+    # -- how it is described ---------------------------------------------------------------------------------
 
     def _described(self):
         if self.state != DEAD:
@@ -131,11 +131,11 @@ class KeptGroup(Group):
         wanted = (errors.GROUP_ID_NOT_FOUND if answer.version >= 6 else errors.NONE, DEAD, 0)
         answer.must(found == wanted, f"once deleted it is {found}; it must be {wanted}", "groups[0].group_state")
 
-    def _told(self, row, named):
+    def _reported(self, row, named):
         """And its client, which stays what it was at first."""
         client = (row.client_id, row.client_host)
         self.clients.setdefault(row.member_id, client)
-        return (*super()._told(row, named), client)
+        return (*super()._reported(row, named), client)
 
     def _of(self, member, named):
         return (*super()._of(member, named), self.clients.get(member.id))
@@ -170,7 +170,7 @@ def begins(one, turn):
 
 def dies(one, turn):
     answer = one.wire.delete_groups(one.name).must_succeed()
-    answer.must(len(answer.struct.results) == 1, "one group is deleted, and not one is told of", "results")
+    answer.must(len(answer.struct.results) == 1, "one group is deleted, and not one row is returned", "results")
     one.state, one.generation, one.protocol, one.offset = DEAD, 0, None, -1
 
 

@@ -180,8 +180,8 @@ def begins_again(one, member, stays):
         return
     one.takes_id(member, member.join)
     leads, knows = member is one.leader, version >= 9
-    told_leader = old if leads and not knows else None
-    one.must_welcome(member, member.join, leader=told_leader, skip=leads and knows, roster=knows)
+    named_leader = old if leads and not knows else None
+    one.must_welcome(member, member.join, leader=named_leader, skip=leads and knows, roster=knows)
     member.join = None
 
 

@@ -55,13 +55,13 @@ class MemberClock:
         other = self.comes(self.member())
         self.beats.append(other)
 
-        def told():
+        def asked_to_give_up():
             before_ms = self.wire.now_ms()
             member.beat(owned=all_).must_succeed()
             self.since_ms = before_ms
             return len(member.owned) < 2
 
-        self.wire.until(told, within=10, what="the member is asked to give up a partition")
+        self.wire.until(asked_to_give_up, within=10, what="the member is asked to give up a partition")
         before_ms = self.since_ms
         member.held = all_
         self.runs(member, after_ms)
@@ -89,16 +89,16 @@ class MemberClock:
         if self.gone:
             return True
         asked = request("ConsumerGroupDescribe", group_ids=[self.group])
-        told = self.wire.ask(
+        described = self.wire.ask(
             asked,
             to=lambda: self.wire.coordinator(self.group),
             retry_on=(errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR),
             refresh=lambda: self.wire.forget_coordinator(self.group),
         ).must_succeed()
-        self.gone = self.who.id not in [row.member_id for row in told.struct.groups[0].members]
+        self.gone = self.who.id not in [row.member_id for row in described.struct.groups[0].members]
         past_ms = self.wire.now_ms() - self.since_ms
         early = self.gone and (self.goes_after_ms is NEVER or past_ms < self.goes_after_ms * EARLY)
-        told.must(not early, f"{self.what}: after {past_ms} ms it is expelled", "groups[0].members")
+        described.must(not early, f"{self.what}: after {past_ms} ms it is expelled", "groups[0].members")
         return self.gone
 
     def must_end(self):

@@ -94,15 +94,15 @@ class Consumers(AskedGroup):
         return answer
 
     def takes(self, member, answer, *, full):
-        told = answer.must_succeed().struct
+        response = answer.must_succeed().struct
         answer.must_have("member_id", member.id)
-        rises = told.member_epoch >= max(1, member.epoch)
-        answer.must(rises, f"its epoch goes from {member.epoch} to {told.member_epoch}", "member_epoch")
-        member.epoch = told.member_epoch
-        if told.assignment is None:
+        rises = response.member_epoch >= max(1, member.epoch)
+        answer.must(rises, f"its epoch goes from {member.epoch} to {response.member_epoch}", "member_epoch")
+        member.epoch = response.member_epoch
+        if response.assignment is None:
             answer.must(not full, "a full heartbeat must be answered with the whole assignment", "assignment")
             return
-        member.owned = _parts(told.assignment.topic_partitions)
+        member.owned = _parts(response.assignment.topic_partitions)
         member.held |= member.owned
         others = {part for each in self.members if each is not member for part in each.held}
         both = sorted(member.owned & others)
@@ -166,9 +166,9 @@ class Consumers(AskedGroup):
 
     def _wishes(self, answer, row):
         """Each member is described with what it said, and the assignor is one that most ask for."""
-        found = {each.member_id: _told(each, answer.version) for each in row.members}
+        found = {each.member_id: _reported(each, answer.version) for each in row.members}
         wanted = {each.id: _known(each) for each in self.members}
-        answer.must(found == wanted, f"members are told with {found}; they said {wanted}", "groups[0].members")
+        answer.must(found == wanted, f"members are described with {found}; they said {wanted}", "groups[0].members")
         votes = [each.said["assignor"] for each in self.members if each.said["assignor"]]
         most = {name for name in votes if votes.count(name) == max(map(votes.count, votes))}
         fits = not most or row.assignor_name in most
@@ -182,9 +182,9 @@ class Consumers(AskedGroup):
         self._has_risen(answer, row.group_epoch)
         ids, members = self.ids(), row.members
         owned = {each.member_id: _parts(each.assignment.topic_partitions) for each in members}
-        told = {each.id: {part for part in each.owned if part[0] in ids} for each in self.members}
-        has = all(told[id_] <= owned[id_] for id_ in owned)
-        answer.must(has, f"members own {owned}; they were assigned {told}", "groups[0].members")
+        assigned = {each.id: {part for part in each.owned if part[0] in ids} for each in self.members}
+        has = all(assigned[id_] <= owned[id_] for id_ in owned)
+        answer.must(has, f"members own {owned}; they were assigned {assigned}", "groups[0].members")
         epochs = [each.member_epoch for each in members]
         in_order = max([0, *epochs]) <= row.assignment_epoch <= row.group_epoch
         where = f"the group is in {row.group_epoch}, {row.assignment_epoch} and its members in {epochs}"
@@ -251,7 +251,7 @@ class Consumers(AskedGroup):
             self.computed = (row.assignment_epoch, row.assignor_name)
 
     def _uneven(self, answer, ids, targets):
-        """Nobody has two more than another that reads some of what it has."""
+        """No member has two more than another that reads some of what it has."""
         for one in self.members:
             for other in self.members:
                 able = any(ids[topic] in self.reads(other) for topic, _ in targets[one.id])
@@ -282,7 +282,7 @@ class Consumers(AskedGroup):
         answer.must(found == wanted, f"it lists {found} for {states} {types}; it must {wanted}", "groups")
 
 
-def _told(row, version):
+def _reported(row, version):
     said = (row.rack_id, sorted(row.subscribed_topic_names), row.subscribed_topic_regex or "")
     return (row.instance_id, row.member_epoch, *said, row.member_type if version >= 1 else 1)
 

@@ -64,7 +64,7 @@ class KeptConsumers(Consumers):
             self.beat(each, owned=False)
         now = {each.id: (each.epoch, each.owned) for each in self.present}
         stays = self.condition not in (CALM, AWAY) or now == before
-        self.wire.must(stays, f"nobody said anything new, and members go from {before} to {now}")
+        self.wire.must(stays, f"no member said anything new, and members go from {before} to {now}")
         if self.condition in (EMPTY, DEAD):
             comes(self)
         self.settle()

@@ -129,7 +129,7 @@ def says_all(one):
         member = one.rng.choice(one.present)
         had = member.owned
         answer = one.beat(member, full=True)
-        answer.must(member.owned == had, f"it is told {member.owned}; it owns {had}", "assignment")
+        answer.must(member.owned == had, f"it is sent {member.owned}; it owns {had}", "assignment")
 
 
 def says_nothing(one):
@@ -137,7 +137,7 @@ def says_nothing(one):
     for member in one.present:
         had = member.owned
         answer = one.beat(member, owned=False)
-        answer.must(member.owned == had, f"it is told {member.owned}; it owns {had}", "assignment")
+        answer.must(member.owned == had, f"it is sent {member.owned}; it owns {had}", "assignment")
 
 
 def says_some(one):

@@ -6,7 +6,7 @@ from brokertrial.wire.messages import request
 
 SESSION = "consumer.session.timeout.ms"
 LONGEST_MS = 60_000
-"""As long as Kafka lets a session be where nobody says otherwise."""
+"""As long as Kafka lets a session be where no setting says otherwise."""
 
 
 def set_session(wire, group, timeout_ms):
@@ -21,8 +21,8 @@ def set_session(wire, group, timeout_ms):
     )
 
     def in_force():
-        told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
-        return [row.value for row in told.struct.results[0].configs] == [str(timeout_ms)]
+        answer = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
+        return [row.value for row in answer.struct.results[0].configs] == [str(timeout_ms)]
 
     wire.until(in_force, within=10, what=f"the coordinator has {SESSION}={timeout_ms}")
 

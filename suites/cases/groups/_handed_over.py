@@ -38,14 +38,17 @@ def _must_be_at(wire, name, former, to):
             what=f"node {node} names node {to} as the coordinator",
         )
     must_not_be_known_to(
-        wire, former, request("DescribeGroups", groups=[name]), lambda told: [row.error_code for row in told.groups]
+        wire,
+        former,
+        request("DescribeGroups", groups=[name]),
+        lambda response: [row.error_code for row in response.groups],
     )
     wire.eventually(lambda: _must_not_be_listed(wire, name, to), within=WITHIN_S)
 
 
 def _named(wire, name, node):
-    told = wire.find_coordinator(name, to=node)
-    row = told.struct.coordinators[0] if told.version >= 4 else told.struct
+    answer = wire.find_coordinator(name, to=node)
+    row = answer.struct.coordinators[0] if answer.version >= 4 else answer.struct
     return None if row.error_code else row.node_id
 
 

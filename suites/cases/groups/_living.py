@@ -64,11 +64,11 @@ class Living:
         """Whether it is expelled: a member that keeps alive never, and another when its session is over."""
         if self.gone:
             return True
-        told = self.wire.describe_group(self.group).must_succeed()
-        self.gone = self.asks.id not in [row.member_id for row in told.struct.groups[0].members]
+        answer = self.wire.describe_group(self.group).must_succeed()
+        self.gone = self.asks.id not in [row.member_id for row in answer.struct.groups[0].members]
         silent_ms = self.wire.now_ms() - self.heard_ms
         early = self.gone and (self.lives or silent_ms < self.session_ms * EARLY)
-        told.must(not early, f"{self.what}: after {silent_ms} ms of {self.session_ms} it is expelled", "groups[0]")
+        answer.must(not early, f"{self.what}: after {silent_ms} ms of {self.session_ms} it is expelled", "groups[0]")
         return self.gone
 
     def must_go(self):

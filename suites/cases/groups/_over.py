@@ -45,9 +45,9 @@ def over(down, nodes, wire, groups, meanwhile):
 
 def must_be_coordinated(wire, group):
     """What coordinates the group has read its log, and answers for it, whatever it answers."""
-    told = wire.describe_group(group)
-    code = told.struct.groups[0].error_code
-    told.must(
+    answer = wire.describe_group(group)
+    code = answer.struct.groups[0].error_code
+    answer.must(
         code not in ELSEWHERE, f"{group} has no coordinator: {errors.name(code)} ({code})", "groups[0].error_code"
     )
 
@@ -58,7 +58,7 @@ def _is_copied(wire):
         return False
     rows = [row for row in wire.metadata(all_topics=True).struct.topics if row.name == OFFSETS_TOPIC]
     if not rows:
-        wire.not_applicable("the topic of the groups is not shown, so that nobody can say when they move")
+        wire.not_applicable("the topic of the groups is not shown, so that it is not known when they move")
     return all(len(part.replica_nodes) > 1 for part in rows[0].partitions)
 
 
@@ -72,4 +72,4 @@ def found(one, look):
 def must_be_here(one):
     """Where a coordinator moves by itself an answer may be lost with its content: the outcome is unclear then."""
     if one.here:
-        one.wire.unclear("the coordinator moved, and nobody had moved it")
+        one.wire.unclear("the coordinator moved, and the case had not moved it")

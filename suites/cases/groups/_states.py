@@ -31,7 +31,7 @@ class GroupInState:
         self.topics: tuple[str, ...] = ()
         self.heard_ms = wire.now_ms()
         self.reads_all = rng.random() < 0.3
-        """Nobody can tell what it subscribes to: its bytes mean nothing."""
+        """What it subscribes to cannot be read: its bytes mean nothing."""
 
     # -- how it comes about
 

@@ -73,9 +73,9 @@ def each_group_of_a_deletion_has_its_own_fate(wire, topic, group):
     member.commit(topic, offset=7).must_succeed()
 
     answer = wire.delete_groups(first, full, absent, last)
-    told = {row.group_id: row.error_code for row in answer.struct.results}
+    codes = {row.group_id: row.error_code for row in answer.struct.results}
     wanted = {first: 0, full: errors.NON_EMPTY_GROUP, absent: errors.GROUP_ID_NOT_FOUND, last: 0}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "results")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results")
     for name, offset in ((first, -1), (full, 7), (last, -1)):
         wire.committed(name, topic).must_be(offset)
     member.heartbeat().must_succeed()
@@ -103,11 +103,11 @@ def _coordinated_together(wire, group, count):
 def _must_list(wire, groups, asked, wanted):
     """All nodes together list each of those once, with state and type; the groups of others do not count."""
     answers = [wire.ask(request("ListGroups", **asked), to=node).must_succeed() for node in wire.nodes]
-    told = sorted(
+    listed = sorted(
         (row.group_id, row.group_state, row.group_type.lower())
         for answer in answers
         for row in answer.struct.groups
         if row.group_id in groups
     )
     must = sorted((name, *groups[name]) for name in wanted)
-    wire.must(told == must, f"it lists {told}; it must list {must}", *answers)
+    wire.must(listed == must, f"it lists {listed}; it must list {must}", *answers)

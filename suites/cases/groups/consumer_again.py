@@ -63,7 +63,7 @@ def each_group_is_described_once(wire, topic):
         ("one that there is not", absent, errors.GROUP_ID_NOT_FOUND),
     ):
         with wire.part(f"beside {what}"):
-            told = wire.ask(request("ConsumerGroupDescribe", group_ids=[*names, name]), to=home)
-            rows = sorted((row.group_id, row.error_code, len(row.members)) for row in told.struct.groups)
+            answer = wire.ask(request("ConsumerGroupDescribe", group_ids=[*names, name]), to=home)
+            rows = sorted((row.group_id, row.error_code, len(row.members)) for row in answer.struct.groups)
             wanted = sorted([*((each, 0, 1) for each in names), (name, error, 0)])
-            told.must(rows == wanted, f"groups, error codes and members are {rows}; they must be {wanted}", "groups")
+            answer.must(rows == wanted, f"groups, error codes and members are {rows}; they must be {wanted}", "groups")

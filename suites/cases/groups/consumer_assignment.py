@@ -42,6 +42,8 @@ def an_assignment_comes_when_it_changes_or_all_is_said(wire, topic_of, group):
 def _must_bring(member, wanted, **says):
     """The partitions that the answer brings; None: it brings no assignment."""
     answer = member.beat(**says)
-    told = answer.must_succeed().struct.assignment
-    found = None if told is None else sorted(index for row in told.topic_partitions for index in row.partitions)
+    assignment = answer.must_succeed().struct.assignment
+    found = (
+        None if assignment is None else sorted(index for row in assignment.topic_partitions for index in row.partitions)
+    )
     answer.must(found == wanted, f"the assignment in the answer is {found}; it must be {wanted}", "assignment")

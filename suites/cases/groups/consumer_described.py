@@ -19,7 +19,7 @@ ROW = "groups[0]"
     features=ON,
     detects=[edit_answer("groups[].members[0].member_epoch", add=-1, api="ConsumerGroupDescribe")],
 )
-def a_consumer_group_is_described_as_its_members_are_told(wire, topic_of, group):
+def a_consumer_group_is_described_as_its_members_are_answered(wire, topic_of, group):
     """ConsumerGroupDescribe MUST report for each member the epoch, the subscription and the partitions that its
     heartbeats returned, and one epoch for all of a group that has settled; Empty without members when all have left, 69
     if there is no such group.
@@ -36,19 +36,19 @@ def a_consumer_group_is_described_as_its_members_are_told(wire, topic_of, group)
         member.beat().must_succeed()
     reconcile(*members, partitions=6)
 
-    told = _described(wire, group).must_have(f"{ROW}.group_state", "Stable")
-    row = told.struct.groups[0]
+    answer = _described(wire, group).must_have(f"{ROW}.group_state", "Stable")
+    row = answer.struct.groups[0]
     epochs = {row.group_epoch, row.assignment_epoch, *(member.epoch for member in members)}
-    told.must(len(epochs) == 1, f"group, assignment and members have the epochs {epochs}; they must have one", ROW)
+    answer.must(len(epochs) == 1, f"group, assignment and members have the epochs {epochs}; they must have one", ROW)
     for field in ("assignment", "target_assignment"):
         found = {each.member_id: _parts(getattr(each, field)) for each in row.members}
         wanted = {member.id: member.owned for member in members}
-        told.must(found == wanted, f"the {field} is {found}; the members were told {wanted}", f"{ROW}.members")
+        answer.must(found == wanted, f"the {field} is {found}; the members were sent {wanted}", f"{ROW}.members")
     standing = {each.member_id: (each.member_epoch, sorted(each.subscribed_topic_names)) for each in row.members}
     must = {member.id: (member.epoch, sorted(member.topics)) for member in members}
-    told.must(standing == must, f"epochs and subscriptions are {standing}; they must be {must}", f"{ROW}.members")
+    answer.must(standing == must, f"epochs and subscriptions are {standing}; they must be {must}", f"{ROW}.members")
     instances = {each.member_id: each.instance_id for each in row.members}
-    told.must(instances == {one.id: None, two.id: "i-2", three.id: None}, "one is i-2", f"{ROW}.members")
+    answer.must(instances == {one.id: None, two.id: "i-2", three.id: None}, "one is i-2", f"{ROW}.members")
 
     for member in members:
         member.leave().must_have("member_epoch", -1)
@@ -121,8 +121,8 @@ def _read(wire, member):
         log = wire.read_all(topic, partition, offset=start)
         yield from log.values
         end = wire.log_end(topic, partition)
-        told = wire.commit(member.group, topic, partition, offset=end, member_id=member.id, generation=member.epoch)
-        told.must_succeed()
+        answer = wire.commit(member.group, topic, partition, offset=end, member_id=member.id, generation=member.epoch)
+        answer.must_succeed()
 
 
 def _described(wire, group):

@@ -37,10 +37,10 @@ def nothing_is_left_to_assign(wire, topic_of, group, rng):
                 member.beat().must_succeed()
         for member in rng.sample(members, len(members)):
             member.leave().must_succeed()
-        told = wire.ask(
+        described = wire.ask(
             request("ConsumerGroupDescribe", group_ids=[group]), to=lambda: wire.coordinator(group)
         ).must_succeed()
-        told.must_have(f"{ROW}.group_state", "Empty")
-        told.must_have(f"{ROW}.assignment_epoch", told.at(f"{ROW}.group_epoch"))
-        last = told.at(f"{ROW}.group_epoch")
-        wire.must(last > life, f"after {life + 1} lives the group is in epoch {last}", told)
+        described.must_have(f"{ROW}.group_state", "Empty")
+        described.must_have(f"{ROW}.assignment_epoch", described.at(f"{ROW}.group_epoch"))
+        last = described.at(f"{ROW}.group_epoch")
+        wire.must(last > life, f"after {life + 1} lives the group is in epoch {last}", described)

@@ -30,16 +30,16 @@ def who_gave_back_in_time_stays(wire, topic_of, group):
         one.beat(owned=all_).must_succeed()
         return len(one.owned) == 2
 
-    wire.until(called_to_give_back, within=10, what="the first member is told to give up two partitions")
+    wire.until(called_to_give_back, within=10, what="the first member is asked to give up two partitions")
     kept, revoked = one.owned, sorted(all_ - one.owned)
     one.held = frozenset(revoked[1:])
     for _ in range(2):
         one.beat().must_succeed()
         wire.consumer_group_heartbeat(group, one.id, one.epoch).must_succeed()
-        told = two.beat().must_succeed()
+        answer = two.beat().must_succeed()
         both = sorted(two.owned & (kept | one.held))
-        told.must(
-            not both, f"{both} are told to the second member, and the first has not given them back", "assignment"
+        answer.must(
+            not both, f"{both} are given to the second member, and the first has not given them back", "assignment"
         )
     one.held = frozenset()
     reconcile(one, two, partitions=4)

@@ -35,12 +35,12 @@ def what_was_owned_then_may_be_committed_still(wire, topic_of, group, rng, nodes
     for number, down in enumerate(rng.sample([nodes.terminate, nodes.kill, nodes.terminate], ROUNDS)):
         for turn in range(STEPS):
             rng.choice([one.comes, one.comes, one.goes, one.reads_others])()
-            one.are_told()
+            one.are_assigned()
             one.commits(number * STEPS + turn)
             one.settle()
             one.commits(number * STEPS + turn)
         rng.choice([one.comes, one.reads_others])()
-        one.are_told()
+        one.are_assigned()
         node = nodes.of_group(group)
         down(node)
         nodes.start(node)
@@ -72,7 +72,7 @@ class Dated(Consumers):
         names = [topic for topic in self.counts if self.rng.random() < 0.7]
         self.beat(self.rng.choice(self.members), names=names or list(self.counts)[:1])
 
-    def are_told(self):
+    def are_assigned(self):
         """The target assignment is computed and sent; no member reports what it owns, so that it still has what it is
         to revoke.
         """

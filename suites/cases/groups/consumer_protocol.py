@@ -33,7 +33,7 @@ def a_consumer_that_joins_gets_an_epoch_and_partitions(wire, topic_of, group):
 
 
 @case("groups/consumer-waits-for-revocation", guarantee="g848-002", apis=KIP_848, features=ON, detects=["M24b"])
-def nobody_is_given_what_another_still_owns(wire, topic_of, group):
+def no_member_is_given_what_another_still_owns(wire, topic_of, group):
     """A partition MUST be given to a new owner only after the old one has said that it no longer owns it."""
     topic = topic_of(partitions=2)
     one, two = ConsumerGroupMember(wire, group, topic), ConsumerGroupMember(wire, group, topic)

@@ -71,11 +71,11 @@ class LivingConsumer:
         if self.gone:
             return True
         asked = request("ConsumerGroupDescribe", group_ids=[self.group])
-        told = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.group)).must_succeed()
-        self.gone = self.member.id not in [row.member_id for row in told.struct.groups[0].members]
+        answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(self.group)).must_succeed()
+        self.gone = self.member.id not in [row.member_id for row in answer.struct.groups[0].members]
         silent_ms = self.wire.now_ms() - self.heard_ms
         early = self.gone and (self.lives or silent_ms < SESSION_MS * EARLY)
-        told.must(not early, f"{self.what}: after {silent_ms} ms of {SESSION_MS} it is expelled", "groups[0].members")
+        answer.must(not early, f"{self.what}: after {silent_ms} ms of {SESSION_MS} it is expelled", "groups[0].members")
         return self.gone
 
     def must_go(self):
@@ -101,14 +101,14 @@ def only_heartbeats_that_are_taken_keep_a_member(wire, topic, rng):
     One group for each kind of request, all at a time.
     """
     lives, alone, none = {"lives": True}, {"lives": False}, errors.NONE
-    nobody = wire.name("nobody")
+    stranger = wire.name("nobody")
     kinds = [
         ("heartbeats", lambda one: one.beats(), none, lives),
         ("heartbeats of an instance", lambda one: one.beats(), none, {**lives, "static": True}),
         ("heartbeats that say what it owns", lambda one: one.beats(owned={topic: [0]}), none, lives),
         ("heartbeats that subscribe again", lambda one: one.beats(topics=[topic]), none, lives),
         ("heartbeats of an epoch to come", lambda one: one.beats(off=1), errors.FENCED_MEMBER_EPOCH, alone),
-        ("heartbeats of no instance", lambda one: one.beats(instance_id=nobody), errors.UNKNOWN_MEMBER_ID, alone),
+        ("heartbeats of no instance", lambda one: one.beats(instance_id=stranger), errors.UNKNOWN_MEMBER_ID, alone),
         ("heartbeats for no assignor", lambda one: one.beats(assignor="none"), errors.UNSUPPORTED_ASSIGNOR, alone),
         ("heartbeats of no epoch", lambda one: one.beats(off=-99), errors.INVALID_REQUEST, alone),
         ("commits", lambda one: one.commits(), none, alone),

@@ -22,11 +22,11 @@ def a_pattern_brings_the_topics_that_it_matches(wire, topic_of, group):
     topic = topic_of(partitions=2)
     later, longer = wire.name("later"), topic_of(what="beside")
     pattern = f"{topic}|{later}|{longer[:-1]}"
-    told = _beats_by_pattern(wire, group, pattern, {topic: 2})
+    joined = _beats_by_pattern(wire, group, pattern, {topic: 2})
 
     wire.create_topic(later, partitions=3).must_succeed()
     wire.await_topic(later)
-    _beats_by_pattern(wire, group, pattern, {topic: 2, later: 3}, told)
+    _beats_by_pattern(wire, group, pattern, {topic: 2, later: 3}, joined)
     broken = wire.ask(
         request(
             BEAT,
@@ -82,7 +82,7 @@ def a_member_that_changes_its_topics_is_given_those(wire, topic_of, group):
     features=ON,
     detects=["M24f", edit_answer("groups[].error_code", set=0, api="OffsetFetch")],
 )
-def offsets_are_told_to_members_as_they_are(wire, topic, group):
+def offsets_are_returned_to_members_as_they_are(wire, topic, group):
     """OffsetFetch that names a member MUST be refused for the whole group where its epoch is wrong (113) or the member
     unknown (25), and MUST be answered where its epoch is right, and where no member is named.
     """
@@ -116,9 +116,9 @@ def _round(*members):
     return tuple(set(member.owned) for member in members)
 
 
-def _beats_by_pattern(wire, group, pattern, wanted, told=None):
+def _beats_by_pattern(wire, group, pattern, wanted, joined=None):
     """Heartbeats of one member by pattern until it owns so many partitions of those topics; returns where it stands."""
-    member = told or {"id": wire.name("m"), "epoch": 0, "owned": {}}
+    member = joined or {"id": wire.name("m"), "epoch": 0, "owned": {}}
 
     def owns():
         fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_regex": pattern} if not member["epoch"] else {}

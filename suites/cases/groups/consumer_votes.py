@@ -59,6 +59,6 @@ def _must_be_of_most(wire, group, members):
 
 def _must_be_described(wire, group, name, asked):
     asking = request("ConsumerGroupDescribe", group_ids=[group])
-    told = wire.ask(asking, to=wire.coordinator(group)).must_succeed()
-    used = told.struct.groups[0].assignor_name
-    told.must(used == name, f"the assignor is {used}; the members ask {asked}", "groups[0].assignor_name")
+    answer = wire.ask(asking, to=wire.coordinator(group)).must_succeed()
+    used = answer.struct.groups[0].assignor_name
+    answer.must(used == name, f"the assignor is {used}; the members ask {asked}", "groups[0].assignor_name")

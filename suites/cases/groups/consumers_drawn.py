@@ -108,7 +108,7 @@ def _is_read(topic, readers):
 def _must_be_described(wire, group, readers):
     """The description names each member with what it reads and owns, in the epoch of all."""
 
-    def told():
+    def check():
         for one in readers:
             one.member.beat(topics=one.reads).must_succeed()
         asked = request("ConsumerGroupDescribe", group_ids=[group])
@@ -130,4 +130,4 @@ def _must_be_described(wire, group, readers):
         )
         answer.must(found == wanted, f"its members are {found}; they must be {wanted}", "groups[0].members")
 
-    wire.eventually(told, within=WITHIN_S)
+    wire.eventually(check, within=WITHIN_S)

@@ -39,8 +39,10 @@ def each_of_several_groups_is_described_as_it_is(wire, topic, group):
                 asked = request("DescribeGroups", groups=order)
                 answer = wire.ask(asked, to=lambda: wire.coordinator(full), version=version)
                 rows = answer.struct.groups
-                told = [row.group_id for row in rows]
-                answer.must(sorted(told) == sorted(order), f"it describes {told}; it was asked for {order}", "groups")
+                described = [row.group_id for row in rows]
+                answer.must(
+                    sorted(described) == sorted(order), f"it describes {described}; it was asked for {order}", "groups"
+                )
                 for row in rows:
                     _must_be(answer, row, states, absent, members if row.group_id == full else ())
 
@@ -49,8 +51,8 @@ def _must_be(answer, row, states, absent, members):
     if row.group_id == absent:
         is_error = answer.version >= DEAD_IS_AN_ERROR_SINCE
         gone = ("Dead", errors.GROUP_ID_NOT_FOUND if is_error else errors.NONE, 0)
-        told = (row.group_state, row.error_code, len(row.members))
-        answer.must(told == gone, f"the group that does not exist is reported as {told}", "groups")
+        reported = (row.group_state, row.error_code, len(row.members))
+        answer.must(reported == gone, f"the group that does not exist is reported as {reported}", "groups")
         return
     described = (row.error_code, row.group_state, row.protocol_type, row.protocol_data)
     wanted = (0, *states[row.group_id])

@@ -188,8 +188,8 @@ def _refused(one):
 def _must_be_described(wire, one):
     answer = wire.describe_group(one.name).must_succeed()
     row = answer.struct.groups[0]
-    told = (row.group_state, row.protocol_type, row.protocol_data in _elected(one))
-    answer.must(told == ("Stable", "opaque", True), f"the group is {told[:2]} with {row.protocol_data}", ROW)
+    reported = (row.group_state, row.protocol_type, row.protocol_data in _elected(one))
+    answer.must(reported == ("Stable", "opaque", True), f"the group is {reported[:2]} with {row.protocol_data}", ROW)
     found = {
         each.member_id: (each.group_instance_id, bytes(each.member_metadata), bytes(each.member_assignment))
         for each in row.members

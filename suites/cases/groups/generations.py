@@ -22,8 +22,8 @@ def each_member_is_handed_its_own_bytes(wire, group, rng):
     for _ in range(2):
         leader = join_together(*members)
         wanted = {member.id: member.settings["protocols"][0][1] for member in members}
-        told = leader.finish_join()
-        told.must(told.members == wanted, "it must name each member and its metadata", "members")
+        joined = leader.finish_join()
+        joined.must(joined.members == wanted, "it must name each member and its metadata", "members")
         for member in members:
             if member is not leader:
                 member.joined.must(not member.joined.members, "members are for the leader alone", "members")
@@ -75,8 +75,8 @@ def the_protocol_is_one_that_all_support(wire, group):
     leader = join_together(*members)
     for member in members:
         member.finish_join().must_have("protocol_name", "b")
-    told = leader.finish_join()
-    told.must(set(told.members.values()) == {b"b"}, "the metadata must be those for protocol b", "members")
+    answer = leader.finish_join()
+    answer.must(set(answer.members.values()) == {b"b"}, "the metadata must be those for protocol b", "members")
 
 
 @case(

@@ -21,7 +21,7 @@ ROUNDS = [(kind, beside) for kind in KINDS for beside in (True, False)]
     needs=["partitions"],
     detects=["K26", "K27"],
 )
-def who_gives_up_topics_is_told_at_once(wire, topic_of, group, rng):
+def who_gives_up_topics_is_answered_at_once(wire, topic_of, group, rng):
     """A member that changes its subscription, by names, by a pattern or by both, SHOULD be assigned no partition of a
     topic that it has given up in the answer to that heartbeat, also while it has others to revoke or waits for them;
     and in the end each partition of a subscribed topic MUST be owned by one member, which subscribes to it.
@@ -73,9 +73,9 @@ class ReaderOfOthers:
         """It reports that it owns what it has not revoked yet, and receives its assignment."""
         self.holds = self.member.owned if gives_back else self.holds | self.member.owned
         owned = None if not self.member.epoch else self.holds
-        told = self.member.beat(owned=owned, **changes).must_succeed()
+        answer = self.member.beat(owned=owned, **changes).must_succeed()
         given_up = sorted({topic for topic, _ in self.member.owned} - self.topics)
-        told.must(not given_up, f"it reads {sorted(self.topics)}, and is told to own partitions of {given_up}")
+        answer.must(not given_up, f"it reads {sorted(self.topics)}, and is told to own partitions of {given_up}")
 
 
 def _must_settle(wire, members):

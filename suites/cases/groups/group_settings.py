@@ -20,10 +20,10 @@ class SettingBounds:
         self.low, self.high, self.default = {}, {}, {}
         for name in NAMES:
             short = name.removeprefix("consumer.")
-            told = [wire.setting(f"group.consumer.{each}{short}") for each in ("min.", "max.", "")]
-            if any(each is None for each in told):
+            bounds = [wire.setting(f"group.consumer.{each}{short}") for each in ("min.", "max.", "")]
+            if any(each is None for each in bounds):
                 wire.not_applicable(f"the brokers do not report what {name} may be")
-            self.low[name], self.high[name], self.default[name] = map(int, told)
+            self.low[name], self.high[name], self.default[name] = map(int, bounds)
 
     def value(self, own, name):
         return own.get(name, str(self.default[name]))
@@ -108,7 +108,7 @@ def a_group_has_what_it_may_have(wire, topic, rng):
 def _must_have(wire, limits, group, own):
     keys = {"resource_type": GROUP, "resource_name": group, "configuration_keys": list(NAMES)}
     asked = request("DescribeConfigs", resources=[keys])
-    told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
-    found = {row.name: (row.value, row.config_source == OWN) for row in told.struct.results[0].configs}
+    answer = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
+    found = {row.name: (row.value, row.config_source == OWN) for row in answer.struct.results[0].configs}
     wanted = {name: (limits.value(own, name), name in own) for name in NAMES}
-    told.must(found == wanted, f"the group has {found}; it must have {wanted}", "results[0].configs")
+    answer.must(found == wanted, f"the group has {found}; it must have {wanted}", "results[0].configs")

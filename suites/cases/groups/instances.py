@@ -33,11 +33,13 @@ def each_static_member_returns_to_its_own(wire, group):
         for each in members.values():
             each.heartbeat().must_succeed()
         old[name].heartbeat().must_be_refused(errors.FENCED_INSTANCE_ID)
-    told = wire.describe_group(group).must_have(f"{ROW}.group_state", "Stable")
-    found = {row.group_instance_id: (row.member_id, bytes(row.member_assignment)) for row in told.at(f"{ROW}.members")}
+    answer = wire.describe_group(group).must_have(f"{ROW}.group_state", "Stable")
+    found = {
+        row.group_instance_id: (row.member_id, bytes(row.member_assignment)) for row in answer.at(f"{ROW}.members")
+    }
     wanted = {name: (members[name].id, name.encode()) for name in names}
-    told.must(
-        found == wanted and len(told.at(f"{ROW}.members")) == 3,
+    answer.must(
+        found == wanted and len(answer.at(f"{ROW}.members")) == 3,
         f"the instances are {found}; they must be {wanted}",
         f"{ROW}.members",
     )
@@ -63,9 +65,9 @@ def who_is_named_wrongly_does_not_leave(wire, group):
         {"member_id": "", "group_instance_id": "i-3"},
     ]
     answer = wire.ask(request("LeaveGroup", group_id=group, members=rows), to=wire.coordinator(group))
-    told = [row.error_code for row in answer.struct.members]
+    codes = [row.error_code for row in answer.struct.members]
     wanted = [0, errors.FENCED_INSTANCE_ID, errors.UNKNOWN_MEMBER_ID, 0]
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "members")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "members")
 
     for gone in (two, three):
         gone.heartbeat().must_be_refused(errors.UNKNOWN_MEMBER_ID)

@@ -17,7 +17,7 @@ ELSEWHERE = (errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR)
     level="should",
     detects=["D62"],
 )
-def nobody_is_refused_with_a_code_that_it_does_not_know(wire, topic, group, transactional_id, nodes):
+def no_client_is_refused_with_a_code_that_it_does_not_know(wire, topic, group, transactional_id, nodes):
     """While a coordinator reads its log again, it SHOULD take heartbeats or refuse them with another code than
     COORDINATOR_LOAD_IN_PROGRESS, which Heartbeat does not have; and it SHOULD refuse TxnOffsetCommit before v2 with
     COORDINATOR_NOT_AVAILABLE: producers of then end at the other code (KAFKA-7296).

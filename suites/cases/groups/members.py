@@ -21,7 +21,7 @@ def a_member_without_an_id_is_given_one_first(wire, group):
     """
     given, joined = _given_and_joined(wire, group)
     if joined.error == errors.UNKNOWN_MEMBER_ID:
-        # Ids that nobody has joined with are kept in memory alone, and Kafka up to 3.9 drops an empty group with them
+        # Ids that no member joined with are kept in memory alone, and Kafka up to 3.9 drops an empty group with them
         # when it looks for expired offsets (GroupMetadataManager.cleanupGroupMetadata): a client begins again.
         given, joined = _given_and_joined(wire, wire.name("g"), "-again")
     joined.must_succeed().must_have("member_id", given)
@@ -85,7 +85,7 @@ def strangers_and_old_generations_are_refused(wire, topic, group):
     apis={**GROUPS, "LeaveGroup": 0},
     detects=[edit_answer("error_code", set=0, api="Heartbeat")],
 )
-def members_are_told_of_a_rebalance_by_heartbeat(wire, group):
+def members_learn_of_a_rebalance_by_heartbeat(wire, group):
     """When a member joins, leaves or changes its subscription, the heartbeats of the others MUST be answered with
     REBALANCE_IN_PROGRESS (27).
     """
@@ -123,9 +123,9 @@ def several_members_leave_in_one_request(wire, group):
     rebalance(stays, goes, *static)
 
     answer = wire.leave_group(group, goes.id, "stranger", instance_ids=["i-1", "i-2"])
-    told = {row.group_instance_id or row.member_id: row.error_code for row in answer.struct.members}
+    codes = {row.group_instance_id or row.member_id: row.error_code for row in answer.struct.members}
     wanted = {goes.id: 0, "stranger": errors.UNKNOWN_MEMBER_ID, "i-1": 0, "i-2": 0}
-    answer.must(told == wanted, f"the results are {told}; they must be {wanted}", "members")
+    answer.must(codes == wanted, f"the results are {codes}; they must be {wanted}", "members")
 
     stays.heartbeat().must_be_refused(errors.REBALANCE_IN_PROGRESS)
     joined = stays.join().must_succeed()

@@ -89,11 +89,11 @@ def members_of_both_protocols_meet_as_the_policy_says(wire, topic_of, rng, nodes
 
     The policy of the brokers, `disabled`, and one that allows one way.
     """
-    told = wire.setting(POLICY)
-    if told is None:
-        wire.not_applicable(f"the brokers do not tell {POLICY}")
+    configured = wire.setting(POLICY)
+    if configured is None:
+        wire.not_applicable(f"the brokers do not return {POLICY}")
     topic, other = topic_of(partitions=PARTITIONS), topic_of(what="other")
-    policies = [told.lower()]
+    policies = [configured.lower()]
     if policies[0] != DISABLED:
         policies += [DISABLED, rng.choice((UPGRADE, DOWNGRADE))]
     for number, policy in enumerate(policies):
@@ -195,13 +195,13 @@ def _instance_taken_over(wire, topic, other):
 def _must_read(wire, group, topics):
     """The static member is subscribed to these by name or pattern, and is to have partitions of no other."""
     asked = request("ConsumerGroupDescribe", group_ids=[group])
-    told = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
-    rows = [row for row in told.struct.groups[0].members if row.instance_id == "i-1"]
-    told.must(len(rows) == 1, f"the group has {len(rows)} members with the instance id", "groups[0].members")
+    answer = wire.ask(asked, to=lambda: wire.coordinator(group)).must_succeed()
+    rows = [row for row in answer.struct.groups[0].members if row.instance_id == "i-1"]
+    answer.must(len(rows) == 1, f"the group has {len(rows)} members with the instance id", "groups[0].members")
     found = {part.topic_name for part in rows[0].target_assignment.topic_partitions}
     named = {name for name in (*rows[0].subscribed_topic_names, rows[0].subscribed_topic_regex) if name}
-    told.must(named == topics, f"it is subscribed to {sorted(named)}; that must be {sorted(topics)}")
-    told.must(found <= topics, f"it is to have partitions of {sorted(found)}; it reads {sorted(topics)}")
+    answer.must(named == topics, f"it is subscribed to {sorted(named)}; that must be {sorted(topics)}")
+    answer.must(found <= topics, f"it is to have partitions of {sorted(found)}; it reads {sorted(topics)}")
     return rows[0]
 
 

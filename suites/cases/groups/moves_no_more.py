@@ -52,8 +52,8 @@ def who_stays_keeps_what_it_may(wire, topic_of, rng):
         least = _must_be_given_up([len(owned) for owned in stayed.values()], total, len(members))
         wire.must(
             sum(map(len, given_up.values())) <= least,
-            f"{step}: {len(members)} members share {total} partitions; those that stayed had {_told(stayed)} and gave "
-            f"up {_told(given_up)}; evenness takes {least}",
+            f"{step}: {len(members)} members share {total} partitions; those that stayed had {_lists(stayed)} and gave "
+            f"up {_lists(given_up)}; evenness takes {least}",
         )
 
 
@@ -70,5 +70,5 @@ def _must_be_given_up(had, total, members):
     return sum(had) - kept
 
 
-def _told(places):
+def _lists(places):
     return [sorted(each) for each in places.values()]

@@ -48,8 +48,8 @@ def who_joins_under_an_id_that_the_group_does_not_have_is_refused(wire, group):
                 wire.sync_group(name, 1, member_id, protocol_type="opaque").must_be_refused(errors.UNKNOWN_MEMBER_ID)
                 wire.heartbeat(name, 1, member_id).must_be_refused(errors.UNKNOWN_MEMBER_ID)
                 left = wire.leave_group(name, member_id)
-                told = [row.error_code for row in left.struct.members]
-                left.must(told == [errors.UNKNOWN_MEMBER_ID], f"the members' error codes are {told}", "members")
+                codes = [row.error_code for row in left.struct.members]
+                left.must(codes == [errors.UNKNOWN_MEMBER_ID], f"the members' error codes are {codes}", "members")
 
 
 @case(
@@ -69,8 +69,8 @@ def who_was_given_an_id_may_leave_without_joining(wire, group):
     if not guest.id or guest.generation >= 0:
         wire.not_applicable("the broker gives out no ids before a member joins")
     left = guest.leave()
-    told = [row.error_code for row in left.must_succeed().struct.members]
-    left.must(told == [0], f"its error codes are {told}; it must be let go", "members")
+    codes = [row.error_code for row in left.must_succeed().struct.members]
+    left.must(codes == [0], f"its error codes are {codes}; it must be let go", "members")
 
     leader, follower = (one, two) if one.leads else (two, one)
     leader.begin_join()
@@ -108,8 +108,8 @@ def a_generation_does_not_wait_for_who_never_joins(wire, group):
     for member in (one, two):
         joined = member.finish_join().must_have("generation_id", before + 1)
         wire.at_once(joined, asked_s=6.0, hidden_s=50)
-    told = leader.joined.members if leader.leads else follower.joined.members
-    wire.must(sorted(told) == sorted((one.id, two.id)), f"the generation holds {sorted(told)}", leader.joined)
+    roster = leader.joined.members if leader.leads else follower.joined.members
+    wire.must(sorted(roster) == sorted((one.id, two.id)), f"the generation holds {sorted(roster)}", leader.joined)
     wire.join_group(group, member_id=guest.id, **OPAQUE, via="guest").must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
@@ -136,8 +136,8 @@ def who_leaves_while_it_waits_is_answered(wire, group):
     for member in (one, two):
         member.finish_join().must_succeed()
     leader = one if one.leads else two
-    told = leader.joined.members
-    wire.must(sorted(told) == sorted((one.id, two.id)), f"the generation holds {sorted(told)}", leader.joined)
+    roster = leader.joined.members
+    wire.must(sorted(roster) == sorted((one.id, two.id)), f"the generation holds {sorted(roster)}", leader.joined)
     wire.heartbeat(group, leader.generation, three.id).must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
@@ -167,8 +167,8 @@ def a_static_member_that_returns_in_a_rebalance_is_in_the_next_generation_once(w
         member.finish_join().must_have("generation_id", before + 1)
     members = [again, other, third]
     leader = next(member for member in members if member.leads)
-    told = leader.joined.members
-    wire.must(sorted(told) == sorted(member.id for member in members), f"it holds {sorted(told)}", leader.joined)
+    roster = leader.joined.members
+    wire.must(sorted(roster) == sorted(member.id for member in members), f"it holds {sorted(roster)}", leader.joined)
     wire.must(again.id != old, "the member that came back has the id of before", again.joined)
     given = {member.id: member.name.encode() for member in members}
     synced = [member.sync(given if member is leader else None, wait=False) for member in members]

@@ -93,12 +93,12 @@ def _is_refused(wire, group, rng):
 def _must_have(wire, group, members):
     """A waiting member has arrived when DescribeGroups names it."""
 
-    def told():
+    def check():
         answer = wire.describe_group(group).must_succeed()
         found = len(answer.struct.groups[0].members)
         answer.must(found == members, f"the group has {found} members; it must have {members}", "groups[0].members")
 
-    wire.eventually(told, within=WITHIN_S)
+    wire.eventually(check, within=WITHIN_S)
 
 
 @case(

@@ -53,7 +53,7 @@ def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, grou
     apis={**GROUPS, "LeaveGroup": 0},
     detects=["K06", edit_answer("error_code", set=errors.UNSUPPORTED_VERSION, api="LeaveGroup")],
 )
-def a_refusal_of_the_whole_request_is_told_in_every_version(wire):
+def a_refusal_of_the_whole_request_is_returned_in_every_version(wire):
     """A request that is refused as a whole SHOULD be refused with the same code in every version: an empty group id
     with INVALID_GROUP_ID (24) in JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
     """

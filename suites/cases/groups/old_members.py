@@ -40,12 +40,14 @@ def members_of_all_versions_make_one_group(wire, topic, group):
     new.begin_join()
     joined = {"new": new.finish_join(), **{f"old {n}": answer for n, answer in enumerate(asked)}}
     leaders = [name for name, answer in joined.items() if answer.must_succeed().leader == answer.member_id]
-    wire.must(len(leaders) == 1, f"{leaders} of three members are told that they lead; it must be one")
+    wire.must(len(leaders) == 1, f"{leaders} of three members are named as leader; it must be one")
     ids = {answer.member_id: name for name, answer in joined.items()}
     generations = {answer.generation for answer in joined.values()}
-    told = joined[leaders[0]]
-    told.must(set(told.members) == set(ids), "the leader is not told of all three members", "members")
-    wire.must(generations == {first + 1}, f"the generations are {generations}; they must be {first + 1}", told)
+    leaders_answer = joined[leaders[0]]
+    leaders_answer.must(set(leaders_answer.members) == set(ids), "the leader is not sent all three members", "members")
+    wire.must(
+        generations == {first + 1}, f"the generations are {generations}; they must be {first + 1}", leaders_answer
+    )
 
     given = {member_id: name.encode() for member_id, name in ids.items()}
     lowest = wire.versions("SyncGroup")[0]
@@ -114,12 +116,12 @@ def in_version_0_the_session_is_the_rebalance_timeout(wire, group):
     wire.until(
         lambda: wire.heartbeat(group, first.generation, first.member_id, via="a").error == errors.REBALANCE_IN_PROGRESS,
         within=10,
-        what="the first member is told of the second",
+        what="the first member learns of the second",
     )
     answers = {"a": joins(first.member_id, "a").must_succeed(), "b": second.must_succeed()}
     leader = synced(second.generation, answers)
     wanted = {answer.member_id for answer in answers.values()}
-    leader.must(set(leader.members) == wanted, "the leader is told of others than the two that joined", "members")
+    leader.must(set(leader.members) == wanted, "the leader is sent others than the two that joined", "members")
     began = wire.now_ms()
     alone = joins(leader.member_id, "a" if leader is answers["a"] else "b").must_succeed()
     took = wire.now_ms() - began
@@ -161,7 +163,7 @@ def static_and_dynamic_members_in_one_group(wire, group):
     left[0].await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
     static["i-2"].heartbeat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
     rebalance(left[0], left[2], assignments=[b"i-1", b"d-2"])
-    told = wire.describe_group(group).must_have("groups[0].group_state", "Stable")
-    found = {(row.group_instance_id, row.member_id) for row in told.at("groups[0].members")}
+    answer = wire.describe_group(group).must_have("groups[0].group_state", "Stable")
+    found = {(row.group_instance_id, row.member_id) for row in answer.at("groups[0].members")}
     wanted = {("i-1", left[0].id), (None, left[2].id)}
-    told.must(found == wanted, f"the members are {found}; they must be {wanted}", "groups[0].members")
+    answer.must(found == wanted, f"the members are {found}; they must be {wanted}", "groups[0].members")

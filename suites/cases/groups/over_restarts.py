@@ -32,7 +32,7 @@ def static_members_outlive_their_coordinator(wire, nodes, group):
     generation = members[0].generation
     for act, returns in ((nodes.stop_and_start, members[0]), (nodes.crash, members[1])):
         act(nodes.of_group(group))
-        # first what is told to wait while the log is read: Kafka answers Heartbeat blindly then, and SyncGroup with 27
+        # first what is asked to wait while the log is read: Kafka answers Heartbeat blindly then, and SyncGroup with 27
         _must_be_described(wire, group, members)
         for member in members:
             member.heartbeat().must_succeed()
@@ -54,8 +54,8 @@ def _must_be_described(wire, group, members):
     row = answer.struct.groups[0]
     found = {each.member_id: (each.group_instance_id, bytes(each.member_assignment)) for each in row.members}
     wanted = {each.id: (each.settings.get("instance_id"), b"of " + each.name.encode()) for each in members}
-    told = (row.group_state, row.protocol_type, row.protocol_data)
-    answer.must(told == ("Stable", "opaque", "p"), f"the group is described as {told}", "groups[0].group_state")
+    reported = (row.group_state, row.protocol_type, row.protocol_data)
+    answer.must(reported == ("Stable", "opaque", "p"), f"the group is described as {reported}", "groups[0].group_state")
     answer.must(found == wanted, f"its members are {found}; they must be {wanted}", "groups[0].members")
 
 
@@ -81,12 +81,12 @@ def what_is_not_given_back_has_its_owner_after_a_restart(wire, nodes, topic_of, 
     one.held = one.owned
     two.beat().must_succeed()
 
-    def told_to_give_up():
+    def asked_to_give_up():
         one.beat().must_succeed()
         _must_not_share(wire, one, two)
         return len(one.owned) == 2
 
-    wire.until(told_to_give_up, within=30, what="the first member is told to give two partitions up")
+    wire.until(asked_to_give_up, within=30, what="the first member is asked to give two partitions up")
     for act in (nodes.stop_and_start, nodes.crash):
         act(nodes.of_group(group))
         for member in (two, one, two):

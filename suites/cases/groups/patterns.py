@@ -37,10 +37,10 @@ def a_member_without_its_pattern_owns_none_of_its_topics(wire, topic_of, group):
             topic_partitions=owned,
             **fields,
         )
-        told = wire.ask(asked, to=wire.coordinator(group)).must_succeed().struct
-        member["epoch"] = told.member_epoch
-        if told.assignment is not None:
-            member["owned"] = {row.topic_id: sorted(row.partitions) for row in told.assignment.topic_partitions}
+        response = wire.ask(asked, to=wire.coordinator(group)).must_succeed().struct
+        member["epoch"] = response.member_epoch
+        if response.assignment is not None:
+            member["owned"] = {row.topic_id: sorted(row.partitions) for row in response.assignment.topic_partitions}
         return member["owned"] == wanted
 
     both, named = {first: [0, 1], second: [0]}, {second: [0]}

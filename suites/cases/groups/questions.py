@@ -24,9 +24,9 @@ def each_group_is_listed_once_with_its_state(wire, topic, group):
 
     answers = [wire.list_groups(to=node) for node in wire.nodes]
     rows = [row for answer in answers for row in answer.must_succeed().struct.groups]
-    told = sorted((row.group_id, row.group_state) for row in rows if row.group_id in (group, empty))
+    listed = sorted((row.group_id, row.group_state) for row in rows if row.group_id in (group, empty))
     wanted = sorted([(group, "Stable"), (empty, "Empty")])
-    wire.must(told == wanted, f"the groups and states listed are {told}; they must be {wanted}", *answers)
+    wire.must(listed == wanted, f"the groups and states listed are {listed}; they must be {wanted}", *answers)
 
 
 @case(
@@ -52,7 +52,7 @@ def a_group_is_described_as_it_is(wire, group):
     member = wire.member(group, protocol_type="opaque", protocols=[("p", b"metadata")])
     member.join().must_succeed()
     member.sync({member.id: b"assignment"}).must_succeed()
-    told = wire.describe_group(group)
+    answer = wire.describe_group(group)
     for field, value in (
         ("group_state", "Stable"),
         ("protocol_type", "opaque"),
@@ -61,7 +61,7 @@ def a_group_is_described_as_it_is(wire, group):
         ("members[0].member_metadata", b"metadata"),
         ("members[0].member_assignment", b"assignment"),
     ):
-        told.must_have(f"{ROW}.{field}", value)
+        answer.must_have(f"{ROW}.{field}", value)
 
     member.leave().must_succeed()
     wire.describe_group(group).must_have(f"{ROW}.group_state", "Empty").must_have(f"{ROW}.members", [])

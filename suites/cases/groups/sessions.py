@@ -22,12 +22,12 @@ def a_silent_member_is_expelled_when_its_session_ends(wire, group):
 
     last_ms = wire.now_ms()
     silent.heartbeat().must_succeed()
-    told = stays.await_rebalance(within=session_ms / 1000 + 5).must_be_refused(errors.REBALANCE_IN_PROGRESS)
+    answer = stays.await_rebalance(within=session_ms / 1000 + 5).must_be_refused(errors.REBALANCE_IN_PROGRESS)
     silent_ms = wire.now_ms() - last_ms
     wire.must(
         silent_ms >= session_ms * 0.9,
         f"a rebalance began when the member had been silent for {silent_ms} ms; its session lasts {session_ms} ms",
-        told,
+        answer,
     )
 
     joined = stays.join().must_succeed()
@@ -121,7 +121,7 @@ def a_session_timeout_out_of_bounds_is_refused(wire, group):
     """
     least, most = wire.setting(LEAST), wire.setting(MOST)
     if least is None or most is None:
-        wire.not_applicable(f"the broker does not tell {LEAST} and {MOST}")
+        wire.not_applicable(f"the broker does not return {LEAST} and {MOST}")
     for session_ms in (int(least) - 1, int(most) + 1):
         wire.join_group(group, session_timeout_ms=session_ms).must_be_refused(errors.INVALID_SESSION_TIMEOUT)
     for session_ms in (int(least), int(most)):

@@ -103,14 +103,14 @@ class Stage:
     def not_early(self):
         silent_ms = self.wire.now_ms() - self.heard_ms
         late = silent_ms >= self.session_ms * EARLY
-        self.wire.must(late, f"who {self.what} is expelled after {silent_ms} ms of {self.session_ms}", self.told)
+        self.wire.must(late, f"who {self.what} is expelled after {silent_ms} ms of {self.session_ms}", self.described)
 
     def late_ms(self):
         return (LATE_S + self.wire.slack_s) * 1000
 
     def members(self):
-        self.told = self.wire.describe_group(self.group).must_succeed()
-        return [row.member_id for row in self.told.struct.groups[0].members]
+        self.described = self.wire.describe_group(self.group).must_succeed()
+        return [row.member_id for row in self.described.struct.groups[0].members]
 
 
 # -- while others are awaited to join again
@@ -247,7 +247,7 @@ def static_leader_that_is_not_back(one):
     one.begins()
     one.third_comes(one.asks)
     until_ms = one.wire.now_ms() + one.session_ms + one.late_ms()
-    while one.members() and one.told.struct.groups[0].group_state == "PreparingRebalance":
+    while one.members() and one.described.struct.groups[0].group_state == "PreparingRebalance":
         if one.wire.now_ms() > until_ms:
             one.wire.too_late("a rebalance goes on, though its timeout is over")
         yield

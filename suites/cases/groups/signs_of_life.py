@@ -32,7 +32,7 @@ def only_what_is_valid_keeps_a_member(wire, topic, rng):
     apis={**APIS, "TxnOffsetCommit": 3, "AddOffsetsToTxn": 0, "OffsetFetch": 2},
     detects=["D03"],
 )
-def what_else_is_valid_keeps_nobody(wire, topic, rng, transactional_id):
+def what_else_is_valid_keeps_no_member(wire, topic, rng, transactional_id):
     """A member that sends neither heartbeats nor commits SHOULD be expelled when its session is over, whatever else it
     sends: unchanged JoinGroups of a follower, commits in a transaction, OffsetFetch.
 
@@ -77,7 +77,7 @@ def _no_signs(wire, topic, rng):
     yield "heartbeats of another's instance", lambda one: _beats(one, rng, instance=_others(one)), fenced, static
     yield "commits of another generation", lambda one: _commits(one, topic, drawn, off=wrong), stale, alone
     yield "commits of another's instance", lambda one: _commits(one, topic, 7, instance=_others(one)), fenced, static
-    yield "commits as nobody", lambda one: wire.commit(one.group, topic, offset=9), unknown, alone
+    yield "commits as no member", lambda one: wire.commit(one.group, topic, offset=9), unknown, alone
     yield "SyncGroups of another generation", lambda one: one.asks.sync(generation=one.generation + 1), stale, alone
     yield "JoinGroups of no protocol of the group's", _joins_otherwise, errors.INCONSISTENT_GROUP_PROTOCOL, alone
     yield "LeaveGroups of a stranger", lambda one: wire.leave_group(one.group, "nobody"), unknown, alone

@@ -124,22 +124,24 @@ def another_leads_when_the_leader_leaves(wire, group):
     for member in left:
         member.finish_join().must_have("generation_id", before + 1)
     leading = [member for member in left if member.leads]
-    wire.must(len(leading) == 1, f"{len(leading)} of the two members that stayed are told that they lead")
+    wire.must(len(leading) == 1, f"{len(leading)} of the two members that stayed are named as leader")
     wanted = {member.id: member.name.encode() for member in left}
     joined = leading[0].joined
-    joined.must(joined.members == wanted, "the new leader must be told of both who stayed, and no other", "members")
+    joined.must(joined.members == wanted, "the new leader must be sent both who stayed, and no other", "members")
     follower = next(member for member in left if not member.leads)
     follower.joined.must(not follower.joined.members, "members are for the leader alone", "members")
 
 
 def _must_be(wire, group, state, members, protocol=""):
     """State, protocol, and of each member what it brought and was given (None: not judged)."""
-    told = wire.describe_group(group).must_have(f"{ROW}.group_state", state).must_have(f"{ROW}.protocol_data", protocol)
+    answer = (
+        wire.describe_group(group).must_have(f"{ROW}.group_state", state).must_have(f"{ROW}.protocol_data", protocol)
+    )
     found = {
         row.member_id: (
             bytes(row.member_metadata),
             None if members.get(row.member_id, (0, None))[1] is None else bytes(row.member_assignment),
         )
-        for row in told.at(f"{ROW}.members")
+        for row in answer.at(f"{ROW}.members")
     }
-    told.must(found == members, f"the members are {found}; they must be {members}", f"{ROW}.members")
+    answer.must(found == members, f"the members are {found}; they must be {members}", f"{ROW}.members")

@@ -2,9 +2,8 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import is_modern
+from brokertrial.suites.cases.groups._reports_on_states import QUESTIONS, ReportAsker
 from brokertrial.suites.cases.groups._states import STABLE, all_states
-from brokertrial.suites.cases.groups._told_of_states import QUESTIONS
-from brokertrial.suites.cases.groups._told_of_states import ReportAsker as Told
 
 APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "ListGroups": 4,
@@ -34,6 +33,6 @@ def each_of_several_groups_is_reported_as_it_is(wire, topic_of, rng):
     for one in groups:
         if one.members and one.state == STABLE:
             one.commits(read, 7)
-    told = Told(wire, rng, (read, other, free), groups)
+    asker = ReportAsker(wire, rng, (read, other, free), groups)
     for _ in range(ASKED):
-        told.step(QUESTIONS)
+        asker.step(QUESTIONS)

@@ -34,28 +34,28 @@ class ReportAsker(Asker):
     def asked_of(self, groups, asked, version, judge):
         """The answer of their coordinator; where that moves meanwhile it is asked again."""
 
-        def told():
+        def check():
             self.stay_alive()
             for one in groups:
                 self.wire.forget_coordinator(one.name)
             if len({self.wire.coordinator(one.name) for one in groups}) == 1:
                 judge(self.ask(groups[0], asked, version))
 
-        self.wire.eventually(told, within=WITHIN_S)
+        self.wire.eventually(check, within=WITHIN_S)
 
 
 # -- lists
 
 
-def listed(told, one):
+def listed(asker, one):
     """Each group once, in its state, where the filters let it through, whatever else they name in whichever case."""
-    version, rng = told.version("ListGroups"), told.rng
-    spelt = (lambda name: rng.choice(CASES)(name)) if told.modern else str
+    version, rng = asker.version("ListGroups"), asker.rng
+    spelt = (lambda name: rng.choice(CASES)(name)) if asker.modern else str
     states = [spelt(name) for name in rng.sample((*STATES, "Nope"), rng.choice((0, 0, 1, 1, 2, 4)))]
     types = [spelt(name) for name in rng.sample((*TYPES, "nope"), rng.choice((0, 0, 1, 2)))]
     states, types = states if version >= 4 else [], types if version >= 5 else []
-    node = told.wire.coordinator(one.name)
-    beside = [each for each in told.groups if told.wire.coordinator(each.name) == node]
+    node = asker.wire.coordinator(one.name)
+    beside = [each for each in asker.groups if asker.wire.coordinator(each.name) == node]
     names = {each.name for each in beside}
 
     def judge(answer):
@@ -63,7 +63,7 @@ def listed(told, one):
         wanted = sorted(_listed_as(each, version) for each in beside if _goes_through(each, states, types))
         answer.must(found == wanted, f"v{version} lists {found} for {states} {types}; it must list {wanted}", "groups")
 
-    told.asked_of(beside, request("ListGroups", states_filter=states, types_filter=types), version, judge)
+    asker.asked_of(beside, request("ListGroups", states_filter=states, types_filter=types), version, judge)
 
 
 def _row(row):
@@ -83,10 +83,10 @@ def _goes_through(one, states, types):
 # -- descriptions
 
 
-def described(told, one):
+def described(asker, one):
     """Classic groups, one row for each name: state, protocol, what each member brought and was given, who it is."""
-    version, groups = told.version("DescribeGroups"), told.some()
-    wants = version >= 3 and told.rng.random() < 0.5
+    version, groups = asker.version("DescribeGroups"), asker.some()
+    wants = version >= 3 and asker.rng.random() < 0.5
     asked = request("DescribeGroups", groups=[each.name for each in groups], include_authorized_operations=wants)
 
     def judge(answer):
@@ -98,10 +98,10 @@ def described(told, one):
             found = (row.error_code, row.group_state, row.protocol_type, row.protocol_data)
             wanted = (code, each.state if there else "Dead", *_protocol(each))
             answer.must(found == wanted, f"{each.what} is described {found}; it must be {wanted}", "groups")
-            _must_tell_what_is_allowed(answer, row, wants and not code)
-            _must_have_members(answer, told, each, row, version)
+            _must_report_what_is_allowed(answer, row, wants and not code)
+            _must_have_members(answer, asker, each, row, version)
 
-    told.asked_of(groups, asked, version, judge)
+    asker.asked_of(groups, asked, version, judge)
 
 
 def _protocol(one):
@@ -110,7 +110,7 @@ def _protocol(one):
     return (one.listed_type, "p" if one.state == STABLE else "")
 
 
-def _must_have_members(answer, told, one, row, version):
+def _must_have_members(answer, asker, one, row, version):
     """Those whose ids are known; one that waits for its first generation has not learned its id."""
     there = one.kind == CLASSIC
     count = len(one.instances) + (one.state == PREPARING) if there else 0
@@ -124,17 +124,17 @@ def _must_have_members(answer, told, one, row, version):
         wanted = (instance, bytes_)
         answer.must(found == wanted, f"a member of {one.what} is {found}; it must be {wanted}", "groups")
         given = (one.given.get(each.member_id, b""), b"")  # up to 3.9 only stable groups have it
-        told_given = bytes(each.member_assignment) in given[: 1 if one.state == STABLE else 2]
-        answer.must(told_given, f"a member of {one.what} has {each.member_assignment}, not {given[0]}", "groups")
-        _must_come_from_here(answer, told, each)
+        was_given = bytes(each.member_assignment) in given[: 1 if one.state == STABLE else 2]
+        answer.must(was_given, f"a member of {one.what} has {each.member_assignment}, not {given[0]}", "groups")
+        _must_come_from_here(answer, asker, each)
 
 
-def described_as_of_the_other_kind(told, one):
+def described_as_of_the_other_kind(asker, one):
     """KIP-848 groups: epochs, assignor, what each member reads, owns and should own."""
-    if not told.modern:
+    if not asker.modern:
         return
-    version, groups, wants = told.version("ConsumerGroupDescribe"), told.some(), told.rng.random() < 0.5
-    names, nameless = [each.name for each in groups], told.rng.random() < 0.2
+    version, groups, wants = asker.version("ConsumerGroupDescribe"), asker.some(), asker.rng.random() < 0.5
+    names, nameless = [each.name for each in groups], asker.rng.random() < 0.2
     names = [*names, ""] if nameless else names
     asked = request("ConsumerGroupDescribe", group_ids=names, include_authorized_operations=wants)
 
@@ -149,16 +149,16 @@ def described_as_of_the_other_kind(told, one):
             found = (row.error_code, row.group_state, row.assignor_name)
             wanted = (errors.NONE, each.state, "uniform") if there else (ABSENT, "", "")
             answer.must(found == wanted, f"{each.what} is described {found}; it must be {wanted}", "groups")
-            _must_tell_what_is_allowed(answer, row, wants and there)
+            _must_report_what_is_allowed(answer, row, wants and there)
             assigned = row.group_epoch == row.assignment_epoch or not row.members
             answer.must(assigned, f"{each.what} is not assigned", "groups")
             members = {_modern_row(member, version) for member in row.members}
             must = {_modern_member(member, version) for member in each.members} if there else set()
             answer.must(members == must, f"members of {each.what} are {members}; they must be {must}", "groups")
             for member in row.members:
-                _must_come_from_here(answer, told, member)
+                _must_come_from_here(answer, asker, member)
 
-    told.asked_of(groups, asked, version, judge)
+    asker.asked_of(groups, asked, version, judge)
 
 
 def _modern_row(row, version):
@@ -181,52 +181,54 @@ def _must_be_those(answer, rows, groups):
     answer.must(found == wanted, f"it describes {found}; it was asked for {wanted}", "groups")
 
 
-def _must_tell_what_is_allowed(answer, row, wanted):
-    tells = row.authorized_operations != NOT_ASKED
-    answer.must(tells == wanted, f"authorized operations reported: {tells}; asked for: {wanted}", "groups")
+def _must_report_what_is_allowed(answer, row, wanted):
+    reported = row.authorized_operations != NOT_ASKED
+    answer.must(reported == wanted, f"authorized operations reported: {reported}; asked for: {wanted}", "groups")
 
 
-def _must_come_from_here(answer, told, row):
+def _must_come_from_here(answer, asker, row):
     """All members are of one client, at one address."""
-    is_ours = row.client_id in (told.wire.case_context.client_id, "") and "/" in row.client_host
-    told.client = told.client or (row.client_id, row.client_host)
-    same = (row.client_id, row.client_host) == told.client
+    is_ours = row.client_id in (asker.wire.case_context.client_id, "") and "/" in row.client_host
+    asker.client = asker.client or (row.client_id, row.client_host)
+    same = (row.client_id, row.client_host) == asker.client
     answer.must(is_ours and same, f"a member is {row.client_id} at {row.client_host}", "groups")
 
 
 # -- offsets
 
 
-def fetches(told, one):
+def fetches(asker, one):
     """Of several groups at once, each by whom and for what is drawn: what is wrong with one is reported of it alone."""
-    version, groups = told.version("OffsetFetch", 8), told.some()
+    version, groups = asker.version("OffsetFetch", 8), asker.some()
     rows, wanted = [], []
-    ids = {str(told.wire.topic_id(topic)): topic for topic in (told.read, told.other, told.free)}
+    ids = {str(asker.wire.topic_id(topic)): topic for topic in (asker.read, asker.other, asker.free)}
     for each in groups:
-        row, must = _asks_of(told, each, version)
+        row, must = _asks_of(asker, each, version)
         rows.append(row)
         wanted.append(must)
-    asked = request("OffsetFetch", groups=rows, require_stable=told.rng.random() < 0.5)
+    asked = request("OffsetFetch", groups=rows, require_stable=asker.rng.random() < 0.5)
 
     def judge(answer):
         found = sorted(_offsets_of(row, ids) for row in answer.struct.groups)
         answer.must(found == sorted(wanted), f"it returns {found}; it must return {sorted(wanted)}", "groups")
 
-    told.asked_of(groups, asked, version, judge)
+    asker.asked_of(groups, asked, version, judge)
 
 
-def _asks_of(told, one, version):
-    rng = told.rng
-    id_ = rng.choice([None, None, told.id_in(one, "")]) if version >= 9 else None
+def _asks_of(asker, one, version):
+    rng = asker.rng
+    id_ = rng.choice([None, None, asker.id_in(one, "")]) if version >= 9 else None
     right = one.epochs.get(id_, 1)
     epoch = -1 if id_ is None else rng.choice([right, right, right + 1, right - 1, -1])
     code = errors.NONE
     if one.kind == MODERN and id_ is not None:
         code = UNKNOWN if id_ not in one.instances else errors.NONE
         code = code or (errors.NONE if epoch == one.epochs[id_] else errors.STALE_MEMBER_EPOCH)
-    named: Any = rng.choice([None, [], [(told.read, 0)], [(told.other, 0), (told.read, 0)], [(told.free, told.beyond)]])
-    topics: Any = named and [_named(told.wire, topic, version) | {"partition_indexes": [n]} for topic, n in named]
-    offsets = {told.read: one.offset} if one.offset >= 0 else {}
+    named: Any = rng.choice(
+        [None, [], [(asker.read, 0)], [(asker.other, 0), (asker.read, 0)], [(asker.free, asker.beyond)]]
+    )
+    topics: Any = named and [_named(asker.wire, topic, version) | {"partition_indexes": [n]} for topic, n in named]
+    offsets = {asker.read: one.offset} if one.offset >= 0 else {}
     places = [(topic, 0) for topic in offsets] if named is None else named
     must = [] if code else sorted((topic, n, offsets.get(topic, -1), 0) for topic, n in places)
     row = {"group_id": one.name, "member_id": id_, "member_epoch": epoch, "topics": topics}
@@ -239,19 +241,19 @@ def _named(wire, topic, version):
 
 def _offsets_of(row, ids):
     parts = [(topic.name or ids.get(str(topic.topic_id)), part) for topic in row.topics for part in topic.partitions]
-    told = sorted((name, part.partition_index, part.committed_offset, part.error_code) for name, part in parts)
-    return (row.group_id, row.error_code, told)
+    offsets = sorted((name, part.partition_index, part.committed_offset, part.error_code) for name, part in parts)
+    return (row.group_id, row.error_code, offsets)
 
 
-def must_keep_what_is_read(told, one):
+def must_keep_what_is_read(asker, one):
     """OffsetDelete of a subscribed topic is refused for it alone, and so is an unknown topic."""
-    if one.kind is None or one.state == EMPTY or not one.subscribes(told.read):
+    if one.kind is None or one.state == EMPTY or not one.subscribes(asker.read):
         return
     unknown, in_use = errors.UNKNOWN_TOPIC_OR_PARTITION, errors.GROUP_SUBSCRIBED_TO_TOPIC
-    wanted = {(told.read, 0): in_use, (told.read, told.beyond): unknown, (told.wire.name("nowhere"), 0): unknown}
-    if not one.subscribes(told.free):
-        wanted[told.free, 0] = errors.NONE
-    places = told.rng.sample(list(wanted), told.rng.randint(1, len(wanted)))
+    wanted = {(asker.read, 0): in_use, (asker.read, asker.beyond): unknown, (asker.wire.name("nowhere"), 0): unknown}
+    if not one.subscribes(asker.free):
+        wanted[asker.free, 0] = errors.NONE
+    places = asker.rng.sample(list(wanted), asker.rng.randint(1, len(wanted)))
 
     def judge(answer):
         rows = [(row.name, part) for row in answer.struct.topics for part in row.partitions]
@@ -263,15 +265,15 @@ def must_keep_what_is_read(told, one):
         {"name": topic, "partitions": [{"partition_index": n} for name, n in places if name == topic]}
         for topic in dict.fromkeys(topic for topic, _ in places)
     ]
-    told.asked_of([one], request("OffsetDelete", group_id=one.name, topics=topics), 0, judge)
+    asker.asked_of([one], request("OffsetDelete", group_id=one.name, topics=topics), 0, judge)
 
 
 # -- coordinators
 
 
-def coordinators(told, one):
+def coordinators(asker, one):
     """Any key has one, the empty one too, as often as it is named; of share groups, and of no type, none has (42)."""
-    version, wire, rng = told.version("FindCoordinator"), told.wire, told.rng
+    version, wire, rng = asker.version("FindCoordinator"), asker.wire, asker.rng
     keys = rng.sample([one.name, one.name, wire.name("k"), "", "é" * 3], rng.randint(0 if version >= 4 else 1, 4))
     type_ = rng.choice([0, 0, 0, 1, 2, 7, -1]) if version >= 1 else 0
     keys = keys if version >= 4 else keys[:1]
@@ -282,8 +284,8 @@ def coordinators(told, one):
     def judge():
         answer = wire.ask(asked, to=node, version=version)
         rows = answer.struct.coordinators if version >= 4 else [answer.struct]
-        told_keys = [row.key for row in rows] if version >= 4 else keys
-        answer.must(told_keys == keys, f"it answers for {told_keys}; it was asked for {keys}", "coordinators")
+        answered_keys = [row.key for row in rows] if version >= 4 else keys
+        answer.must(answered_keys == keys, f"it answers for {answered_keys}; it was asked for {keys}", "coordinators")
         for key, row in zip(keys, rows, strict=True):
             named = row.node_id in wire.nodes and row.host and row.port > 0
             is_right = not row.error_code and named if type_ in (0, 1) else _is_nowhere(row, type_)
